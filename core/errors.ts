@@ -79,6 +79,9 @@ export const ERRORS = {
     'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; npx cdk deploy --revert-drift restores policies, which an ordinary deployment leaves as they are.',
   ),
   StorageConflict: final('Another object is where this run wrote. Start the run again: it writes under a new name.'),
+  EarlierRelease: final(
+    'This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent, npm run cli -- update-status BATCH tells.',
+  ),
   UpdateFileInvalid: final(
     'Nothing was sent. Correct the file, and start again; npm run cli -- update FILE lists all problems.',
   ),

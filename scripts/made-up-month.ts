@@ -4,6 +4,7 @@ import type { Attempt, Facts } from '../cli/report/report-data.ts';
 import { planOfDefaults } from '../cli/schedule/nightly-plan.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
+import { LAYOUT } from '../core/export/layout.ts';
 import { COLUMNS } from '../sandbox/data/columns.ts';
 import { Draw } from '../sandbox/data/draw.ts';
 import { crc32Text } from '../transfer/index.ts';
@@ -84,7 +85,7 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
   return {
     manifestKey: `${prefix}_manifest.json`,
     manifest: {
-      schemaVersion: 1,
+      schemaVersion: LAYOUT,
       entity,
       date,
       execution,
@@ -114,13 +115,13 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
       request: { columns: header },
       fingerprint: draw.reference('print', 9).replaceAll('-', ''),
       state: 'published',
-      plan: null,
+      plan: 'p',
       kind: 'full',
       differs: [],
       guards: null,
       fields: null,
       drift: null,
-      leftOut: null,
+      leftOut: [],
       releasedBefore: null,
       unchangedSince: null,
       keptUntil: new Date(start + 90 * DAY_MS).toISOString().slice(0, 10),

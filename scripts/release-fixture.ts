@@ -3,15 +3,15 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
-import { checkOut, hasCommit } from './check-out.ts';
 
 /**
- * Writes the assembly of an earlier release, as its own code synthesises it, for the tests of upgrades:
- * `node scripts/release-fixture.ts 0.1.0 077666f`. Not in it: source maps, and what `cdk deploy` does not read.
+ * Writes the assembly of this release, as this checkout synthesises it, for the tests of upgrades: `npm run release-fixture`. Not
+ * in it: source maps, and what `cdk deploy` does not read.
  */
 
-const FIXTURES = join(import.meta.dirname, '..', 'test', 'long', 'fixtures');
-/** Tests put in their own addresses (`test/long/support/earlier-release.ts`), and one chunk of a batch at a time may wait. */
+const PROJECT = join(import.meta.dirname, '..');
+const FIXTURE = join(PROJECT, 'test', 'long', 'fixtures', 'release.tar.br');
+/** Tests put in their own addresses (`test/long/support/fixture-release.ts`), and one chunk of a batch at a time may wait. */
 const DEPLOYMENT = 'upgrade';
 const CONFIGURATION = {
   local: true,
@@ -21,32 +21,26 @@ const CONFIGURATION = {
 };
 const READ_BY_CDK = /^(asset\..*|cdk\.out|.*\.(assets|template)\.json)$/;
 
-const [release, commit] = process.argv.slice(2);
-if (!release || !commit || !hasCommit(commit)) {
-  process.stderr.write('Give a release and a commit of this clone: node scripts/release-fixture.ts 0.1.0 077666f\n');
-  process.exitCode = 2;
-} else {
-  const dir = mkdtempSync(join(tmpdir(), 'release-fixture-'));
-  try {
-    writeFileSync(join(FIXTURES, `release-${release}.tar.br`), packed(synthesised(checkOut(commit), dir), dir));
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
+const dir = mkdtempSync(join(tmpdir(), 'release-fixture-'));
+try {
+  writeFileSync(FIXTURE, packed(synthesised(dir), dir));
+} finally {
+  rmSync(dir, { recursive: true, force: true });
 }
 
-/** Runs the app of a checkout as the CDK CLI does. @returns the folder of the assembly */
-function synthesised(project: string, dir: string): string {
+/** Runs the app as the CDK CLI does. @returns the folder of the assembly */
+function synthesised(dir: string): string {
   const configuration = join(dir, 'configuration.json');
   const outdir = join(dir, 'cdk.out');
   writeFileSync(configuration, JSON.stringify(CONFIGURATION));
-  const { context } = JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8'));
+  const { context } = JSON.parse(readFileSync(join(PROJECT, 'cdk.json'), 'utf8'));
   const env = {
     ...process.env,
     AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
     CDK_OUTDIR: outdir,
     CDK_CONTEXT_JSON: JSON.stringify({ ...context, deployment: DEPLOYMENT, configuration }),
   };
-  execFileSync('node', ['bin/app.ts'], { cwd: project, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('node', ['bin/app.ts'], { cwd: PROJECT, env, stdio: ['ignore', 'ignore', 'inherit'] });
   return outdir;
 }
 

@@ -42,6 +42,7 @@ export async function createWorld({ endpoint }: Pick<Cloud, 'endpoint'>, sandbox
         scope: scopes.join(' '),
         obtainedAt: new Date(end - 3_600_000).toISOString(),
         expiresAt: new Date(end).toISOString(),
+        earlierObtainedAt: [],
       };
       await secrets.send(new PutSecretValueCommand({ SecretId: tokensSecretId, SecretString: JSON.stringify(tokens) }));
     },

@@ -6,6 +6,7 @@ import { createBatchStore } from '../../core/batch/batch-store.ts';
 import { deploymentSchema } from '../../core/config/deployment.ts';
 import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
+import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import { createFastRead } from '../../core/storage/fast-read.ts';
 import { type ApplyChunkDeps, applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
@@ -40,6 +41,7 @@ function stateOf({ batch, bytes, records, etag }: PreparedBatch): BatchState {
   const keys = keysOf(batch);
   const chunk = { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
   return batchStateSchema.parse({
+    machineVersion: MACHINE_VERSION,
     input: {},
     execution: batch,
     startedAt: now().toISOString(),

@@ -3,7 +3,7 @@ import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
-import { type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
+import { type NewTokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import { type Clock, watchClock } from '../support/aws-clock.ts';
 import { CommandError, codeOf, USAGE } from '../support/exit.ts';
 import { withRetries } from '../support/with-retries.ts';
@@ -67,7 +67,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
 async function store(
   target: GrantTarget,
   { clientId, clientSecret, isNew }: ChosenClient,
-  tokens: Tokens,
+  tokens: NewTokens,
   { clock, onWait }: { clock: Clock } & Pick<AuthorizeOptions, 'onWait'>,
 ): Promise<string> {
   const used = { clientId, clientSecret };

@@ -1,5 +1,5 @@
 import type { OAuthSettings } from '../../core/config/deployment.ts';
-import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
+import type { NewTokens, OAuthClient } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { scopeAdvice } from './authorization-answer.ts';
@@ -23,7 +23,7 @@ export async function exchangeCode(
   client: OAuthClient,
   grant: Grant & { grant_type: 'authorization_code' },
   exchange: Exchange,
-): Promise<{ tokens: Tokens; notes: string[] }> {
+): Promise<{ tokens: NewTokens; notes: string[] }> {
   const { crm, now } = exchange;
   const scope = crm.scopes.join(' ');
   const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
@@ -60,7 +60,7 @@ function clientAdvice({ crm: { clientAuthentication: how }, configuration }: Exc
   return `Check the id and the secret of the client; if both are right, set crm.clientAuthentication to ${OTHERS[how]} in ${configuration} (it is "${how}").`;
 }
 
-function notesOn({ expiresAt, obtainedAt, scope }: Tokens, oddities: string[], requested: string[]): string[] {
+function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[], requested: string[]): string[] {
   const life = expiresAt === null ? undefined : Date.parse(expiresAt) - Date.parse(obtainedAt);
   const given = new Set(scope.split(' '));
   const withheld = requested.filter((name) => !given.has(name));

@@ -5,7 +5,7 @@ import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth
 import type { GrantStore } from '../../core/oauth/grant-store.ts';
 import { type Claim, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
 import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
-import type { Tokens } from '../../core/oauth/secrets.ts';
+import type { NewTokens } from '../../core/oauth/secrets.ts';
 import { obtainedLately } from '../../core/oauth/version-limit.ts';
 import { withRetries } from '../support/with-retries.ts';
 
@@ -30,7 +30,7 @@ const LOOK_MS = 1000;
  * refresh that is under way, so that the new grant is the newest.
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
-export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Generation> {
+export async function storeGrant(tokens: NewTokens, given: StoreDeps): Promise<Generation> {
   const onWait = given.onWait ?? (() => undefined);
   const deps = { now: Date.now, elapsed: () => performance.now(), sleep, ...given, onWait };
   for (;;) {

@@ -2,7 +2,8 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { csvRecordsIn } from '../../core/files/csv-records-in.ts';
 import { kindOf } from '../../core/files/file-kind.ts';
 import { isEmptyFile } from '../../core/files/read-formats.ts';
-import { isReadInOrder, storedRecords } from '../../core/records/proven-records.ts';
+import { fileRecords } from '../../core/records/file-records.ts';
+import { isReadInOrder } from '../../core/records/proven-records.ts';
 import { failed } from './find.ts';
 import { type ExportsBucket, firstBytes, type StoredFile, storedFile } from './object.ts';
 import { NO_LIMITS, refuseUnread, sourceOf, unreadable } from './read-file.ts';
@@ -37,7 +38,7 @@ async function rowsOfSheet(
 ): Promise<string[][]> {
   const rows: string[][] = [];
   try {
-    for await (const record of storedRecords(sourceOf(target, file), manifest.file, NO_LIMITS)) {
+    for await (const record of fileRecords(sourceOf(target, file), manifest.file, NO_LIMITS)) {
       rows.push(record);
       if (rows.length === most) break;
     }

@@ -2,6 +2,8 @@ import { type _Object, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
+import { ERRORS } from '../../core/errors.ts';
+import { earlierText, isOfEarlierRelease } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
@@ -23,13 +25,23 @@ export type Manifests = ReturnType<typeof createManifests>;
 /** An object that is not what its key says: exit code 1. */
 class UnreadableObject extends CommandError {}
 
+/** A pointer or manifest of an earlier release: exit code 1. */
+class EarlierObject extends UnreadableObject {
+  constructor(key: string) {
+    super(`${earlierText(key)}: ${ERRORS.EarlierRelease.advice}`, RUN_FAILED);
+  }
+}
+
 /** Reads what a command can do without: an object that is not what its key says is reported and left out. */
-export async function ifReadable<T>(reading: Promise<T>, warn: (sentence: string) => void): Promise<T | undefined> {
+export async function ifReadable<T>(
+  reading: Promise<T>,
+  warn: (sentence: string, error: Error) => void,
+): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
     if (!(error instanceof UnreadableObject)) throw error;
-    warn(error.message);
+    warn(error.message, error);
     return undefined;
   }
 }
@@ -44,6 +56,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T | undefined> => {
     const object = await bucket.read(key).catch(refused);
     if (!object) return undefined;
+    if (isOfEarlierRelease(object.text)) throw new EarlierObject(key);
     const value = parseJson(schema, object.text);
     if (value !== undefined) return value;
     throw new UnreadableObject(`The object ${key} does not hold what it should: another program wrote it.`, RUN_FAILED);
@@ -73,10 +86,15 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
       const wanted = found.filter(
         ({ Key = '', LastModified }) => Key.endsWith('/_manifest.json') && (!LastModified || LastModified >= since),
       );
+      let earlier = 0;
       const runs = await eachOf(wanted, async ({ Key: manifestKey = '' }) => {
-        const one = await ifReadable(manifest(manifestKey), warn);
+        const one = await ifReadable(manifest(manifestKey), (sentence, error) => {
+          if (error instanceof EarlierObject) earlier += 1;
+          else warn(sentence);
+        });
         return one ? [{ manifestKey, manifest: one }] : [];
       });
+      if (earlier > 0) warn(`Runs of ${entity} whose manifests an earlier release wrote count as none: ${earlier}.`);
       return runs.flat();
     },
   };

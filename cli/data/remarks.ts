@@ -1,4 +1,5 @@
 import { factsOf, type Manifest } from '../../core/export/manifest.ts';
+import { isReadFormat } from '../../core/files/read-formats.ts';
 import { stoppedText } from '../../core/gate/words.ts';
 
 type Described = Pick<Manifest, 'state' | 'kind' | 'differs' | 'guards' | 'file'>;
@@ -16,10 +17,9 @@ export function remarksOf({ state, kind, differs, guards, file }: Described): st
   ];
 }
 
-/** Whether nobody has looked into the file: its kind is published as it is, or an earlier release published it. */
-export function isUnjudged(file: Pick<Manifest['file'], 'format' | 'content'> | undefined): boolean {
-  if (!file || file.format === null || file.format === 'csv') return false;
-  return file.content === null;
+/** Whether nobody has looked into the file, whose kind is published as it is. */
+export function isUnjudged(file: Pick<Manifest['file'], 'format'> | undefined): boolean {
+  return file !== undefined && !isReadFormat(file.format);
 }
 
 function unjudgedText(format: string | null): string {

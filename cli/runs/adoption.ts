@@ -3,9 +3,6 @@ import type { Seen } from './run/waiting.ts';
 /** Ends after which the same export would end the same way. */
 const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', 'FileQuarantined', 'DownloadTooLarge']);
 
-/** The first machine whose steps record their exports. */
-const RECORDING_SINCE = 2;
-
 /** A run that was left in one of these states without an answer may have requested an export. */
 const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
 
@@ -26,6 +23,6 @@ export function adoptableRun(
   earlier?: string,
 ): string | undefined {
   const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
-  if (!failed || FRESH_AFTER.has(error ?? '') || !state || state.machineVersion < RECORDING_SINCE) return undefined;
+  if (!failed || FRESH_AFTER.has(error ?? '') || !state) return undefined;
   return state.run ? name : (earlier ?? (IN_FLIGHT.includes(lastState) ? name : undefined));
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { layoutVersion } from '../export/pointer.ts';
 import { strictText } from '../json.ts';
 import { type LineOutcome, OUTCOMES } from './result-line.ts';
 
@@ -15,7 +14,10 @@ export type Counts = z.infer<typeof countsSchema>;
 
 /** `_manifest.json` of a batch, written once after `result.jsonl`: no manifest, no result. Read loosely, as those of exports. */
 export const batchManifestSchema = z.object({
-  schemaVersion: layoutVersion,
+  schemaVersion: z
+    .int()
+    .min(1)
+    .describe('1 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest.'),
   batch: batchNameSchema,
   execution: z.string().describe('Name of the Step Functions execution.'),
   input: z.object({

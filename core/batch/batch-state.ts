@@ -3,7 +3,7 @@ import { chunkSchema } from './chunk-index.ts';
 
 /*
  * What passes between the states of the machine CustomerUpdates. It ends in the execution history: keys, counts and numbers of
- * lines only. Objects are loose, for states of other releases.
+ * lines only. Objects are loose, so that what a later release wrote passes unchanged.
  */
 
 const batchSchema = z.looseObject({
@@ -39,11 +39,12 @@ const positionSchema = z.looseObject({
   /** Invocations so far. */
   rounds: z.int(),
   /** How many of the last lines in a row were answered 403. */
-  forbidden: z.int().optional(),
+  forbidden: z.int(),
 });
 export type ChunkPosition = z.infer<typeof positionSchema>;
 
 export const batchStateSchema = z.looseObject({
+  machineVersion: z.int(),
   /** The input of the execution, whatever a person or the command gave. */
   input: z.unknown(),
   execution: z.string(),

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { type ErrorName, RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { type BatchKeys, CLAIM } from './batch-keys.ts';
-import type { ChunkPosition } from './batch-state.ts';
 import type { BatchStore } from './batch-store.ts';
 import type { UpdateRecord } from './read-chunk.ts';
 import { DOUBT, parseResults, type ResultLine, resultLineText } from './result-line.ts';
@@ -10,16 +9,13 @@ import { DOUBT, parseResults, type ResultLine, resultLineText } from './result-l
 /** Results in one object: a function that dies leaves at most so many lines in doubt. */
 export const RESULTS_PER_PART = 100;
 
-const triesSchema = z
-  .object({
-    attempts: z.int(),
-    /** An attempt may have made the change: nothing confirms it, and nothing rules it out. */
-    lost: z.boolean(),
-    /** HTTP status of the last answer. */
-    status: z.int().nullable(),
-  })
-  // An earlier release did not set it for a 5xx.
-  .transform((tries) => ({ ...tries, lost: tries.lost || (tries.status !== null && tries.status >= 500) }));
+const triesSchema = z.object({
+  attempts: z.int(),
+  /** An attempt may have made the change: nothing confirms it, and nothing rules it out. */
+  lost: z.boolean(),
+  /** HTTP status of the last answer. */
+  status: z.int().nullable(),
+});
 /** What is known of a line that has no result yet. */
 export type Tries = z.infer<typeof triesSchema>;
 export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
@@ -70,13 +66,6 @@ export function parseDoubt(text: string): Doubt {
   const doubt = parseJson(doubtSchema, text);
   if (doubt) return doubt;
   throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
-}
-
-/** The doubt in a position: an earlier release stored it there, and its batches may still be under way. */
-export function doubtOf(position: ChunkPosition): Doubt | undefined {
-  const { success, data: tries } = triesSchema.safeParse(position);
-  if (!success || (tries.attempts === 0 && !tries.lost)) return undefined;
-  return { firstLine: position.line, records: 1, tries };
 }
 
 /** What the bucket knows of a chunk. */

@@ -15,7 +15,7 @@ export type ListedField = z.infer<typeof fieldSchema>;
 
 /** A column that the configuration leaves out: the entry of `columns.except` that means it, and the CRM's field. */
 export const leftOutSchema = z.object({
-  entry: z._default(z.nullable(z.string()), null),
+  entry: z.string(),
   name: z.string(),
   label: z.nullable(z.string()),
 });
@@ -88,7 +88,7 @@ export function fieldsOf({
   listed,
   excepted,
 }: Pick<Run, 'request' | 'listed' | 'excepted'>): ListedField[] | null {
-  if (!listed?.complete) return null;
+  if (!listed.complete) return null;
   const { columns } = request;
   const all = [...columns, ...listed.others].map((name, place) => ({
     name,

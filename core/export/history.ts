@@ -4,8 +4,8 @@ import { CHECKS } from '../gate/checks.ts';
 import { type History, NO_HISTORY, type PublishedExport, type ReleasedBefore } from '../gate/history.ts';
 import { failedChecks } from '../gate/report.ts';
 import { parseJson } from '../json.ts';
-import type { Run } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
+import { isOfEarlierRelease } from './layout.ts';
 import { factsOf, type Manifest, manifestSchema } from './manifest.ts';
 import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
@@ -17,43 +17,24 @@ const MOST_CARRIED = 20;
 interface Wanted {
   entity: Entity;
   date: string;
-  /** Tells whether a manifest has an equal plan. */
-  matches: (manifest: Manifest) => boolean;
+  plan: string;
   /** What was kept until then may be gone. */
   today: string;
-}
-
-type Planned = Pick<Run, 'entity' | 'plan' | 'request'>;
-
-/**
- * Whether a manifest is of the plan of a run. Those of earlier releases name no plan: their requests must agree, but for
- * the order of rows and the mail.
- */
-export function planMatch(run: Planned, emailField: string): (manifest: Manifest) => boolean {
-  const compared = ({ request }: Pick<Planned, 'request'>) => {
-    const { sorts: _, [emailField]: __, ...others } = request;
-    return others;
-  };
-  return (manifest) =>
-    manifest.entity === run.entity &&
-    (manifest.plan === null ? isDeepStrictEqual(compared(manifest), compared(run)) : manifest.plan === run.plan);
 }
 
 /** What is published, newest first, back to where a person let the guards begin anew. */
 export async function readHistory(
   bucket: Pick<Bucket, 'list' | 'read'>,
-  { entity, date, matches, today }: Wanted,
+  { entity, date, plan, today }: Wanted,
 ): Promise<History> {
   const ownKey = datePointerKey(entity, date);
   const history = structuredClone(NO_HISTORY);
   for (const key of await pointersOf(bucket, entity)) {
-    const pointer = parseJson(pointerSchema, (await bucket.read(key))?.text);
+    const { pointer, manifest, lacking } = await publishedAt(bucket, key, today);
     const own = key === ownKey;
-    if (pointer === undefined || pointer.keptUntil > today) {
-      const manifest = await manifestOf(bucket, pointer);
-      if (!manifest && !own) history.unreadable += 1;
-      if (manifest && pointer && matches(manifest)) add(history, manifest, pointer, own);
-    }
+    if (lacking && !own) history[lacking] += 1;
+    const ofPlan = manifest?.entity === entity && manifest.plan === plan;
+    if (pointer && ofPlan) add(history, manifest, pointer, own);
     if (pointer?.newNormal || history.comparedWith.length === MOST_COMPARED) break;
   }
   return history;
@@ -97,6 +78,19 @@ function remember(known: ReleasedBefore, more: ReleasedBefore): void {
   known.endings = [...known.endings, ...more.endings.filter(isNew)].slice(0, MOST_CARRIED);
 }
 
-async function manifestOf(bucket: Pick<Bucket, 'read'>, pointer: Pointer | undefined): Promise<Manifest | undefined> {
-  return pointer && parseJson(manifestSchema, (await bucket.read(pointer.manifestKey))?.text);
+interface Published {
+  pointer?: Pointer | undefined;
+  /** `undefined` also where it may be gone. */
+  manifest?: Manifest;
+  /** Why there is none that counts, though it is to be kept. */
+  lacking?: 'unreadable' | 'earlier';
+}
+
+async function publishedAt(bucket: Pick<Bucket, 'read'>, key: string, today: string): Promise<Published> {
+  const text = (await bucket.read(key))?.text ?? '';
+  if (isOfEarlierRelease(text)) return { lacking: 'earlier' };
+  const pointer = parseJson(pointerSchema, text);
+  if (pointer && pointer.keptUntil <= today) return { pointer };
+  const manifest = pointer && parseJson(manifestSchema, (await bucket.read(pointer.manifestKey))?.text);
+  return manifest ? { pointer, manifest } : { pointer, lacking: 'unreadable' };
 }

@@ -6,7 +6,7 @@ import { type History, NO_HISTORY } from '../gate/history.ts';
 import type { Promised } from '../gate/subject.ts';
 import type { Run } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { planMatch, readHistory } from './history.ts';
+import { readHistory } from './history.ts';
 import type { Manifest } from './manifest.ts';
 
 /** An export, by the run that made it or by its manifest. */
@@ -27,11 +27,10 @@ export interface JudgedFile extends Verdict {
 
 /** Passes a file that was read to its end through the gate, under the settings of today. */
 export async function judgeExport(judged: Judged, facts: Facts, deps: Deps): Promise<JudgedFile> {
-  const { entity, date, exportId, publish } = judged;
+  const { entity, date, plan, exportId, publish } = judged;
   const { bucket, deployment, now } = deps;
-  const matches = planMatch(judged, deployment.crm.emailField);
   const today = now().toISOString().slice(0, 10);
-  const history = publish ? await readHistory(bucket, { entity, date, matches, today }) : NO_HISTORY;
+  const history = publish ? await readHistory(bucket, { entity, date, plan, today }) : NO_HISTORY;
   const adopted = judged.adopted !== null;
   const subject = { date, exportId, adopted, facts, promised: promisedOf(judged, deployment), history };
   return { ...passGate(subject, publish), history };

@@ -28,8 +28,8 @@ export function judgedAgain(manifest: Manifest, plan: EntityPlan, newest?: Manif
 }
 
 /** All fields that the CRM listed, as far as the manifest has kept them. */
-function listedBy({ fields, request: { columns } }: Manifest): Listed | null {
-  if (!fields) return null;
+function listedBy({ fields, request: { columns } }: Manifest): Listed {
+  if (!fields) return { others: [], labels: null, types: null, complete: false };
   const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
   const others = fields.map(({ name }) => name).filter((name) => !columns.includes(name));
   const labels = [...columns, ...others].map((name) => labelOf.get(name) ?? null);

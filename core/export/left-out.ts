@@ -47,12 +47,13 @@ function fieldsOf(entry: string, fields: readonly Named[]): Named[] {
   return fields.filter(means);
 }
 
-/** What the manifest holds that `latest.json` names. `null` fields: it does not hold them. */
+/** What the manifest holds that `latest.json` names. */
 export interface LastPublished {
   date: string;
-  plan: string | null;
+  plan: string;
+  /** `null`: it does not hold them. */
   fields: readonly Named[] | null;
-  leftOut: readonly LeftOut[] | null;
+  leftOut: readonly LeftOut[];
 }
 
 /**
@@ -74,7 +75,7 @@ export function leftOutOf(
   const leftOut = [...now.leftOut, ...moved];
   const remarks = [...now.remarks, ...moved.map((each) => movedText(each, ofPlan?.date))];
   if (unknown.length === 0) return { leftOut, remarks };
-  const kept = keptSince(ofPlan, fields).filter(({ entry }) => entry !== null && unknown.includes(entry));
+  const kept = keptSince(ofPlan, fields).filter(({ entry }) => unknown.includes(entry));
   const lost = unknown.filter((each) => !kept.some(({ entry }) => entry === each));
   if (lost.length > 0) throw namesNothing(lost, entity, fields);
   const gone = unknown.slice(0, 10).map((entry) => `"${entry}"`);
@@ -98,7 +99,7 @@ function movedText({ entry, name }: LeftOut, date: string | undefined): string {
 
 /** @param last of the same plan */
 function keptSince(last: LastPublished | undefined, fields: readonly Named[]): readonly LeftOut[] {
-  if (!last?.fields || !last.leftOut) return [];
+  if (!last?.fields) return [];
   const known = new Set([...last.fields, ...last.leftOut].map(({ name }) => name));
   return fields.every(({ name }) => known.has(name)) ? last.leftOut : [];
 }
@@ -139,7 +140,7 @@ export function leftOutOfManifest(
     file: Pick<Manifest['file'], 'header'>;
   },
 ): LeftOut[] {
-  const listed = [...(fields ?? []), ...(leftOut ?? [])];
+  const listed = [...(fields ?? []), ...leftOut];
   const known = new Set(listed.map(({ name }) => name));
   const others = [...new Set([...request.columns, ...(file.header ?? [])])].filter((name) => !known.has(name));
   const meant = meantBy(entries, [...listed, ...others.map((name) => ({ name, label: null }))]);
@@ -150,8 +151,8 @@ type Telling = Pick<Manifest, 'fields' | 'leftOut'>;
 
 /** What entries mean by the list of another manifest: the CRM may have given a column another label since. */
 export function leftOutBy(entries: readonly string[], { fields, leftOut }: Telling): LeftOut[] {
-  const kept = (leftOut ?? []).filter(({ entry }) => entry !== null && entries.includes(entry));
-  return [...meantBy(entries, [...(fields ?? []), ...(leftOut ?? [])]).leftOut, ...kept];
+  const kept = leftOut.filter(({ entry }) => entries.includes(entry));
+  return [...meantBy(entries, [...(fields ?? []), ...leftOut]).leftOut, ...kept];
 }
 
 /**

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { isEmptyFile } from '../files/read-formats.ts';
-import { contentSchema, dialectSchema, type Facts, UNSEEN } from '../gate/facts.ts';
+import { contentSchema, dialectSchema, type Facts } from '../gate/facts.ts';
 import { releasedBeforeSchema } from '../gate/history.ts';
 import { gateReportSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
@@ -12,7 +12,7 @@ import { kindSchema } from '../step/kind.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { fieldSchema, leftOutSchema } from './column-drift.ts';
-import { layoutVersion } from './pointer.ts';
+import { earlierText, isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 
 /**
  * Written once, after everything was verified. Made of state and stored object alone: a repeated step writes the same bytes.
@@ -31,18 +31,15 @@ export const manifestSchema = z.object({
       .string()
       .check(z.describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.')),
     contentType: z.string().check(z.describe('As the CRM declared it.')),
-    // Manifests of earlier releases say nothing of these three.
     format: z
-      ._default(z.nullable(z.string()), null)
+      .nullable(z.string())
       .check(
         z.describe(
           'What the file holds, by its bytes: csv or xlsx; xls, json or archive where it is published unjudged; null where it is empty.',
         ),
       ),
-    compression: z
-      ._default(z.nullable(z.string()), null)
-      .check(z.describe('What the file is packed with: gzip, zip, or null.')),
-    dialect: z._default(z.nullable(dialectSchema), null).check(z.describe('How a CSV file is written.')),
+    compression: z.nullable(z.string()).check(z.describe('What the file is packed with: gzip, zip, or null.')),
+    dialect: z.nullable(dialectSchema).check(z.describe('How a CSV file is written.')),
     rows: z
       .nullable(z.int().check(z.minimum(0)))
       .check(
@@ -55,14 +52,13 @@ export const manifestSchema = z.object({
       .check(
         z.describe('Names of the columns, as the CRM lists them; null where the first record is not made of them.'),
       ),
-    // Manifests of earlier releases do not have it.
-    content: z._default(z.nullable(contentSchema), null).check(z.describe('What the file holds, in numbers.')),
+    content: z.nullable(contentSchema).check(z.describe('What the file holds, in numbers.')),
   }),
   export: z.object({
     id: z.guid().check(z.describe('The id that the CRM gave to the export.')),
     createdAt: z.iso.datetime(),
     adoptedFrom: z
-      ._default(z.nullable(z.string()), null)
+      .nullable(z.string())
       .check(z.describe('The failed execution that had requested the export; null: this one did.')),
     storedAt: z.iso.datetime(),
     checks: z.int().check(z.minimum(1), z.describe('How often its status was read.')),
@@ -74,10 +70,10 @@ export const manifestSchema = z.object({
           'Requests that may have made an export, though their answer (lost, unreadable, or an error) does not say so: the CRM may hold as many further exports.',
         ),
       ),
-    // Manifests of earlier releases do not say it.
     restarts: z
-      ._default(z.int().check(z.minimum(0)), 0)
+      .int()
       .check(
+        z.minimum(0),
         z.describe(
           'How often the file was restarted: it had changed at its origin, or what was stored of it was gone.',
         ),
@@ -85,46 +81,41 @@ export const manifestSchema = z.object({
   }),
   request: exportRequestSchema.check(z.describe('The request as it was sent; "columns" are the requested columns.')),
   fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
-  // Manifests of earlier releases say nothing of the following.
   state: z
-    ._default(z.enum(['published', 'unpublished', 'quarantined']), 'published')
+    .enum(['published', 'unpublished', 'quarantined'])
     .check(
       z.describe(
         'What the run did with the file. unpublished: no pointer names it, because its plan is not the configured one. quarantined: a guard stopped it; a person may have released it since, then pointers name it.',
       ),
     ),
-  guards: z
-    ._default(z.nullable(gateReportSchema), null)
-    .check(z.describe('What the file was compared with; null = with nothing.')),
-  plan: z
-    ._default(z.nullable(z.string()), null)
-    .check(z.describe('SHA-256 of the plan as it is configured, dates and columns unresolved; null = not known.')),
-  kind: z._default(kindSchema, 'full').check(z.describe('As in the pointer.')),
+  guards: z.nullable(gateReportSchema).check(z.describe('What the file was compared with; null = with nothing.')),
+  plan: z.string().check(z.describe('SHA-256 of the plan as it is configured, dates and columns unresolved.')),
+  kind: kindSchema.check(z.describe('As in the pointer.')),
   differs: z
-    ._default(z.array(z.string()), [])
+    .array(z.string())
     .check(z.describe('Keys of the input by which the plan differs from the configured one.')),
   fields: z
-    ._default(z.nullable(z.array(fieldSchema)), null)
+    .nullable(z.array(fieldSchema))
     .check(
       z.describe(
         'All columns that the CRM lists, but for those that the configuration leaves out; null = not known, or too many to be kept.',
       ),
     ),
   drift: z
-    ._default(z.nullable(driftSchema), null)
+    .nullable(driftSchema)
     .check(
       z.describe('How these differ from the columns of the last published export; null = they were not compared.'),
     ),
   leftOut: z
-    ._default(z.nullable(z.array(leftOutSchema)), null)
+    .array(leftOutSchema)
     .check(
       z.describe('Columns that the configuration leaves out, by its entries; an entry keeps the field it last named.'),
     ),
   releasedBefore: z
-    ._default(z.nullable(releasedBeforeSchema), null)
+    .nullable(releasedBeforeSchema)
     .check(z.describe('What a person has released of earlier files of this plan.')),
   unchangedSince: z
-    ._default(z.nullable(z.iso.date()), null)
+    .nullable(z.iso.date())
     .check(z.describe('Since this date the files have had the same size and CRC-32; null = it differs from the last.')),
   keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
   softwareVersion: z.string().check(z.describe('Release that began the run.')),
@@ -132,17 +123,13 @@ export const manifestSchema = z.object({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** What a manifest knows of the file. Those of earlier releases know rows and header. */
+/** What a manifest knows of the file. */
 export function factsOf({ file }: Pick<Manifest, 'file'>): Facts {
-  const { bytes, format, compression, dialect, rows, header } = file;
-  const known = { rows: rows === null ? null : { least: rows, most: rows }, width: header?.length ?? null };
-  // A header that is named holds listed columns alone.
-  const named = header && { headed: true, unlisted: 0, excepted: 0 };
-  const content = file.content ?? { ...UNSEEN, ...known, ...named };
+  const { bytes, format, compression, dialect, header, content } = file;
   return { bytes, empty: isEmptyFile(file), format, compression, dialect, header, content };
 }
 
-const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(1) });
+const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(LAYOUT) });
 
 /** Equal in two manifests of one run. */
 const meaningSchema = z.object({
@@ -152,6 +139,19 @@ const meaningSchema = z.object({
 
 export function manifestText(manifest: Manifest): string {
   return strictText(writtenSchema, manifest);
+}
+
+/**
+ * `undefined` where the key has none.
+ * @throws RunError `EarlierRelease`; `StorageConflict` when the object there is no manifest
+ */
+export async function readManifest(bucket: Pick<Bucket, 'read'>, key: string): Promise<Manifest | undefined> {
+  const object = await bucket.read(key);
+  if (!object) return undefined;
+  if (isOfEarlierRelease(object.text)) throw new RunError('EarlierRelease', `${earlierText(key)}.`);
+  const manifest = parseJson(manifestSchema, object.text);
+  if (manifest) return manifest;
+  throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
 }
 
 /** What a repeated step must hold to: published nights may have been added since, and another verdict would follow. */

@@ -4,14 +4,7 @@ import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import { kindSchema } from '../step/kind.ts';
 import type { Bucket } from '../storage/bucket.ts';
-
-/** The version of the layout of pointers and manifests. */
-export const layoutVersion = z
-  .int()
-  .check(
-    z.minimum(1),
-    z.describe('1 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest.'),
-  );
+import { isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 
 /** Names the run of a date, or the newest. Read loosely: after a rollback the pointers of the later release remain. */
 export const pointerSchema = z.object({
@@ -30,33 +23,19 @@ export const pointerSchema = z.object({
   keptUntil: z.iso
     .date()
     .check(z.describe('From this day on the lifecycle rules may remove the run and this pointer.')),
-  // These fields are left out where they have their defaults (`pointerText`).
-  kind: z
-    ._default(kindSchema, 'full')
-    .check(
-      z.describe('full: all records. window: records of a span of dates. partial: a plan other than the configured.'),
-    ),
+  kind: kindSchema.check(
+    z.describe('full: all records. window: records of a span of dates. partial: a plan other than the configured.'),
+  ),
   released: z
-    ._default(z.boolean(), false)
+    .boolean()
     .check(z.describe('A guard had stopped the file and a person released it: `_release.json` beside its manifest.')),
   newNormal: z
-    ._default(z.boolean(), false)
+    .boolean()
     .check(z.describe('Guards compare later files with this date and those after it, not with earlier ones.')),
 });
 export type Pointer = z.infer<typeof pointerSchema>;
 
-const writtenSchema = z.extend(pointerSchema, {
-  schemaVersion: z.literal(1),
-  kind: z.optional(kindSchema),
-  released: z.optional(z.boolean()),
-  newNormal: z.optional(z.boolean()),
-});
-
-/** Release 0.1.0 refuses a pointer with a field that it does not know: after a rollback to it, its runs move ours. */
-function pointerText({ kind, released, newNormal, ...pointer }: Pointer): string {
-  const unusual = { ...(kind !== 'full' && { kind }), ...(released && { released }), ...(newNormal && { newNormal }) };
-  return strictText(writtenSchema, { ...pointer, ...unusual });
-}
+const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(LAYOUT) });
 
 /** What decides which run is further on, and what stays with the date. */
 const namedRunSchema = z.pick(pointerSchema, {
@@ -81,14 +60,17 @@ const ROUNDS = 10;
 /** A pointer as it was read. */
 export interface Standing {
   key: string;
-  /** `undefined` where there is none yet. */
-  pointer: { run: NamedRun; etag: string } | undefined;
+  /** `undefined` where there is none yet, or that of an earlier release. */
+  run: NamedRun | undefined;
+  /** The tag of the object that a pointer has to replace; `undefined` where there is none. */
+  etag: string | undefined;
 }
 
 /** @throws RunError `StorageConflict` when the object there does not say which run it names. */
 export async function readPointer(bucket: Bucket, key: string): Promise<Standing> {
-  const object = await bucket.read(key);
-  return { key, pointer: object && { run: parseNamedRun(key, object.text), etag: object.etag } };
+  const { text, etag } = (await bucket.read(key)) ?? {};
+  const counts = text !== undefined && !isOfEarlierRelease(text);
+  return { key, run: counts ? parseNamedRun(key, text) : undefined, etag };
 }
 
 /**
@@ -99,15 +81,15 @@ export async function readPointer(bucket: Bucket, key: string): Promise<Standing
  */
 export async function movePointer(bucket: Bucket, standing: Standing, to: Pointer): Promise<boolean> {
   const { key } = standing;
-  let { pointer } = standing;
+  let { run, etag } = standing;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const ahead = pointer ? compareRuns(to, pointer.run) : 1;
+    const ahead = run ? compareRuns(to, run) : 1;
     if (ahead <= 0) return ahead === 0;
-    const stays = pointer?.run.date === to.date && pointer.run.newNormal;
-    const text = pointerText({ ...to, newNormal: to.newNormal || stays });
-    const moved = pointer ? await bucket.replace(key, text, pointer.etag) : await bucket.putOnce(key, text);
+    const stays = run?.date === to.date && run.newNormal;
+    const text = strictText(writtenSchema, { ...to, newNormal: to.newNormal || stays });
+    const moved = etag === undefined ? await bucket.putOnce(key, text) : await bucket.replace(key, text, etag);
     if (moved) return true;
-    ({ pointer } = await readPointer(bucket, key));
+    ({ run, etag } = await readPointer(bucket, key));
   }
   throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
 }

@@ -4,6 +4,7 @@ import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { inputOf } from './input.ts';
+import { layoutVersion } from './layout.ts';
 
 /** The input of an execution that publishes what a guard has stopped. */
 const inputSchema = z.strictObject({
@@ -30,7 +31,7 @@ export function isReleaseInput(input: unknown): boolean {
 
 /** `_release.json` beside the manifest. Read loosely, as manifests are. */
 export const releaseSchema = z.object({
-  schemaVersion: z.int(),
+  schemaVersion: layoutVersion,
   entity: entitySchema,
   /** The run whose file is released. */
   run: z.string(),

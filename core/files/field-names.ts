@@ -14,8 +14,7 @@ export interface ListedFields {
 }
 
 /**
- * Runs of earlier releases know the requested columns only. What must not be in the file is known by its name even where it is
- * not listed.
+ * What must not be in the file is known by its name even where it is not listed.
  * @param labels of the configuration (`labelsOf`)
  */
 export function listedFields(
@@ -23,8 +22,8 @@ export function listedFields(
   labels: ListedFields['labels'] = {},
 ): ListedFields {
   const { columns } = request;
-  const names = [...columns, ...(listed?.others ?? [])];
-  const fields = names.map((name, place) => ({ name, label: listed?.labels?.[place] ?? null }));
+  const names = [...columns, ...listed.others];
+  const fields = names.map((name, place) => ({ name, label: listed.labels?.[place] ?? null }));
   return { columns, fields: [...fields, ...excepted], excepted, labels };
 }
 

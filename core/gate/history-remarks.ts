@@ -4,13 +4,14 @@ import { endingBefore, type Subject } from './subject.ts';
 /** What a comparison with published files shows though it stops nothing, in sentences. */
 export function historyRemarks(subject: Subject): string[] {
   const { facts, history, exportId } = subject;
-  const { comparedWith, unreadable, ofDate } = history;
+  const { comparedWith, unreadable, earlier, ofDate } = history;
   const remarks: [holds: boolean, remark: string][] = [
     [comparedWith.length === 0, NOT_COMPARED],
     [
       unreadable > 0,
       `Of ${unreadable} published exports pointer or manifest is gone or unreadable: the file is not compared with them.`,
     ],
+    [earlier > 0, `${earlier} published exports are of an earlier release: the file is not compared with them.`],
     [ofDate?.exportId === exportId && !subject.adopted, SAME_EXPORT],
     [
       endsAsReleased(subject),

@@ -30,11 +30,14 @@ export interface History {
   releasedBefore: ReleasedBefore;
   /** Pointers or manifests that are gone or say nothing, though they are to be kept: they are left out. */
   unreadable: number;
+  /** Pointers of an earlier release, which count as none. */
+  earlier: number;
 }
 
 export const NO_HISTORY: History = {
   comparedWith: [],
   ofDate: undefined,
   unreadable: 0,
+  earlier: 0,
   releasedBefore: { headers: [], endings: [] },
 };

@@ -5,9 +5,8 @@ const checkSchema = z.object({
   passed: z.boolean(),
   measured: z.nullable(z.number()).check(z.describe('null = not known of this file.')),
   bound: z.number(),
-  // Reports of earlier releases have none.
   detail: z
-    ._default(z.nullable(z.string()), null)
+    .nullable(z.string())
     .check(z.describe('What was found, in half a sentence; null = nothing besides the measure.')),
 });
 export type GateCheckResult = z.infer<typeof checkSchema>;

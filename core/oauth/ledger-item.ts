@@ -1,9 +1,12 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 
-/** What the ledger holds of a generation. No tokens. */
+/**
+ * What the ledger holds of a generation. No tokens. `CLAIMED`: a function may be spending it. `STORED`: it has a successor.
+ * `DEAD`: its token is worthless. `AUTHORIZED`: a person authorized over it.
+ */
 const itemSchema = z.object({
-  state: z.enum(['CLAIMED', 'STORED', 'DEAD']),
+  state: z.enum(['CLAIMED', 'STORED', 'DEAD', 'AUTHORIZED']),
   owner: z.string(),
   /** The time until which nobody else may claim, milliseconds since the epoch; 0 when the claim was given back. */
   deadline: z.number(),
@@ -17,17 +20,7 @@ const itemSchema = z.object({
   diedAt: z._default(z.string(), ''),
 });
 
-/**
- * `CLAIMED`: a function may be spending it. `STORED`: it has a successor. `DEAD`: its token is worthless. `AUTHORIZED`: a
- * person authorized over it; in the table a marked claim, for the previous release cannot read a fourth state.
- */
-export type LedgerItem = Omit<z.infer<typeof itemSchema>, 'state'> & {
-  state: 'CLAIMED' | 'STORED' | 'DEAD' | 'AUTHORIZED';
-};
-
-export function inTable(state: LedgerItem['state']): string {
-  return state === 'AUTHORIZED' ? 'CLAIMED' : state;
-}
+export type LedgerItem = z.infer<typeof itemSchema>;
 
 export type Attributes = Record<string, AttributeValue>;
 
@@ -47,8 +40,5 @@ export function expiryOf(now: number): number {
 
 export function parseItem(attributes: Attributes | undefined): LedgerItem {
   const plain = Object.entries(attributes ?? {}).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
-  const item = itemSchema.parse(Object.fromEntries(plain));
-  // The previous release marked such a claim by the reason of the death alone, and quoted the CRM in brackets there.
-  const authorized = item.state === 'CLAIMED' && (item.authorizedAt !== '' || item.reason !== '');
-  return { ...item, state: authorized ? 'AUTHORIZED' : item.state, reason: item.reason.replace(/ \(.*\)/s, '') };
+  return itemSchema.parse(Object.fromEntries(plain));
 }

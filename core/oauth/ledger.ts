@@ -5,7 +5,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { RunError } from '../errors.ts';
-import { type Attributes, expiryOf, expressionValues, inTable, type LedgerItem, parseItem } from './ledger-item.ts';
+import { type Attributes, expiryOf, expressionValues, type LedgerItem, parseItem } from './ledger-item.ts';
 import { accessDenied } from './secrets.ts';
 
 /** 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
@@ -48,14 +48,11 @@ export interface Ledger {
 }
 
 const ABSENT = 'attribute_not_exists(pk)';
-/** A claim of the previous release over a dead generation has a reason, and no other mark. */
-const FREE =
-  'attribute_not_exists(pk) OR (#state = :claimed AND deadline < :now AND attribute_not_exists(authorizedAt) AND attribute_not_exists(reason))';
+const FREE = 'attribute_not_exists(pk) OR (#state = :taken AND deadline < :now)';
 /** An item that vanished meanwhile (by age, or a restore) has no holder either. */
 const OBSERVED = 'attribute_not_exists(pk) OR (#state = :seenState AND #owner = :seenOwner)';
-const OURS = '#state = :claimed AND #owner = :owner';
-/** `attempt` is there for the previous release, which counts claims and makes none after the third. */
-const TAKE = 'SET #state = :claimed, #owner = :owner, deadline = :deadline, attempt = :attempt, #ttl = :ttl';
+const OURS = '(#state = :claimed OR #state = :authorized) AND #owner = :owner';
+const TAKE = 'SET #state = :taken, #owner = :owner, deadline = :deadline, #ttl = :ttl';
 const NAMES = { '#state': 'state', '#owner': 'owner' };
 
 interface LedgerTable {
@@ -69,11 +66,11 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
   const at: LedgerTable = { client, TableName: table, keyOf: (versionId) => ({ pk: { S: `${scope}#${versionId}` } }) };
   return {
     claim: (versionId, owner, now) => {
-      return claimIf(at, { condition: FREE, update: TAKE, more: { now, attempt: 1 } }, versionId, owner, now);
+      return claimIf(at, { condition: FREE, update: TAKE, more: { taken: 'CLAIMED', now } }, versionId, owner, now);
     },
     claimObserved: (versionId, owner, now, seen) => {
-      const marks = { attempt: 4, authorizedAt: new Date(now).toISOString() };
-      const more = seen ? { ...marks, seenState: inTable(seen.state), seenOwner: seen.owner } : marks;
+      const marks = { taken: 'AUTHORIZED', authorizedAt: new Date(now).toISOString() };
+      const more = seen ? { ...marks, seenState: seen.state, seenOwner: seen.owner } : marks;
       const update = `${TAKE}, authorizedAt = :authorizedAt`;
       return claimIf(at, { condition: seen ? OBSERVED : ABSENT, update, more }, versionId, owner, now);
     },
@@ -109,7 +106,7 @@ async function claimIf(
     ConditionExpression: condition,
     UpdateExpression: update,
     ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl' },
-    ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', owner, deadline, ttl, ...more }),
+    ExpressionAttributeValues: expressionValues({ owner, deadline, ttl, ...more }),
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
@@ -140,7 +137,7 @@ async function end(
     ConditionExpression: OURS,
     UpdateExpression: update,
     ExpressionAttributeNames: NAMES,
-    ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', owner, ...more }),
+    ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', authorized: 'AUTHORIZED', owner, ...more }),
   });
   await client.send(command).catch((error: unknown) => {
     if (!(error instanceof ConditionalCheckFailedException)) throw ledgerUnavailable(TableName, error);

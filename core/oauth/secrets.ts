@@ -23,9 +23,11 @@ export const tokensSchema = z.object({
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
   /** When the grants that were stored in the 24 hours before this one were obtained. */
-  earlierObtainedAt: z.catch(z.optional(z.array(z.iso.datetime())), undefined),
+  earlierObtainedAt: z.array(z.iso.datetime()),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
+/** As the token endpoint answers them. */
+export type NewTokens = Omit<Tokens, 'earlierObtainedAt'>;
 
 const FIX = 'npm run cli -- authorize stores both';
 

@@ -5,7 +5,7 @@ import type { OAuthSettings } from '../config/deployment.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
 import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
-import type { OAuthClient, Tokens } from './secrets.ts';
+import type { NewTokens, OAuthClient } from './secrets.ts';
 
 const LARGEST_ANSWER_BYTES = 1_000_000;
 /** The longest life of a token, some thirty years: a longer one means "never". */
@@ -35,7 +35,11 @@ export type Grant =
  * `invalidGrant`: worthless. `refused`, `busy`, `notSent`: not processed. `lost`: unknown.
  */
 export type TokenAnswer =
-  | { kind: 'granted'; tokens: Omit<Tokens, 'refreshToken'> & { refreshToken: string | undefined }; oddities: string[] }
+  | {
+      kind: 'granted';
+      tokens: Omit<NewTokens, 'refreshToken'> & { refreshToken: string | undefined };
+      oddities: string[];
+    }
   | {
       kind: 'invalidGrant' | 'refused' | 'busy' | 'notSent' | 'lost';
       message: string;

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const MOST_VERSIONS_A_DAY = 95;
 
 /** When the generations of the last 24 hours were obtained. Stored with the successor. */
-export function obtainedLately({ earlierObtainedAt = [], obtainedAt }: Tokens, now: Date): string[] {
+export function obtainedLately({ earlierObtainedAt, obtainedAt }: Tokens, now: Date): string[] {
   return [...earlierObtainedAt, obtainedAt].filter((time) => now.getTime() - Date.parse(time) < DAY_MS);
 }
 

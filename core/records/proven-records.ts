@@ -31,20 +31,10 @@ export async function* provenRecords(
   };
   const empty = isEmptyFile(file);
   const inOrder = !empty && isReadInOrder(file);
-  if (inOrder) yield* storedRecords({ size: source.size, read }, file, limits);
+  if (inOrder) yield* fileRecords({ size: source.size, read }, file, limits);
   else for await (const _ of read(0, source.size));
   if (crc32Text(crc) !== file.crc32) throw refuse(crc);
-  if (!empty && !inOrder) yield* storedRecords(source, file, limits);
-}
-
-/** The records of a file that is not empty, without a proof that they are those of the manifest. */
-export function storedRecords(
-  source: ByteSource,
-  file: Manifest['file'],
-  limits: ReadingLimits,
-): AsyncGenerator<string[]> {
-  // Manifests of earlier releases do not name the format of a CSV file.
-  return fileRecords(source, { ...file, format: file.format ?? 'csv' }, limits);
+  if (!empty && !inOrder) yield* fileRecords(source, file, limits);
 }
 
 /** Whether the records of a file come from its beginning to its end: those of spreadsheets and zip archives do not. */

@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { crash } from './crash.ts';
+import { begunEarlier, refuseEarlier } from './earlier-run.ts';
 import { begin, type Invocation, lambdaPlatform, once, type Platform } from './invocation.ts';
 import { type AnyState, type Machine, nextState } from './outcome.ts';
 import type { AnyStepName } from './steps.ts';
@@ -24,14 +25,17 @@ export function handlerOf<T extends AnyState, D extends Invocation>(
 ): (event: unknown, context: Context) => Promise<T> {
   const clients = once(connect);
   return async (event, context) => {
-    const parsed = z.safeParse(machine.schema, event);
+    const begun = begunEarlier(event);
+    const parsed = z.safeParse(machine.schema, begun ?? event);
     const log = platform.log.about(parsed.success ? machine.about(parsed.data) : {});
     const began = platform.now();
     try {
       if (!parsed.success) throw parsed.error;
       const state = { ...parsed.data, waitSeconds: 0, failure: null };
       const invocation = begin({ ...platform, log }, context);
-      const answer = await nextState(machine, name, state, invocation, () => step(state, clients()(invocation)));
+      const answer = await nextState(machine, name, state, invocation, () =>
+        begun ? refuseEarlier() : step(state, clients()(invocation)),
+      );
       report(machine, state, answer, invocation, began);
       return answer;
     } catch (error) {

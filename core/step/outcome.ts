@@ -16,6 +16,7 @@ type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */
 export interface AnyState {
+  machineVersion: number;
   input: unknown;
   execution: string;
   waits: number;

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 /** Progress of PublishFile in the stored object. From `records` on, the state of the CSV grammar (`core/files/csv-scan.ts`). */
 export const scanSchema = z.looseObject({
   /** A scan of another version is not continued. */
-  version: z._default(z.int(), 1),
+  version: z.int(),
   etag: z._default(z.nullable(z.string()), null),
   /** Invocations in which reading broke off. */
   handedOn: z._default(z.int(), 0),

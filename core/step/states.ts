@@ -6,7 +6,8 @@ import { scanSchema } from './scan.ts';
 
 /**
  * The state that passes between the steps. It ends in the execution history, which anyone with read access sees for 90
- * days: keys, ids and counts only. Loose, so that what another release wrote passes unchanged.
+ * days: keys, ids and counts only. Loose, so that what a later release wrote passes unchanged. Defaults are what a run begins
+ * with.
  */
 
 /** The body of stage 1; its other keys depend on the configuration. */
@@ -19,10 +20,10 @@ const listedSchema = z.looseObject({
   others: z.array(z.string()),
   /** Labels of the columns, then of the others. No list: too many to be carried. */
   labels: z.nullable(z.array(z.nullable(z.string()))),
-  /** Types of the columns, then of the others. No list: too many, or an earlier release. */
-  types: z._default(z.nullable(z.array(z.nullable(z.string()))), null),
+  /** Types of the columns, then of the others. No list: too many to be carried. */
+  types: z.nullable(z.array(z.nullable(z.string()))),
   /** No column is missing in it. */
-  complete: z._default(z.boolean(), false),
+  complete: z.boolean(),
 });
 export type Listed = z.infer<typeof listedSchema>;
 
@@ -40,39 +41,28 @@ const runSchema = z.looseObject({
   /** The date until which the lifecycle rules keep the run's objects. */
   keptUntil: z.iso.date(),
   request: exportRequestSchema,
-  /** `null` in runs of earlier releases: their files are recognised by the columns of the request alone. */
-  listed: z._default(z.nullable(listedSchema), null),
+  listed: listedSchema,
   /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
   fingerprint: z.string(),
-  /** SHA-256 of the plan as it is configured (`core/export/plan.ts`); `null` in runs of earlier releases. */
-  plan: z._default(z.nullable(z.string()), null),
-  kind: z._default(kindSchema, 'full'),
+  /** SHA-256 of the plan as it is configured (`core/export/plan.ts`). */
+  plan: z.string(),
+  kind: kindSchema,
   /** Keys of the input by which its plan differs from the configured one. */
-  differs: z._default(z.array(z.string()), []),
+  differs: z.array(z.string()),
   /** Whether readers get the file. */
-  publish: z._default(z.boolean(), true),
+  publish: z.boolean(),
   /** Columns that must not be in the file, with their labels and the entries of the configuration that mean them. */
-  excepted: z._default(
-    z.array(
-      z.looseObject({
-        name: z.string(),
-        label: z.nullable(z.string()),
-        /** `null` in runs of earlier releases. */
-        entry: z._default(z.nullable(z.string()), null),
-      }),
-    ),
-    [],
-  ),
+  excepted: z.array(z.looseObject({ name: z.string(), label: z.nullable(z.string()), entry: z.string() })),
   /** How the columns differ from those of the last published export. */
-  drift: z._default(z.nullable(driftSchema), null),
+  drift: z.nullable(driftSchema),
   /** What CreateExport has to warn of. */
-  remarks: z._default(z.array(z.string()), []),
+  remarks: z.array(z.string()),
   /** Changed columns that it warns of. */
-  schemaChanges: z._default(z.int(), 0),
+  schemaChanges: z.int(),
   /** When the CRM had accepted the export. */
   createdAt: z.iso.datetime(),
   /** The failed run whose export this is; `null`: it was requested by this one. */
-  adopted: z._default(z.nullable(z.string()), null),
+  adopted: z.nullable(z.string()),
   softwareVersion: z.string(),
 });
 export type Run = z.infer<typeof runSchema>;
@@ -85,9 +75,9 @@ const storedFileSchema = z.looseObject({
   contentType: z.string(),
   storedAt: z.iso.datetime(),
   /** Restarts: the file had changed at its origin, or its upload was gone. */
-  restarts: z._default(z.int(), 0),
+  restarts: z.int(),
   /** The closing of the connection alone marked the end of the file. */
-  undeclaredEnd: z._default(z.boolean(), false),
+  undeclaredEnd: z.boolean(),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
 
@@ -110,14 +100,17 @@ const downloadProgressSchema = z.looseObject({
   links: z.int(),
   restarts: z.int(),
   /** Since when the CRM has answered without a break that it does not know the export. */
-  unknownSince: z._default(z.nullable(z.iso.datetime()), null),
+  unknownSince: z.nullable(z.iso.datetime()),
   /** Time spent on transferring, waits aside. */
-  milliseconds: z._default(z.int(), 0),
+  milliseconds: z.int(),
   /** CPU time of the invocations. */
-  cpuMilliseconds: z._default(z.int(), 0),
+  cpuMilliseconds: z.int(),
 });
 export type DownloadProgress = z.infer<typeof downloadProgressSchema>;
-export const NOTHING_MOVED = downloadProgressSchema.parse({ upload: null, invocations: 0, links: 0, restarts: 0 });
+export const NOTHING_MOVED: DownloadProgress = {
+  ...{ upload: null, invocations: 0, links: 0, restarts: 0 },
+  ...{ unknownSince: null, milliseconds: 0, cpuMilliseconds: 0 },
+};
 
 /** Transient errors in a row: name and HTTP status of the last. */
 const troubleSchema = z.looseObject({
@@ -133,7 +126,7 @@ export type Trouble = z.infer<typeof troubleSchema>;
 const releasedSchema = z.looseObject({
   run: z.string(),
   date: z.iso.date(),
-  kind: z._default(kindSchema, 'full'),
+  kind: kindSchema,
   latest: z.boolean(),
 });
 
@@ -149,7 +142,7 @@ export const tableSchema = z.looseObject({
 });
 
 export const runStateSchema = z.looseObject({
-  machineVersion: z._default(z.int(), 1),
+  machineVersion: z.int(),
   /** The input of the execution, whatever a person or a rule gave. */
   input: z.unknown(),
   execution: z.string(),

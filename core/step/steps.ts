@@ -15,11 +15,13 @@ export const STEPS = {
 } as const;
 
 /**
- * The version in the state of every execution that the machine begins. One that began under an earlier release keeps
- * its definition and has 1: steps answer it only what that release did. 2: `UNPUBLISHED`, `NOT_DUE`, `ALREADY_STARTED`,
- * guards and releases. 3: `TABLE_DUE`.
+ * The version in the state of every execution that a machine begins. One that began before a deployment keeps its
+ * definition: whoever adds an outcome raises the number, and steps answer the outcome from that number on.
  */
-export const MACHINE_VERSION = 3;
+export const MACHINE_VERSION = 4;
+
+/** Executions with a lower one, or with none, began under a release whose states this one does not read (docs/adr/0030). */
+export const OLDEST_MACHINE = 4;
 
 /** The steps of the machine CustomerUpdates. */
 export const UPDATE_STEPS = {

@@ -79,7 +79,8 @@ function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
 async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const batch = batchOf(state);
   const chunk = chunkIn(state);
-  const position: ChunkPosition = state.place ?? { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0 };
+  const start = { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0, forbidden: 0 };
+  const position: ChunkPosition = state.place ?? start;
   const spent = position.rounds + state.waits;
   // A CRM that always requests waits must not fill the history of the child.
   if (spent >= MOST_ROUNDS) {

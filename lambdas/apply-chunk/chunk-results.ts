@@ -4,7 +4,6 @@ import type { BatchStore } from '../../core/batch/batch-store.ts';
 import {
   type Doubt,
   doubtIn,
-  doubtOf,
   IN_DOUBT,
   NEVER_TRIED,
   parseDoubt,
@@ -50,8 +49,7 @@ export class ChunkResults {
     this.#by = of.by;
     this.part = position.part;
     this.lastLine = position.line - 1;
-    this.forbidden = position.forbidden ?? 0;
-    this.#doubt = doubtOf(position);
+    this.forbidden = position.forbidden;
   }
 
   /** Continues behind the parts that are stored already. */

@@ -44,7 +44,7 @@ async function exportOf(
   state: RunState,
   deps: CreateExportDeps,
 ): Promise<Answer<'CreateExport'>> {
-  const requested = await requestFor(input, state, deps);
+  const requested = await requestFor(input, deps);
   const obtained = await obtainExport(input, requested, state, deps);
   const run = beginRun(state, input, requested, obtained, deps);
   await recordExport(state.execution, run, deps);

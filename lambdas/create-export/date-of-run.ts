@@ -28,7 +28,7 @@ interface Around {
  */
 export async function dateOfRun(
   { entity, date, scheduledFor }: ExportInput,
-  { machineVersion, startedAt, execution }: RunState,
+  { startedAt, execution }: RunState,
   { deployment, claimSlot }: Around,
 ): Promise<string | Answer<'CreateExport'>> {
   const { timeZone } = deployment;
@@ -40,9 +40,7 @@ export async function dateOfRun(
   const latest = new Date(started.getTime() + CLOCKS_DIFFER_MS);
   const today = dateIn(timeZone, latest);
   const event = new Date(scheduledFor);
-  const ofEvent = usable(dateIn(timeZone, event), today, timeZone);
-  // An execution that began under an earlier release has no ends for what follows.
-  if (machineVersion < 2) return ofEvent;
+  usable(dateIn(timeZone, event), today, timeZone);
   const start = slotOf(timingOf(deployment, entity), event);
   if (!start) return { outcome: 'NOT_DUE' };
   const ofStart = usable(start.date, today, timeZone);

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { fieldSchema, type ListedField, leftOutSchema } from '../../core/export/column-drift.ts';
+import { isOfEarlierRelease } from '../../core/export/layout.ts';
 import type { LeftOut } from '../../core/export/left-out.ts';
 import { latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
@@ -9,13 +10,13 @@ import type { Since } from '../../core/step/drift-schema.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isPlainLabel, isPlainName } from '../../core/suggestion.ts';
 
-/** What a comparison needs of a manifest. Those of earlier releases have no `fields`. */
+/** What a comparison needs of a manifest. */
 const manifestSchema = z.object({
   date: z.iso.date(),
   execution: z.string(),
-  fields: z.optional(z.nullable(z.array(fieldSchema))),
-  plan: z._default(z.nullable(z.string()), null),
-  leftOut: z._default(z.nullable(z.array(leftOutSchema)), null),
+  fields: z.nullable(z.array(fieldSchema)),
+  plan: z.string(),
+  leftOut: z.array(leftOutSchema),
 });
 
 /** `undefined`: there is nothing to compare with. `unknown`: there should be, in half a sentence. */
@@ -23,8 +24,8 @@ export type LastColumns = KnownColumns | { unknown: string } | undefined;
 interface KnownColumns {
   fields: ListedField[];
   since: Since;
-  plan: string | null;
-  leftOut: LeftOut[] | null;
+  plan: string;
+  leftOut: LeftOut[];
 }
 
 /** The columns of the newest published export. @throws RunError `StorageUnavailable`, which is waited out */
@@ -32,6 +33,7 @@ export async function lastColumns(read: Bucket['read'], entity: Entity): Promise
   try {
     const latest = await read(latestPointerKey(entity));
     if (!latest) return undefined;
+    if (isOfEarlierRelease(latest.text)) return { unknown: 'it is of an earlier release, which counts as none' };
     const pointer = parseJson(pointerSchema, latest.text);
     if (!pointer) return { unknown: 'latest.json is no pointer of this software' };
     const object = await read(pointer.manifestKey);
@@ -47,9 +49,8 @@ export async function lastColumns(read: Bucket['read'], entity: Entity): Promise
 function columnsOf(manifest: z.infer<typeof manifestSchema> | undefined, pointedTo: string): LastColumns {
   if (!manifest) return { unknown: `the manifest of ${pointedTo} cannot be read` };
   const { date, execution, fields, plan, leftOut } = manifest;
-  if (fields === undefined) return undefined;
   if (fields === null) return { unknown: `the manifest of ${date} does not hold them` };
-  const left = leftOut?.map((field) => ({ ...field, label: plainLabel(field.label) })) ?? null;
+  const left = leftOut.map((field) => ({ ...field, label: plainLabel(field.label) }));
   return { fields: fields.map(plainField), since: { date, execution }, plan, leftOut: left };
 }
 

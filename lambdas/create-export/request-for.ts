@@ -7,7 +7,7 @@ import { differingKeys, planDigest, planOf } from '../../core/export/plan.ts';
 import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest, carriedLeftOut, fingerprintOf, listedOf } from '../../core/export/request.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import type { Run, RunState } from '../../core/step/states.ts';
+import type { Run } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { type Compared, compareColumns } from './compare-columns.ts';
 import { lastColumns } from './last-columns.ts';
@@ -31,21 +31,18 @@ export type Requested = Pick<
  */
 export async function requestFor(
   input: ExportInput & { date: string },
-  { machineVersion }: Pick<RunState, 'machineVersion'>,
   { crm, deployment, read }: Deps,
 ): Promise<Requested> {
   const plan = deployment.entities[input.entity];
   const wanted = planOf(plan, input);
   const fields = await readFields(crm, input.entity);
-  // An execution that began under an earlier release compares with nothing, and publishes whatever it was asked for.
-  const old = machineVersion < 2;
-  const last = old ? undefined : await lastColumns(read, input.entity);
+  const last = await lastColumns(read, input.entity);
   const published = last && 'fields' in last ? last : undefined;
   const chosen = chooseColumns(plan, input, fields, published && { ...published, date: published.since.date });
   const asWritten = buildRequest(input, plan, deployment.crm, chosen.columns);
   const request = resolveDates(asWritten, { date: input.date, timeZone: deployment.timeZone });
   const compared = compareColumns(fields, chosen, last, plan, input);
-  const differs = old ? [] : differingKeys(plan, input);
+  const differs = differingKeys(plan, input);
   return {
     request,
     fingerprint: fingerprintOf(input.entity, request),

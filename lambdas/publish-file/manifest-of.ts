@@ -1,5 +1,6 @@
 import { fieldsOf } from '../../core/export/column-drift.ts';
 import { type JudgedFile, unchangedSince } from '../../core/export/judge.ts';
+import { LAYOUT } from '../../core/export/layout.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { rowsOf } from '../../core/gate/facts.ts';
 import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
@@ -15,7 +16,7 @@ interface Read {
 export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged, remarks }: Read): Manifest {
   const { facts, history, report, passed } = judged;
   return {
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity: run.entity,
     date: run.date,
     execution: state.execution,

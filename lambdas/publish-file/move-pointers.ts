@@ -1,3 +1,4 @@
+import { LAYOUT } from '../../core/export/layout.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import {
   datePointerKey,
@@ -27,7 +28,7 @@ export async function readPointers(
 
 /** Whether a partial export meets one of its date that is not: readers keep that one. */
 export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Standing[]): boolean {
-  return kind === 'partial' && ofDate?.pointer !== undefined && ofDate.pointer.run.kind !== 'partial';
+  return kind === 'partial' && ofDate?.run !== undefined && ofDate.run.kind !== 'partial';
 }
 
 /** @returns of each pointer, whether it names this run now */
@@ -38,7 +39,7 @@ export async function movePointers(
   released = false,
   newNormal = false,
 ): Promise<boolean[]> {
-  const named = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
+  const named = { schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
   const moved: boolean[] = [];
   for (const standing of pointers) moved.push(await movePointer(bucket, standing, { ...named, released, newNormal }));
   return moved;

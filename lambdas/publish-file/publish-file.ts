@@ -56,7 +56,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const warningCount = manifest.warnings.length;
   deps.log.info(verdict.state, { key, bytes, rows, latest, warnings: warningCount });
   const published = verdict.state === 'published' && (ofDate || run.kind !== 'partial');
-  const outcome = published ? publishedOutcome(run, ofDate, state, deps) : 'UNPUBLISHED';
+  const outcome = published ? publishedOutcome(run, ofDate, deps) : 'UNPUBLISHED';
   return { outcome, manifestKey, rows, warningCount, scan: null };
 }
 

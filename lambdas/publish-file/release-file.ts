@@ -2,13 +2,13 @@ import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
 import { judgedAgain } from '../../core/export/judged-again.ts';
+import { LAYOUT } from '../../core/export/layout.ts';
 import { untoldEntries } from '../../core/export/left-out.ts';
-import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { latestPointerKey, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
 import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';
 import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
 import { finalChecks, isReleasable, stoppedText } from '../../core/gate/words.ts';
-import { parseJson } from '../../core/json.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
@@ -47,7 +47,7 @@ export async function releaseFile(
   const pointers = await readPointers(bucket, manifest);
   refusePublished(pointers, manifest, true);
   const { execution, startedAt: requestedAt } = state;
-  const asked = { schemaVersion: 1, entity, run, execution, requestedAt, reason, by, newNormal };
+  const asked = { schemaVersion: LAYOUT, entity, run, execution, requestedAt, reason, by, newNormal };
   refuseOther(await writeRelease(bucket, releaseKey, asked), newNormal);
   const [ofDate, latest = false] = await movePointers(bucket, pointers, { ...manifest, manifestKey }, true, newNormal);
   if (!ofDate) throw new RunError('InvalidInput', overtakenText(manifest));
@@ -55,16 +55,8 @@ export async function releaseFile(
   const warningCount = manifest.warnings.length;
   deps.log.info('released', { key, bytes, rows, latest, warnings: warningCount });
   const released = { run, date: manifest.date, kind: manifest.kind, latest };
-  const outcome = publishedOutcome(manifest, ofDate, state, deps);
+  const outcome = publishedOutcome(manifest, ofDate, deps);
   return { outcome, manifestKey, rows, warningCount, file, released, scan: null };
-}
-
-async function readManifest(bucket: Bucket, key: string): Promise<Manifest | undefined> {
-  const object = await bucket.read(key);
-  if (!object) return undefined;
-  const manifest = parseJson(manifestSchema, object.text);
-  if (manifest) return manifest;
-  throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
 }
 
 /** @throws RunError `InvalidInput` where it is not known which column the settings of today leave out */
@@ -76,7 +68,7 @@ async function asToday(
   const plan = deployment.entities[entity];
   const entries = exceptedOf(plan);
   if (entries.length === 0) return judgedAgain(manifest, plan);
-  const last = (await readPointer(bucket, latestPointerKey(entity))).pointer?.run.execution ?? execution;
+  const last = (await readPointer(bucket, latestPointerKey(entity))).run?.execution ?? execution;
   const newest =
     last === execution ? undefined : await readManifest(bucket, `${runPrefix(entity, last)}_manifest.json`);
   const [untold] = untoldEntries(entries, manifest, newest ? [newest] : []);
@@ -103,7 +95,7 @@ function refuseOther({ execution, newNormal, run }: Release, wanted: boolean): v
 
 /** @param ours a repetition, whose first call may have moved one or both */
 function refusePublished(pointers: Standing[], manifest: Manifest, ours: boolean): void {
-  const [ofDate, ...others] = pointers.map(({ pointer }) => pointer?.run);
+  const [ofDate, ...others] = pointers.map((pointer) => pointer.run);
   const why = whyPublished(manifest, ofDate, others, ours);
   if (why !== undefined) throw new RunError('InvalidInput', why);
 }

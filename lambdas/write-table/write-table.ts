@@ -2,9 +2,8 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
 import { RunError } from '../../core/errors.ts';
-import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
-import { parseJson } from '../../core/json.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState } from '../../core/step/states.ts';
@@ -61,7 +60,8 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
 
 /** @throws RunError `InvalidInput` where a person asked for a table that cannot be; TableError */
 async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps): Promise<Subject> {
-  const manifest = manifestKey === null ? await askedManifest(input, deps) : await readManifest(manifestKey, deps);
+  const manifest =
+    manifestKey === null ? await askedManifest(input, deps) : await readManifest(deps.bucket, manifestKey);
   if (!manifest) throw new TableError(`Its manifest is gone: ${manifestKey}.`);
   const { entity, date } = manifest;
   const plan = deps.deployment.entities[entity];
@@ -74,9 +74,9 @@ async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps)
 /** @throws RunError `InvalidInput` */
 async function askedManifest(input: unknown, deps: WriteTableDeps): Promise<Manifest | undefined> {
   const { entity, table } = parseTableInput(input);
-  const manifest = await readManifest(manifestKeyOf(entity, table.run), deps);
+  const manifest = await readManifest(deps.bucket, manifestKeyOf(entity, table.run));
   const named = manifest && (await readPointer(deps.bucket, datePointerKey(entity, manifest.date)));
-  const why = whyNoTable(table.run, manifest, named?.pointer?.run);
+  const why = whyNoTable(table.run, manifest, named?.run);
   if (why !== undefined) throw new RunError('InvalidInput', why);
   return manifest;
 }
@@ -85,18 +85,10 @@ function manifestKeyOf(entity: Entity, run: string): string {
   return `${runPrefix(entity, run)}_manifest.json`;
 }
 
-async function readManifest(key: string, { bucket }: WriteTableDeps): Promise<Manifest | undefined> {
-  const object = await bucket.read(key);
-  if (!object) return undefined;
-  const manifest = parseJson(manifestSchema, object.text);
-  if (manifest) return manifest;
-  throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
-}
-
 /** Whether readers of the date have this run. */
 async function isNamed({ entity, date, execution }: Manifest, { bucket }: WriteTableDeps): Promise<boolean> {
-  const { pointer } = await readPointer(bucket, datePointerKey(entity, date));
-  return pointer?.run.execution === execution;
+  const { run } = await readPointer(bucket, datePointerKey(entity, date));
+  return run?.execution === execution;
 }
 
 /** The table gets into its place if the pointer still names the run, and if nobody has changed what stood there. */
@@ -135,9 +127,9 @@ async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableD
   const unknown = 'The file does not name its columns itself, so none of them can be left out or hashed';
   if (!told) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
   const { entity, execution } = manifest;
-  const { pointer } = await readPointer(deps.bucket, latestPointerKey(entity));
-  const last = pointer?.run.execution ?? execution;
-  const newest = last === execution ? undefined : await readManifest(manifestKeyOf(entity, last), deps);
+  const { run } = await readPointer(deps.bucket, latestPointerKey(entity));
+  const last = run?.execution ?? execution;
+  const newest = last === execution ? undefined : await readManifest(deps.bucket, manifestKeyOf(entity, last));
   return coveredColumns(names, newest ? [manifest, newest] : [manifest], plan);
 }
 

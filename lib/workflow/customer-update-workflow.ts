@@ -14,7 +14,7 @@ import {
   Succeed,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import type { UpdateStepName } from '../../core/step/steps.ts';
+import { MACHINE_VERSION, type UpdateStepName } from '../../core/step/steps.ts';
 import { MAP_LABEL, machineNameOf, type WatchProps, watched } from '../resources/machine-logs.ts';
 import { failStates, waitState } from './machine.ts';
 import { connectStep, type Ends, stepTask } from './step-task.ts';
@@ -83,6 +83,7 @@ export class CustomerUpdateWorkflow extends Construct {
       itemReader: new IndexReader({ bucket, key: JsonPath.stringAt('$.batch.chunksKey') }),
       itemSelector: {
         input: {},
+        'machineVersion.$': '$.machineVersion',
         'execution.$': '$.execution',
         'startedAt.$': '$.startedAt',
         'batch.$': '$.batch',
@@ -129,6 +130,7 @@ export class CustomerUpdateWorkflow extends Construct {
         'input.$': '$$.Execution.Input',
         'execution.$': '$$.Execution.Name',
         'startedAt.$': '$$.Execution.StartTime',
+        machineVersion: MACHINE_VERSION,
       },
     });
   }

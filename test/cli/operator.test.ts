@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { inputAgain } from '../../cli/runs/retry.ts';
 import { consequences } from '../../cli/runs/stop.ts';
 import { tempDir } from '../local/support/support.ts';
-import { newState } from '../support/builders.ts';
+import { newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
@@ -19,16 +19,8 @@ const found = {
   ...{ executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined },
   what: 'export' as const,
 };
-const runState = (date: string, machineVersion = 1) =>
-  JSON.stringify({
-    machineVersion,
-    ...{ input: {}, execution: NAME, startedAt: startDate.toISOString() },
-    run: {
-      ...{ schemaVersion: 1, entity: 'leads', exportId: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', date, prefix: 'runs/' },
-      ...{ deadline: '2026-11-21T04:00:00Z', firstWaitSeconds: 1, largestWaitSeconds: 5, keptUntil: '2026-12-20' },
-      ...{ request: { columns: [] }, createdAt: '2026-11-20T22:00:00Z', softwareVersion: '1', fingerprint: 'f' },
-    },
-  });
+const stateOf = (date: string) =>
+  JSON.stringify(runState({ execution: NAME, startedAt: startDate.toISOString(), run: runPlan({ date }) }));
 
 /** The input that a retry would give, where the old run had this one and came this far. */
 async function anew(input: string, state?: string, TimeZone?: string, fresh?: boolean) {
@@ -43,13 +35,13 @@ async function anew(input: string, state?: string, TimeZone?: string, fresh?: bo
 
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
   const given = { entity: 'leads', date: '2026-11-02', columns: ['id'], Comment: 'x' };
-  expect(await anew(JSON.stringify(given), runState('2026-11-21'))).toEqual(given);
+  expect(await anew(JSON.stringify(given), stateOf('2026-11-21'))).toEqual(given);
   // Near midnight: in the time zone of the deployment it was the next day already.
-  expect(await anew('{"entity":"leads"}', runState('2026-11-21'))).toEqual({ entity: 'leads', date: '2026-11-21' });
+  expect(await anew('{"entity":"leads"}', stateOf('2026-11-21'))).toEqual({ entity: 'leads', date: '2026-11-21' });
   const due = { entity: 'leads', scheduledFor: '2026-11-20T21:00:00Z' };
   expect(await anew(JSON.stringify(due))).toEqual(due);
   // A date instead of `scheduledFor` keeps its timeline from reading as that of a nightly run.
-  expect(await anew(JSON.stringify(due), runState('2026-11-20'))).toEqual({ entity: 'leads', date: '2026-11-20' });
+  expect(await anew(JSON.stringify(due), stateOf('2026-11-20'))).toEqual({ entity: 'leads', date: '2026-11-20' });
   expect(await anew(JSON.stringify({ ...due, date: '2026-11-02' }))).toEqual({ entity: 'leads', date: '2026-11-02' });
   expect(await anew('{"entity":"leads"}')).toEqual({ entity: 'leads', scheduledFor: '2026-11-20T22:00:00.250Z' });
 });
@@ -72,7 +64,7 @@ test('a retry of a nightly run that waited for the CRM has the date of its start
 });
 
 test('a retry adopts the export of the old run, which may have adopted it itself; a fresh one adopts nothing', async () => {
-  const state = runState('2026-11-20', 2);
+  const state = stateOf('2026-11-20');
   const adopting = { entity: 'leads', date: '2026-11-20', adopt: NAME };
   expect(await anew('{"entity":"leads"}', state)).toEqual(adopting);
   const retried = JSON.stringify({ ...adopting, adopt: 'leads-before' });
@@ -82,7 +74,7 @@ test('a retry adopts the export of the old run, which may have adopted it itself
 
 test('a release is repeated as it was: it has neither a date nor an export of its own', async () => {
   const release = { entity: 'leads', release: 'leads-before', reason: 'Holidays' };
-  expect(await anew(JSON.stringify(release), runState('2026-11-20', 2), 'UTC')).toEqual(release);
+  expect(await anew(JSON.stringify(release), stateOf('2026-11-20'), 'UTC')).toEqual(release);
 });
 
 test.for(['{"entity":"leeds"}', '[]', 'x'])('a run with the input %s cannot be retried', async (input) => {

@@ -4,7 +4,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { storeGrant } from '../../cli/authorize/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
-import type { Tokens } from '../../core/oauth/secrets.ts';
+import type { NewTokens } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { failing, functionAt, type GrantPlaces, makePlaces } from './support/grant-places.ts';
@@ -24,7 +24,7 @@ async function setting() {
   return { sandbox, places, crm };
 }
 
-function grantOf(sandbox: Sandbox, expiresInSeconds = 3600): Tokens {
+function grantOf(sandbox: Sandbox, expiresInSeconds = 3600): NewTokens {
   const { accessToken, refreshToken, scopes } = sandbox.issueTokens({ expiresInSeconds });
   const obtainedAt = new Date().toISOString();
   const expiresAt = new Date(Date.now() + expiresInSeconds * 1000).toISOString();

@@ -38,7 +38,7 @@ afterEach(() => sandbox?.close());
 function newGrant(lifeLeftSeconds: number): Tokens {
   const { accessToken, refreshToken } = sandbox.issueTokens();
   const time = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
-  const times = { expiresAt: time(lifeLeftSeconds), obtainedAt: time(lifeLeftSeconds - 3600) };
+  const times = { expiresAt: time(lifeLeftSeconds), obtainedAt: time(lifeLeftSeconds - 3600), earlierObtainedAt: [] };
   return { accessToken, refreshToken, ...times, scope: 'global:export' };
 }
 

@@ -32,7 +32,7 @@ async function functionThatMeets(...exchanges: Exchange[]) {
   const ledger = new FakeLedger(latency);
   const old = { accessToken: 'old', refreshToken: 'old too', scope: 'global:export' };
   const hour = (hours: number) => new Date(time + hours * 3_600_000).toISOString();
-  secrets.place(FIRST_VERSION, { ...old, obtainedAt: hour(-2), expiresAt: hour(-1) });
+  secrets.place(FIRST_VERSION, { ...old, obtainedAt: hour(-2), expiresAt: hour(-1), earlierObtainedAt: [] });
   const connect: Connect<CheckStatusDeps> = () => (invocation) => {
     const { log, secondsLeft } = invocation;
     const getAccessToken = createGetAccessToken(

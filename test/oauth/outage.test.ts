@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GetAccessToken } from '../../core/oauth/access-token.ts';
-import { FIRST_VERSION, Simulation } from './support/simulation.ts';
+import { Simulation } from './support/simulation.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -137,78 +137,4 @@ test('a claim is given back at once where the secret cannot be read under it', a
   expect(answers[0]).toMatchObject({ name: 'TokenStoreUnavailable' });
   expect(answers[1]).toBe(world.secrets.tokens.accessToken);
   expect(world.clock.time - start).toBeLessThan(2000);
-});
-
-describe('items of the ledger that the previous release wrote', () => {
-  const place = (world: Simulation, item: Record<string, string | number>) => {
-    const attribute = (value: string | number) => (typeof value === 'number' ? { N: String(value) } : { S: value });
-    const plain = { pk: `tokens#${FIRST_VERSION}`, owner: 'of-the-previous-release', ttl: 1_900_000_000, ...item };
-    const attributes = Object.entries(plain).map(([name, value]) => [name, attribute(value)]);
-    world.ledger.items.set(`tokens#${FIRST_VERSION}`, Object.fromEntries(attributes));
-  };
-
-  test('a grant that it gave up after three refreshes without an answer is refreshed', async () => {
-    const world = new Simulation().stored(-1);
-    place(world, { state: 'CLAIMED', attempt: 3, deadline: world.clock.time - 1 });
-
-    expect(await world.ask(world.clients(5))).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
-  });
-
-  test('what it held for half an hour is left alone for as long', async () => {
-    const world = new Simulation().stored(-1);
-    place(world, { state: 'CLAIMED', attempt: 2, deadline: world.clock.time + 1_800_000 });
-
-    expect(await world.ask([world.client()])).toMatchObject([{ name: 'TokenRefreshInProgress' }]);
-    await world.pass(1_801_000);
-    expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
-  });
-
-  test('a dead generation over which its command died is not brought back to life, and its reason quotes nobody', async () => {
-    const world = new Simulation().stored(-1);
-    const reason = 'The token endpoint answered 400: invalid_grant (the token refresh-0 is gone (really)).';
-    const death = { reason, diedAt: '2026-11-20T00:00:00.000Z' };
-    place(world, { state: 'CLAIMED', attempt: 4, deadline: world.clock.time - 1, ...death });
-
-    const [answer] = await world.ask([world.client()]);
-
-    expect(answer).toMatchObject({
-      name: 'ReauthorizationRequired',
-      message: expect.stringContaining(
-        'dead since 2026-11-20T00:00:00.000Z: The token endpoint answered 400: invalid_grant. Run:',
-      ),
-    });
-    expect(world.endpoint.calls).toBe(0);
-  });
-});
-
-/** What the previous release made of an item: it knows three states, and claims what is claimed fewer than three times. */
-function previousRelease([item]: Record<string, unknown>[], now: number): 'claims' | 'waits' | 'gives up' {
-  const { state, attempt, deadline } = item ?? {};
-  expect(['CLAIMED', 'STORED', 'DEAD']).toContain(state);
-  expect([typeof attempt, typeof deadline]).toEqual(['number', 'number']);
-  if (state === 'DEAD') return 'gives up';
-  if (state !== 'CLAIMED' || Number(deadline) >= now) return 'waits';
-  return Number(attempt) < 3 ? 'claims' : 'gives up';
-}
-
-describe('the previous release, which runs while a deployment switches the functions', () => {
-  test('waits while a CRM is left alone, and never takes a long outage for a dead grant', async () => {
-    const world = new Simulation().stored(-1);
-    world.endpoint.faults = Array(100).fill('lostBefore');
-    for (let round = 0; round < 10; round += 1) {
-      await world.ask([world.client()]);
-      expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('waits');
-      await world.pass(121 * MINUTE * 1000);
-      expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('claims');
-    }
-  });
-
-  test('never claims a generation over which a person authorized', async () => {
-    const world = new Simulation().stored(-1);
-    void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
-    await world.pass(1000);
-    expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('waits');
-    await world.pass(60_000);
-    expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('gives up');
-  });
 });

@@ -340,15 +340,6 @@ test('a new grant of a person counts its predecessors too', async () => {
   expect(world.ledger.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
-test('what the previous release stored without the times of its predecessors is read and refreshed', async () => {
-  const world = new Simulation().stored(-1);
-  expect(world.secrets.tokens).not.toHaveProperty('earlierObtainedAt');
-
-  await world.ask([world.client()]);
-
-  expect(world.secrets.tokens.earlierObtainedAt).toHaveLength(1);
-});
-
 test('what is odd in an answer is reported once it is stored', async () => {
   const world = new Simulation().stored(-1);
   const told: unknown[] = [];

@@ -10,6 +10,7 @@ import { parseResults, type ResultLine, resultLineSchema } from '../../core/batc
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { RunError } from '../../core/errors.ts';
+import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
@@ -76,7 +77,10 @@ export function wholeChunk(input: string): Chunk {
 }
 
 export function batchState(overrides: Partial<BatchState> = {}): BatchState {
-  return batchStateSchema.parse({ input: {}, execution: 'b1-abc', startedAt: STARTED_AT, ...overrides });
+  return batchStateSchema.parse({
+    ...{ machineVersion: MACHINE_VERSION, input: {}, execution: 'b1-abc', startedAt: STARTED_AT },
+    ...overrides,
+  });
 }
 
 /** A batch of so many records whose one chunk is its whole input: its bucket, and what the function of the chunk is given. */

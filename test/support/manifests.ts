@@ -1,3 +1,4 @@
+import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../core/export/pointer.ts';
 
@@ -17,7 +18,7 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
   const { entity = 'leads', date = '2026-11-20', execution = 'leads-night' } = changes;
   const { startedAt = `${date}T01:00:00.000Z` } = changes;
   return manifestSchema.parse({
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity,
     date,
     execution,
@@ -27,6 +28,16 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
     request: { columns: ['id', 'name'] },
     keptUntil: '2099-01-01',
     warnings: [],
+    state: 'published',
+    guards: null,
+    plan: 'a'.repeat(64),
+    kind: 'full',
+    differs: [],
+    fields: null,
+    drift: null,
+    leftOut: [],
+    releasedBefore: null,
+    unchangedSince: null,
     ...changes,
     file: {
       key: `runs/entity=${entity}/run=${execution}/${entity}.csv`,
@@ -34,16 +45,21 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
       crc32: 'AAAAAA==',
       contentType: 'text/csv',
       format: 'csv',
+      compression: null,
+      dialect: null,
       rows: 1,
       header: ['id', 'name'],
+      content: null,
       ...file,
     },
     export: {
       id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f',
       createdAt: startedAt,
+      adoptedFrom: null,
       storedAt: `${date}T01:00:04.000Z`,
       checks: 2,
       unansweredCreates: 0,
+      restarts: 0,
       ...exported,
     },
   });
@@ -52,5 +68,8 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
 /** The pointer that names the run of a manifest. */
 export function pointerTo({ entity, date, startedAt, execution, keptUntil, kind }: Manifest): Pointer {
   const manifestKey = manifestKeyOf(execution, entity);
-  return pointerSchema.parse({ schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind });
+  return pointerSchema.parse({
+    ...{ schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind },
+    ...{ released: false, newNormal: false },
+  });
 }

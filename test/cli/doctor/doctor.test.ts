@@ -31,7 +31,7 @@ const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRE
 const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000).toISOString();
 const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
   ...{ refreshToken: 'rt-canary', accessToken: 'at-canary', scope: 'openid global:export' },
-  ...{ obtainedAt: minutes(-10), expiresAt: minutes(50) },
+  ...{ obtainedAt: minutes(-10), expiresAt: minutes(50), earlierObtainedAt: [] },
   ...changes,
 });
 const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });

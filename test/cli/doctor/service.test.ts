@@ -36,7 +36,7 @@ async function foundAt({ unknownPlans = [], crm, entities, parts = [], published
   const sameNights = unknownPlans.length === 0;
   const known = { crm: file.crm, file, unknownPlans, sameNights, sameClock: true, finding: unknown('') };
   const now = () => new Date('2026-11-20T12:00:00Z');
-  const times = { obtainedAt: '2026-11-20T11:59:00Z', expiresAt: null };
+  const times = { obtainedAt: '2026-11-20T11:59:00Z', expiresAt: null, earlierObtainedAt: [] };
   const tokens = { accessToken: 'a', refreshToken: 'r', scope: '', ...times };
   const { service, columns } = await askCrm(known, tokens, { now, refreshed: true, refreshCommand: 'REFRESH', target });
   return [service, ...columns];

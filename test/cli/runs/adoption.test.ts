@@ -27,11 +27,6 @@ test.each(['RUNNING', 'SUCCEEDED'])('a run that is %s keeps its export for itsel
   expect(adoptableRun({ ...failed, status, error: null }, begun, 'night-0')).toBeUndefined();
 });
 
-test('a run that began under an earlier release has recorded no export', () => {
-  const early = { name: 'RunFailed', state: runState({ machineVersion: 1 }) };
-  expect(adoptableRun(failed, early)).toBeUndefined();
-});
-
 test('a run that requested nothing has nothing to adopt, but what it should have adopted itself', () => {
   expect(adoptableRun(failed, before('RunFailed'))).toBeUndefined();
   expect(adoptableRun(failed, before('RunFailed'), 'night-0')).toBe('night-0');

@@ -3,19 +3,16 @@ import type { Progress } from '../../../cli/runs/executions.ts';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
 import { runSchema } from '../../../cli/runs/run/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
+import { run as aRun, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 const ARN = 'arn:aws:states:us-east-1:000000000000:execution:machine:leads-1';
 const STARTED = 1_795_000_000;
 const EXPORT_ID = '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f';
-const run = {
-  ...{ schemaVersion: 1, entity: 'leads', exportId: EXPORT_ID, date: '2026-11-20', prefix: 'runs/', fingerprint: 'f' },
-  ...{ deadline: '2026-11-20T04:00:00Z', firstWaitSeconds: 1, largestWaitSeconds: 5, keptUntil: '2026-12-20' },
-  ...{ request: { columns: ['id'] }, createdAt: '2026-11-20T02:00:00Z', softwareVersion: '1' },
-};
-const file = { key: 'runs/leads.csv', bytes: 12, crc32: 'AAAAAA==', contentType: 'text/csv', storedAt: run.createdAt };
+const run = aRun({ exportId: EXPORT_ID, createdAt: '2026-11-20T02:00:00Z', request: { columns: ['id'] } });
+const file = storedFile({ key: 'runs/leads.csv', bytes: 12 });
 const state = (more: object) =>
-  JSON.stringify({ input: {}, execution: 'leads-1', startedAt: '2026-11-20T02:00:00Z', run, ...more });
+  JSON.stringify({ ...runState({ execution: 'leads-1', startedAt: '2026-11-20T02:00:00Z', run, checks: 0 }), ...more });
 
 /** A moment of an execution: what DescribeExecution says, and the states entered, newest first. */
 interface Moment {

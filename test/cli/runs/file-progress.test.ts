@@ -2,27 +2,17 @@ import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { watchFile } from '../../../cli/runs/file-progress.ts';
-import { type RunState, runStateSchema } from '../../../core/step/states.ts';
+import { NOTHING_MOVED, type RunState } from '../../../core/step/states.ts';
+import { run, runState } from '../../support/builders.ts';
 import { type Handler, type Reply, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 const EXECUTION = 'leads-20261120T020000Z-1a2b3c';
 const startedAt = '2026-11-20T02:00:00Z';
-const run = {
-  ...{ schemaVersion: 1, entity: 'leads', exportId: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', date: '2026-11-20' },
-  ...{ prefix: 'runs/entity=leads/run=1/', fingerprint: 'f', deadline: startedAt, keptUntil: '2026-12-20' },
-  ...{
-    firstWaitSeconds: 1,
-    largestWaitSeconds: 5,
-    request: { columns: ['id'] },
-    createdAt: startedAt,
-    softwareVersion: '1',
-  },
-};
 const upload = { uploadId: 'u', key: 'k', contentType: 'text/csv', etag: null, size: 96, partBytes: 8 };
-const stateWith = (more: object = {}): RunState =>
-  runStateSchema.parse({ input: {}, execution: EXECUTION, startedAt, run, ...more });
-const HANDED_ON = { moving: { upload, invocations: 1, links: 1, restarts: 0 } };
+const stateWith = (more: Partial<RunState> = {}): RunState =>
+  runState({ execution: EXECUTION, startedAt, run: run({ prefix: 'runs/entity=leads/run=1/' }), ...more });
+const HANDED_ON = { moving: { ...NOTHING_MOVED, upload, invocations: 1, links: 1 } };
 
 const DENIED = refused('AccessDenied', 'no', { status: 403 });
 const BROKEN = refused('InternalError', 'no', { status: 500 });
@@ -84,7 +74,7 @@ test('the parts of the newest upload say how far it is, the function how large t
   });
 
   expect(await watchFile(target, everyTime)(stateWith())).toEqual({ bytes: 24, totalBytes: 96 });
-  expect(bucketCalls()[0]?.input).toMatchObject({ prefix: run.prefix });
+  expect(bucketCalls()[0]?.input).toMatchObject({ prefix: 'runs/entity=leads/run=1/' });
   expect(logCalls()[0]?.input).toMatchObject({
     logGroupName: '/aws/lambda/crm-export-prod-DownloadFile',
     filterPattern: `"moved" "${EXECUTION}"`,

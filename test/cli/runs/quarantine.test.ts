@@ -8,6 +8,7 @@ import { foundRun, runOf } from '../../../cli/runs/run/run.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
+import { LAYOUT } from '../../../core/export/layout.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
@@ -75,7 +76,7 @@ async function cloudWith({ released, cause = 'It shrank.' }: { released: boolean
   cloud.publish({ manifest: stopped, pointers: released ? ['date', 'latest'] : [] });
   cloud.publish({ execution: 'leads-some', manifest: other, pointers: [] });
   const release = {
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity: 'leads',
     run: NIGHT,
     execution: RELEASE,

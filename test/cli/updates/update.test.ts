@@ -429,7 +429,7 @@ test.each<[what: string, standing: string]>([
   expect([...batches.keys()]).toEqual([first]);
 });
 
-test('lines that an earlier release found valid are sent again as they stand', async () => {
+test('lines that another release found valid are sent again as they stand', async () => {
   const { cli, batches, objects } = await updatingCloud({ lineOutcome: atFirst });
   const records = people(10).map((person) => ({ ...person, notes: null }));
   await cli('update', await fileOf(jsonl(records)), '--yes', '--configuration', await nullsAllowed());

@@ -34,10 +34,6 @@ describe('the fields of a manifest', () => {
     expect(kept(many(9000), ['column0'])).toBeNull();
   });
 
-  test('are not known of a run of an earlier release', () => {
-    expect(fieldsOf({ request: { columns: ['id'] }, listed: null, excepted: [] })).toBeNull();
-  });
-
   test('hold no name that is not plain, unless it was requested', () => {
     const strange = 'sk-4eC39HqLyjWDarjtT1zdp7dc';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { planMatch, readHistory } from '../../../core/export/history.ts';
+import { readHistory } from '../../../core/export/history.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
@@ -14,7 +14,7 @@ const OF = {
   entity: 'leads',
   date: '2026-11-20',
   today: '2026-11-20',
-  matches: planMatch(run(), 'sendEmail'),
+  plan: run().plan,
 } as const;
 
 const dates = (days: number, before = '2026-11-20') =>
@@ -50,22 +50,16 @@ test('another plan is no history, whatever was requested', async () => {
   expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-17']);
 });
 
-test.each<[string, Manifest['request'], boolean]>([
-  ['the same', { columns: ['id', 'name'] }, true],
-  ['the same in another order of rows, by mail too', { columns: ['id', 'name'], sorts: [{}], sendEmail: true }, true],
-  ['another column', { columns: ['id', 'phone'] }, false],
-  ['a filter', { columns: ['id', 'name'], filters: [{ field: 'x' }] }, false],
-])('a manifest of an earlier release, which names no plan, counts by its request: %s', async (_, request, counts) => {
-  const bucket = published(dates(1), () => ({ manifest: { plan: null, request } }));
+test('what an earlier release published is counted and left out, the own date aside, and begins no history anew', async () => {
+  const early = ['2026-11-20', '2026-11-19', '2026-11-17'];
+  const bucket = published(['2026-11-20', ...dates(4)], (date) =>
+    early.includes(date) ? { pointer: { schemaVersion: 1, newNormal: true } } : {},
+  );
 
-  expect(await datesOf(bucket)).toEqual(counts ? ['2026-11-19'] : []);
-});
-
-test('pointers and manifests that say nothing of kinds, states and guards are those of an earlier release, and count', async () => {
-  const unsaid = { kind: undefined, state: undefined, guards: undefined, plan: undefined };
-  const bucket = published(dates(2), () => ({ manifest: unsaid as object, pointer: { kind: undefined } as object }));
-
-  expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-18']);
+  expect(await readHistory(bucket, OF)).toMatchObject({
+    ...{ earlier: 2, unreadable: 0, ofDate: undefined },
+    comparedWith: [{ date: '2026-11-18' }, { date: '2026-11-16' }],
+  });
 });
 
 test('the history begins anew at the date that a person has marked, which counts itself', async () => {

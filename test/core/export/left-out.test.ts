@@ -105,9 +105,8 @@ describe('an entry that names nothing that the CRM lists', () => {
     ['nothing is published', undefined, WITHOUT],
     ['a field has come since', last(), [...WITHOUT, field('nationalId')]],
     ['the last export is of another plan', last({ plan: 'a'.repeat(64) }), WITHOUT],
-    ['its plan is not known', last({ plan: null }), WITHOUT],
     ['its fields are not known', last({ fields: null }), WITHOUT],
-    ['it says nothing of what is left out', last({ leftOut: null }), WITHOUT],
+    ['nothing was left out of it', last({ leftOut: [] }), WITHOUT],
     [
       'another entry named the field',
       last({ leftOut: [{ entry: 'IDNUMBER', name: 'IdNumber', label: null }] }),

@@ -1,13 +1,20 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { type Manifest, manifestSchema, manifestText, writeManifest } from '../../../core/export/manifest.ts';
+import { LAYOUT } from '../../../core/export/layout.ts';
+import {
+  type Manifest,
+  manifestSchema,
+  manifestText,
+  readManifest,
+  writeManifest,
+} from '../../../core/export/manifest.ts';
 import { EXPORT_ID, STARTED_AT } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 
 const KEY = 'runs/entity=leads/run=night-1/_manifest.json';
 const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
-  schemaVersion: 1,
+  schemaVersion: LAYOUT,
   entity: 'leads',
   date: '2026-11-20',
   execution: 'night-1',
@@ -36,13 +43,13 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',
   state: 'published',
-  plan: null,
+  plan: 'p',
   kind: 'full',
   differs: [],
   guards: null,
   fields: null,
   drift: null,
-  leftOut: null,
+  leftOut: [],
   releasedBefore: null,
   unchangedSince: null,
   keptUntil: '2027-02-18',
@@ -63,7 +70,7 @@ test('a manifest is written once, and its repetition with the same bytes is succ
 /** The manifest as another release would write it: in its own words and fields. */
 const reworded = {
   ...manifest({ warnings: ['Other words.'], softwareVersion: '9.0.0', fingerprint: 'g', keptUntil: '2030-01-01' }),
-  schemaVersion: 2,
+  schemaVersion: 3,
   dialect: { separator: ',' },
   request: undefined,
   file: { ...manifest().file, rows: null, header: null, encoding: 'utf-8' },
@@ -126,29 +133,34 @@ test('the order in which a manifest was put together does not change its bytes, 
   expect(manifestText(manifest())).toMatch(/\}\n$/);
 });
 
-test('a manifest of a release that did not count restarts is read as one without any', () => {
-  const { restarts: _, ...earlier } = manifest().export;
+test('a manifest of an earlier release is told from one that is damaged', async () => {
+  const read = (text: string) => readManifest(fakeBucket({ objects: { [KEY]: text } }), KEY);
+  const early = await failureOf(read('{"schemaVersion":1,"execution":"night-1"}'), 'EarlierRelease');
+  expect(early.message).toBe(`The object ${KEY} is of an earlier release, so it counts as none.`);
 
-  expect(manifestSchema.parse({ ...manifest(), export: earlier })).toEqual(manifest());
+  const { restarts: _, ...broken } = manifest().export;
+  for (const text of ['no JSON', '{}', JSON.stringify({ ...manifest(), export: broken })])
+    await failureOf(read(text), 'StorageConflict');
+  expect(await read(manifestText(manifest()))).toEqual(manifest());
 });
 
 test('a manifest of a later release is read without what this one does not know', () => {
   const { file, export: made } = manifest();
   const more = {
-    schemaVersion: 2,
+    schemaVersion: 3,
     guarantees: [{ rows: 'fewer' }],
     file: { ...file, quoting: 'all' },
     export: { ...made, cost: 1 },
   };
 
-  expect(manifestSchema.parse({ ...manifest(), ...more })).toEqual({ ...manifest(), schemaVersion: 2 });
+  expect(manifestSchema.parse({ ...manifest(), ...more })).toEqual({ ...manifest(), schemaVersion: 3 });
 });
 
 test.each<[string, object]>([
   ['an unknown key', { colour: 1 }],
   ['an unknown key of the file', { file: { ...manifest().file, colour: 1 } }],
   ['an unknown key of the export', { export: { ...manifest().export, colour: 1 } }],
-  ['another version of the layout', { schemaVersion: 2 }],
+  ['another version of the layout', { schemaVersion: 3 }],
   ['rows below zero', { file: { ...manifest().file, rows: -1 } }],
   ['no look at the status', { export: { ...manifest().export, checks: 0 } }],
   ['a date that is none', { date: '20.11.2026' }],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { LAYOUT } from '../../../core/export/layout.ts';
 import {
   datePointerKey,
   latestPointerKey,
@@ -14,7 +15,7 @@ import { type FakeBucket, fakeBucket } from '../../support/fake-bucket.ts';
 
 const KEY = latestPointerKey('leads');
 const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
-  schemaVersion: 1,
+  schemaVersion: LAYOUT,
   entity: 'leads',
   date: '2026-11-20',
   startedAt: '2026-11-20T01:00:00.000Z',
@@ -60,17 +61,16 @@ test.each<[string, Pointer]>([
   expect(await after(later, base)).toEqual(later);
 });
 
-test('of what 0.1.0 refuses, a pointer says only what is unusual: after a rollback its runs move ours', async () => {
-  const fieldsOf = async (overrides: Partial<Pointer>) => {
-    const bucket = fakeBucket();
-    await move(bucket, pointer(overrides));
-    return Object.keys(JSON.parse(bucket.text(KEY) ?? ''));
-  };
-  const known = ['schemaVersion', 'entity', 'date', 'startedAt', 'execution', 'manifestKey', 'keptUntil'];
+test('a pointer of an earlier release counts as none, and is replaced, whatever it names', async () => {
+  for (const early of [{ date: '2030-01-01', newNormal: true }, { date: 'of another layout' }, { execution: null }]) {
+    const text = JSON.stringify({ ...pointer(), ...early, schemaVersion: 1 });
+    const bucket = fakeBucket({ objects: { [KEY]: text } });
 
-  expect(await fieldsOf({})).toEqual(known);
-  expect(await fieldsOf({ kind: 'window' })).toEqual([...known, 'kind']);
-  expect(await fieldsOf({ released: true, newNormal: true })).toEqual([...known, 'released', 'newNormal']);
+    expect((await readPointer(bucket, KEY)).run).toBeUndefined();
+    expect(await move(bucket, pointer())).toBe(true);
+
+    expect(standingIn(bucket)).toEqual(pointer());
+  }
 });
 
 test('the same start written in two ways is the same start', async () => {
@@ -164,7 +164,7 @@ test('a pointer that keeps changing is given up after ten rounds, for the machin
   expect(error.message).toContain('10 times in a row');
 });
 
-const withoutPlace = (['date', 'startedAt', 'execution'] as const).map((key) => {
+const withoutPlace = (['date', 'startedAt', 'execution', 'kind', 'newNormal'] as const).map((key) => {
   const { [key]: _, ...rest } = pointer();
   return rest;
 });
@@ -184,7 +184,7 @@ test.each([
 });
 
 const later = [
-  { schemaVersion: 2 },
+  { schemaVersion: 3 },
   { schemaVersion: '3.1', note: { by: 'a later release' } },
   { manifestKey: undefined, manifest: { key: 'm', bytes: 7 } },
   { keptUntil: undefined, entity: 'eighth-entity' },
@@ -199,7 +199,7 @@ test.each(later)('a pointer of a later release is read as far as this one needs 
   expect(standingIn(bucket)).toEqual(pointer({ date: '2026-11-21' }));
 });
 
-test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00:00+02:00' }, { schemaVersion: 2 }])(
+test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00:00+02:00' }, { schemaVersion: 3 }])(
   'a pointer with %j is not written',
   async (wrong) => {
     const bucket = fakeBucket();

@@ -14,6 +14,7 @@ const EXPIRED = {
   expiresAt: '2026-11-20T00:59:00.000Z',
   obtainedAt: '2026-11-19T23:59:00.000Z',
   scope: 'openid',
+  earlierObtainedAt: [],
 };
 const RENEWED = { access_token: 'access-2-of-the-night', refresh_token: 'refresh-2-of-the-night', expires_in: 3600 };
 

@@ -13,6 +13,7 @@ const TOKENS = {
   expiresAt: null,
   obtainedAt: '2026-11-20T01:00:00.000Z',
   scope: 'openid',
+  earlierObtainedAt: [],
 };
 const FIRST = 'generation-1-with-its-thirty-two-chars';
 

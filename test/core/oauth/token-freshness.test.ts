@@ -11,6 +11,7 @@ function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: st
     obtainedAt: new Date(OBTAINED).toISOString(),
     expiresAt,
     scope: '',
+    earlierObtainedAt: [],
   };
   return tokenFreshness(tokens, rejected, new Date(OBTAINED + ageSeconds * 1000));
 }

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { ERRORS, RunError } from '../../../core/errors.ts';
 import type { Answer } from '../../../core/step/export-run.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Invocation } from '../../../core/step/invocation.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { STEPS, type StepName, type StepOutcome } from '../../../core/step/steps.ts';
+import { OLDEST_MACHINE, STEPS, type StepName, type StepOutcome } from '../../../core/step/steps.ts';
 import { CANARY, newState, run, runState } from '../../support/builders.ts';
-import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
 
 const NAMES = Object.keys(STEPS) as StepName[];
 
@@ -264,21 +265,32 @@ test('a state of a later release passes through without losing what this one doe
   expect(answer).toMatchObject({ transfer: { part: 3 }, run: { region: 'north' } });
 });
 
-test('a state of an earlier release gets the defaults of what it lacks', async () => {
-  const { handler } = answering({ outcome: 'READY' });
-  const { input, execution, startedAt } = runState();
+test.each([undefined, 1, OLDEST_MACHINE - 1])(
+  'a run that began under an earlier release (%j) ends in one named sentence, whatever its state holds',
+  async (machineVersion) => {
+    const deps = testDeps();
+    const handler = asStep('CheckStatus', () => Promise.reject(new Error('was called')), ...composed(deps));
+    const { input, execution, startedAt } = runState();
 
-  const answer = await handler({ input, execution, startedAt, run: run() }, lambdaContext());
+    const answer = await handler({ machineVersion, input, execution, startedAt, run: { other: 1 } }, lambdaContext());
 
-  expect(answer).toMatchObject({
-    checks: 0,
-    waits: 0,
-    unansweredCreates: 0,
-    file: null,
-    scan: null,
-    manifestKey: null,
-    rows: null,
-  });
+    const sentence = 'The execution began under an earlier release.';
+    expect(answer).toMatchObject({
+      ...{ outcome: 'FAILED', run: null, waitSeconds: 0 },
+      failure: { error: 'EarlierRelease', cause: `${sentence} ${ERRORS.EarlierRelease.advice}` },
+    });
+    expect(deps.log.measured).toMatchObject([{ outcome: 'EarlierRelease', values: { RunsEnded: 1 } }]);
+  },
+);
+
+test('a chunk of a batch that began earlier keeps its number, which its machine answers', async () => {
+  const chunk = { chunk: 7 };
+  const step = () => Promise.reject(new Error('was called'));
+  const handler = asBatchStep('ApplyChunk', step, ...composed(testDeps()));
+
+  const answer = await handler({ input: {}, execution: 'b1', startedAt: NOW, batch: {}, chunk }, lambdaContext());
+
+  expect(answer).toMatchObject({ outcome: 'FAILED', chunk, failure: { error: 'EarlierRelease' } });
 });
 
 /** Every text that an error carries, whichever property a runtime may print. */
@@ -324,13 +336,6 @@ describe('trouble that a run waits for', () => {
 
     expect(failed).toMatchObject({ outcome: 'FAILED', trouble: null });
     expect(exceeded).toMatchObject({ outcome: 'FAILED', trouble: { error: 'CrmUnavailable', count: 4 } });
-  });
-
-  test('is none in a state of an earlier release', async () => {
-    const { trouble: _, warningCount: __, ...earlier } = runState();
-    const { handler } = throwing('CheckStatus', busy);
-
-    expect((await handler(earlier, lambdaContext())).trouble).toEqual(told(1));
   });
 
   test('before the run has begun, the deadline is that of the configuration', async () => {

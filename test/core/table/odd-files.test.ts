@@ -180,7 +180,7 @@ it('leaves out values that do not fit, and tells how many and the first row', as
 });
 
 it('knows the columns of a file of 0 bytes by the request', async () => {
-  const { rows } = await tableOf({ content: '', file: { format: 'csv', header: [], rows: 0 } });
+  const { rows } = await tableOf({ content: '', file: { format: null, header: [], rows: 0 } });
 
   expect(rows).toEqual([]);
   expect(await duckDb.columns('leads.parquet')).toEqual(['id VARCHAR', 'name VARCHAR']);

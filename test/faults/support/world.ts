@@ -164,7 +164,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
       const { accessToken, refreshToken } = sandbox.issueTokens();
       for (const token of [accessToken, refreshToken]) secrets.add(token);
       const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
-      const times = { expiresAt: at(secondsLeft), obtainedAt: at(secondsLeft - 3600) };
+      const times = { expiresAt: at(secondsLeft), obtainedAt: at(secondsLeft - 3600), earlierObtainedAt: [] };
       return { accessToken, refreshToken, ...times, scope: 'openid global:export customers:update' };
     },
     forgetCalls: () => {

@@ -418,7 +418,7 @@ describe('trouble in the middle', () => {
     await failureOf(invoke(), 'StorageUnavailable');
   });
 
-  test('lines that an earlier release found valid are sent as they stand, whatever this one would say of them', async () => {
+  test('lines that another release found valid are sent as they stand, whatever this one would say of them', async () => {
     const old = { id: idOf(1), email: null, cellNumber: 'none', monthlyRevenue: 1, retired: 'a field of before' };
     const input = `${JSON.stringify(old)}\n`;
     const store = fakeStore({ objects: { [KEYS.input]: input } });
@@ -495,7 +495,7 @@ describe('handing on', () => {
 
   test('a chunk that never comes to its end is given up before its history is full', async () => {
     const { stateWith, invoke } = world(1);
-    const place = { line: 1, byte: 0, part: 9, rounds: MOST_ROUNDS };
+    const place = { line: 1, byte: 0, part: 9, rounds: MOST_ROUNDS, forbidden: 0 };
 
     await failureOf(invoke(stateWith({}, { place })), 'UpdateStopped');
 
@@ -517,7 +517,7 @@ test('lines are sent at the share of the rate, retries too', async () => {
 
 test('an invocation that goes on waits a whole interval first, so that the rate is kept at hand-overs', async () => {
   const { stateWith, invoke } = world(2);
-  const place = { line: 1, byte: 0, part: 1, rounds: 1 };
+  const place = { line: 1, byte: 0, part: 1, rounds: 1, forbidden: 0 };
   const first = sleepingDeps();
   const goesOn = sleepingDeps();
   const again = sleepingDeps();

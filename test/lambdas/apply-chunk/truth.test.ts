@@ -271,20 +271,6 @@ test('a chunk that makes progress between its troubles is not given up', async (
   expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
 });
 
-test('a line whose answer an earlier release lost, and noted in the state, stays UNKNOWN when it is refused', async () => {
-  const met = world(2, () => 409);
-  const place = { line: 1, byte: 0, part: 2, rounds: 1, attempts: 1, lost: true, status: null };
-  met.store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
-  met.store.put(KEYS.part(1, 1), '');
-
-  await run({ ...met, state: { ...met.state, place } });
-
-  expect(brief(await told(met))).toEqual([
-    ['UNKNOWN', 'CrmRejectedRequest', 409, 2],
-    ['REJECTED', 'CrmRejectedRequest', 409, 1],
-  ]);
-});
-
 /** What can happen to one call: how it ends, and whether the change is made. */
 const CALLS = [
   'ok',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
+import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { CANARY, deployment, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
@@ -210,7 +211,10 @@ test('a different configuration of sorts or e-mail makes a new export: the old o
 /** What readers have of the date: an export that was made then. */
 function published(createdAt: string) {
   const manifestKey = 'runs/entity=leads/run=other/_manifest.json';
-  const place = { schemaVersion: 1, entity: 'leads', date: '2026-11-20', startedAt: createdAt, execution: 'other' };
+  const place = {
+    ...{ schemaVersion: LAYOUT, entity: 'leads', date: '2026-11-20', startedAt: createdAt, execution: 'other' },
+    ...{ kind: 'full', released: false, newNormal: false },
+  };
   return fakeBucket({
     objects: {
       'published/entity=leads/date=2026-11-20.json': JSON.stringify({ ...place, manifestKey, keptUntil: '2027-02-18' }),

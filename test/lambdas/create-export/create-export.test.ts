@@ -143,15 +143,6 @@ test('the dates of an input are replaced too, and the run stays one of another p
   expect(crm.calls.at(-1)?.json).toMatchObject({ filters: [{ value: ['2026-11-19', '2026-11-20'] }] });
 });
 
-test('an execution that began under an earlier release publishes whatever it was asked for', async () => {
-  const deps = depsWith(fakeCrm(fields(), created()));
-  const input = { entity: 'leads', columns: ['id'] };
-
-  const { run } = await createExport(newState(input, { machineVersion: 1 }), deps);
-
-  expect(run).toMatchObject({ kind: 'full', differs: [], publish: true });
-});
-
 test('a column that is left out is in no request, whatever the input asks for', async () => {
   const entities = { leads: { columns: { except: ['firstName'] } } };
   const deps = (crm: ReturnType<typeof fakeCrm>) => depsWith(crm, { deployment: deployment({ entities }) });

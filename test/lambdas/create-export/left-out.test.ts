@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { fieldsOf } from '../../../core/export/column-drift.ts';
+import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Run } from '../../../core/step/states.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
@@ -12,13 +13,16 @@ import { fakeCrm } from '../../support/fake-crm.ts';
 const LATEST = 'published/entity=leads/latest.json';
 const MANIFEST = 'runs/entity=leads/run=night-0/_manifest.json';
 const POINTER = {
-  schemaVersion: 1,
+  schemaVersion: LAYOUT,
   entity: 'leads',
   date: '2026-11-19',
   startedAt: '2026-11-19T01:00:00.000Z',
   execution: 'night-0',
   manifestKey: MANIFEST,
   keptUntil: '2027-02-17',
+  kind: 'full',
+  released: false,
+  newNormal: false,
 };
 
 const field = (fieldName: string, label: string | null = null) => ({ fieldName, label, type: 'text' });

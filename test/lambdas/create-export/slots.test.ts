@@ -115,15 +115,6 @@ test('a start at midnight has its date, though the clock of Step Functions is be
   expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
 });
 
-test('an execution that began under an earlier release requests what that release would have', async () => {
-  const { run, ledger } = deployed(NIGHT);
-
-  const { answer } = await run('event-1', ...due('2026-11-19T23:00:00Z'), { machineVersion: 1 });
-
-  expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
-  expect(ledger.items.size).toBe(0);
-});
-
 test.each([
   ['lost the answer to its request', 'CreateUnanswered'],
   ['was not there', 'CrmUnavailable'],

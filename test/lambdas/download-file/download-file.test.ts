@@ -1,12 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/export-run.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { at, composed, lambdaContext, NOW } from '../../support/deps.ts';
+import { at, NOW } from '../../support/deps.ts';
 import { asked, cutInThirdPart, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -184,16 +183,6 @@ test('it is waited for during half an hour in a row', async () => {
   expect(error.message).toBe(
     `The CRM has not known the export since ${since}: POST /leads/exports/{id}/download was answered 404.`,
   );
-});
-
-test('a state of a release that did not look since when goes on', async () => {
-  const { moving, ...rest } = runState({ moving: { ...NOTHING_MOVED, unknownSince: null } });
-  const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(unknown) });
-  const handler = asStep('DownloadFile', downloadFile, ...composed(deps));
-
-  const answer = await handler({ ...rest, moving: { ...moving, unknownSince: undefined } }, lambdaContext());
-
-  expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: NOW } });
 });
 
 test.each<[RunErrorName, boolean]>([

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { nightsOf } from '../../support/nights.ts';
-import { putPublished } from '../../support/published.ts';
 import { smallWorkbook } from '../../support/small-workbook.ts';
 
 const day = (number: number) => `2026-11-${String(number).padStart(2, '0')}`;
@@ -62,16 +61,6 @@ test('files behind one whose header a person has released are counted exactly, a
     manifest: { file: { rows: 50 } },
     warnings: [],
   });
-});
-
-test('nights of release 0.1.0 that were not counted are no nights without rows', async () => {
-  const nights = nightsOf();
-  const file = { key: 'k', bytes: 999, crc32: 'AAAAAA==', contentType: 'text/csv', rows: null, header: null };
-  for (const number of [10, 11, 12]) {
-    putPublished(nights.bucket, { date: day(number), rows: null, manifest: { file: file as never } });
-  }
-
-  expect(await nights.night({ date: day(13), bytes: leads(400) })).toMatchObject({ ended: 'PUBLISHED' });
 });
 
 test('files without a header need no warning where the configuration says so', async () => {

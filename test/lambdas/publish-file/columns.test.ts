@@ -9,7 +9,7 @@ import { zipWith } from '../../support/zip.ts';
 const excepting = (overrides: Partial<Run> = {}) =>
   run({
     listed: { others: ['nationalId', 'phone'], labels: ['מזהה', 'שם', 'ת"ז', 'שם'], types: null, complete: true },
-    excepted: [{ entry: null, name: 'nationalId', label: 'ת"ז' }],
+    excepted: [{ entry: 'nationalId', name: 'nationalId', label: 'ת"ז' }],
     ...overrides,
   });
 
@@ -37,7 +37,7 @@ describe('a column that is left out and delivered nevertheless', () => {
       'מזהה,שם,ת.ז.\n1,a,123456782\n',
       {
         listed: { others: ['nationalId'], labels: ['מזהה', 'שם', 'ת.ז.'], types: null, complete: true },
-        excepted: [{ entry: null, name: 'nationalId', label: null }],
+        excepted: [{ entry: 'nationalId', name: 'nationalId', label: null }],
       },
       1,
     ],
@@ -54,14 +54,17 @@ describe('a column that is left out and delivered nevertheless', () => {
     [
       'in other letters, in a file of as many columns',
       'id,x,National_ID\n1,a,123456782\n',
-      { listed: null, request: { columns: ['id', 'name', 'phone'] } },
+      {
+        listed: { others: [], labels: null, types: null, complete: false },
+        request: { columns: ['id', 'name', 'phone'] },
+      },
       2,
     ],
     [
       'by a label that another column has too, in a file of as many columns',
       'id,name,מספר\n1,a,123456782\n',
       {
-        excepted: [{ entry: null, name: 'nationalId', label: 'מספר' }],
+        excepted: [{ entry: 'nationalId', name: 'nationalId', label: 'מספר' }],
         request: { columns: ['id', 'name', 'phone'] },
         listed: { others: ['email'], labels: [null, null, null, 'מספר'], types: null, complete: true },
       },

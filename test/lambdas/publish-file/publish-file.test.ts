@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
+import { LAYOUT } from '../../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
@@ -25,7 +26,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
 
   expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, warningCount: 1, scan: null });
   expect(manifestSchema.parse(manifestIn(bucket))).toEqual({
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity: 'leads',
     date: '2026-11-20',
     execution: 'night-1',
@@ -101,7 +102,7 @@ test('both pointers name the manifest and say until when the run is kept', async
 
   expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
   expect(pointerSchema.parse(JSON.parse(bucket.text(LATEST) ?? ''))).toEqual({
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity: 'leads',
     date: '2026-11-20',
     startedAt: '2026-11-20T01:00:00.000Z',
@@ -256,9 +257,12 @@ test.each([BY_DATE, LATEST])(
 );
 
 test('after a rollback from a later release every entity is still published: its pointers are moved on', async () => {
-  const before = { date: '2026-11-19', startedAt: '2026-11-19T01:00:00.000Z', execution: 'later-release' };
+  const before = {
+    ...{ date: '2026-11-19', startedAt: '2026-11-19T01:00:00.000Z', execution: 'later-release' },
+    ...{ kind: 'full', newNormal: false },
+  };
   const { bucket, state } = storedRun();
-  const standing = JSON.stringify({ ...before, schemaVersion: 2, manifest: { key: 'elsewhere' } });
+  const standing = JSON.stringify({ ...before, schemaVersion: 3, manifest: { key: 'elsewhere' } });
   bucket.put(LATEST, standing);
   bucket.put(BY_DATE, standing);
 
@@ -266,6 +270,21 @@ test('after a rollback from a later release every entity is still published: its
 
   expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ date: '2026-11-20', manifestKey: MANIFEST_KEY });
   expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
+});
+
+test('what an earlier release published counts as none: a warning tells, and its pointers are replaced', async () => {
+  const { bucket, state } = storedRun();
+  const early = JSON.stringify({ schemaVersion: 1, date: '2026-11-19', manifestKey: 'elsewhere' });
+  const other = 'published/entity=leads/date=2026-11-19.json';
+  for (const key of [LATEST, BY_DATE, other]) bucket.put(key, early);
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
+
+  const told = '1 published exports are of an earlier release: the file is not compared with them.';
+  expect(manifestIn(bucket).warnings).toEqual([NO_HISTORY, told]);
+  expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ date: '2026-11-20', manifestKey: MANIFEST_KEY });
+  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
+  expect(bucket.text(other)).toBe(early);
 });
 
 test('a step that was cut off behind the manifest is ended by the next release, which words its warnings otherwise', async () => {

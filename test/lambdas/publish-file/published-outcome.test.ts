@@ -18,17 +18,6 @@ test('without tables, nothing is due', async () => {
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
 });
 
-test.each([1, 2])(
-  'an execution of machine version %i has no state for tables, and is answered as before',
-  async (version) => {
-    const { bucket, state } = storedRun();
-
-    const answer = await publish(bucket, { ...state, machineVersion: version }, tables);
-
-    expect(answer).toMatchObject({ outcome: 'PUBLISHED' });
-  },
-);
-
 test('a run that a later one of its date has passed gets no table: the later one writes it', async () => {
   const { bucket, state } = storedRun();
   putPublished(bucket, { date: '2026-11-20', rows: 2, pointer: { startedAt: '2026-11-20T05:00:00.000Z' } });

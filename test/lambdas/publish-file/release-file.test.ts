@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
+import { LAYOUT } from '../../../core/export/layout.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { asStep } from '../../../core/step/export-run.ts';
@@ -47,7 +48,7 @@ test('a release verifies the stored bytes, writes down who asked and why, then m
     released: { run: 'night-1', date: '2026-11-20', kind: 'full', latest: true },
   });
   expect(json(bucket, RELEASE_KEY)).toEqual({
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity: 'leads',
     run: 'night-1',
     execution: 'release-1',
@@ -246,7 +247,11 @@ test.each<[string, (bucket: FakeBucket) => unknown]>([
 const manifestWith = (overrides: object) => (bucket: FakeBucket) =>
   bucket.put(MANIFEST_KEY, JSON.stringify({ ...json<object>(bucket, MANIFEST_KEY), ...overrides }));
 const failedBy = (guard: string) => ({
-  guards: { checks: [{ guard, passed: false, measured: 1, bound: 0 }], comparedWith: [], medianRows: null },
+  guards: {
+    checks: [{ guard, passed: false, measured: 1, bound: 0, detail: null }],
+    comparedWith: [],
+    medianRows: null,
+  },
 });
 
 test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown, says: string]>([

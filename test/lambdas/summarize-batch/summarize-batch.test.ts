@@ -150,17 +150,6 @@ test('what its chunks left in doubt is reported by what is known of it', async (
   ]);
 });
 
-test('a line that an earlier release left after a 5xx, and did not call in doubt, is UNKNOWN', async () => {
-  const doubt = { firstLine: 2, records: 1, tries: { attempts: 2, lost: false, status: 500 } };
-  const { results, summarize } = world({
-    [KEYS.part(1, 1)]: `${applied(1)}{"doubt":${JSON.stringify(doubt)}}\n`,
-  });
-
-  await failureOf(summarize(), 'UpdatesIncomplete');
-
-  expect(results()[1]).toMatchObject({ outcome: 'UNKNOWN', status: 500, attempts: 2 });
-});
-
 test('a map that broke off is the reason, by the name of its error and nothing else of it', async () => {
   const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
   const crash = { Error: 'States.ItemReaderFailed', Cause: CANARY };

@@ -210,7 +210,7 @@ describe('of a batch that resumes another', () => {
     return made;
   }
 
-  test('lines that an earlier release found valid are taken as they stand', async () => {
+  test('lines that another release found valid are taken as they stand', async () => {
     const { validate } = resumed(`\n${NULL}\n`);
 
     expect(await validate(resume)).toMatchObject({ outcome: 'VALIDATED', batch: { records: 1, lines: 2 } });

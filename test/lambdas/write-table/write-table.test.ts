@@ -245,7 +245,7 @@ test('a column that tables leave out may be left out of requests too: older file
 
 test('a file of 0 bytes becomes a table without rows, though a column is left out and another hashed', async () => {
   const world = await publishedRuns();
-  await world.publish(Buffer.alloc(0), 'night-1', { header: [], rows: 0 }, ['id', 'name', 'age']);
+  await world.publish(Buffer.alloc(0), 'night-1', { format: null, header: [], rows: 0 }, ['id', 'name', 'age']);
 
   const answer = await write(world, published(), { except: ['name'], hash: ['id'] });
 

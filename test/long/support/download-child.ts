@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { FunctionLog } from '../../../core/log/log.ts';
-import { type RunState, runStateSchema } from '../../../core/step/states.ts';
+import type { RunState } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
 import { readStored } from '../../../lambdas/publish-file/read-stored.ts';
 import { fieldNames } from '../../../sandbox/data/columns.ts';
 import { abortUpload, transfer } from '../../../transfer/index.ts';
+import { run, runState } from '../../support/builders.ts';
 
 /** Stores one file and verifies it as the functions do, and prints the most memory that this took. A process of its own. */
 const { url, bucket: name, endpoint } = JSON.parse(process.argv[2] ?? '{}');
@@ -29,22 +30,12 @@ const common = {
 const crm = { call: async () => ({ url }) } as never;
 const store = { ...storeFromEnv(env, deployment), credentials: async () => credentials };
 const time = new Date().toISOString();
-const run = {
-  schemaVersion: 1,
-  entity: 'leads',
-  exportId: crypto.randomUUID(),
-  date: time.slice(0, 10),
-  prefix: 'runs/entity=leads/run=long/',
-  deadline: time,
-  firstWaitSeconds: 1,
-  largestWaitSeconds: 1,
-  keptUntil: time.slice(0, 10),
-  request: { columns: fieldNames('leads') },
-  fingerprint: '',
-  createdAt: time,
-  softwareVersion: 'test',
-};
-const begun = runStateSchema.parse({ input: {}, execution: 'long', startedAt: time, run });
+const asked = run({
+  ...{ date: time.slice(0, 10), prefix: 'runs/entity=leads/run=long/', deadline: time },
+  ...{ request: { columns: fieldNames('leads') }, createdAt: time },
+  listed: { others: [], labels: null, types: null, complete: true },
+});
+const begun = runState({ execution: 'long', startedAt: time, run: asked });
 const { file } = await stored(begun);
 const downloadMb = mostMemoryMb();
 

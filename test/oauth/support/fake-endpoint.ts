@@ -36,7 +36,14 @@ export class FakeEndpoint {
   /** A new grant of a person. */
   grant(overrides: Partial<Tokens> = {}): Tokens {
     const { accessToken, refreshToken = '' } = this.#issue({ revoked: false });
-    return { refreshToken, accessToken, ...this.#times(this.#clock.time), scope: 'global:export', ...overrides };
+    return {
+      refreshToken,
+      accessToken,
+      ...this.#times(this.#clock.time),
+      scope: 'global:export',
+      earlierObtainedAt: [],
+      ...overrides,
+    };
   }
 
   revoke(refreshToken: string): void {

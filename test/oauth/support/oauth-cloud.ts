@@ -54,7 +54,7 @@ export async function startOAuthCloud() {
     const { accessToken, refreshToken } = sandbox.issueTokens();
     for (const token of [accessToken, refreshToken]) issued.add(token);
     const time = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
-    const times = { expiresAt: time(lifeLeftSeconds), obtainedAt: time(lifeLeftSeconds - 3600) };
+    const times = { expiresAt: time(lifeLeftSeconds), obtainedAt: time(lifeLeftSeconds - 3600), earlierObtainedAt: [] };
     return { accessToken, refreshToken, ...times, scope: 'global:export' };
   };
   return {

@@ -1,0 +1,27 @@
+import * as z from 'zod/mini';
+import { parseJson } from '../json.ts';
+
+/** The layout of the pointers, manifests and releases that this release writes. Releases before it wrote 1. */
+export const LAYOUT = 2;
+
+/** Of them all. */
+export const layoutVersion = z
+  .int()
+  .check(
+    z.minimum(LAYOUT),
+    z.describe(
+      '2 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest. What has 1 is of an earlier release, and nothing here describes it.',
+    ),
+  );
+
+const earlierSchema = z.object({ schemaVersion: z.int().check(z.maximum(LAYOUT - 1)) });
+
+/** Whether a text is a pointer or manifest of an earlier release, which counts as none. What is damaged has this layout, or none. */
+export function isOfEarlierRelease(text: string): boolean {
+  return parseJson(earlierSchema, text) !== undefined;
+}
+
+/** For a person, without its last dot. */
+export function earlierText(key: string): string {
+  return `The object ${key} is of an earlier release, so it counts as none`;
+}

@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import type { Assemble } from '../../e2e/support/deployed.ts';
+
+const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'release.tar.br');
+
+/**
+ * The assembly of this release (`test/long/fixtures/README.md`), whose functions get the addresses of a CRM. The deployment is
+ * called `upgrade`, and bundles keep the names that they had with other addresses: there is one in a cloud. What the template
+ * says of its configuration has the other addresses still: commands that ask it cannot reach the CRM.
+ */
+export const fixtureRelease: Assemble = async (_, configurationFile, outdir) => {
+  unpackFixture(outdir);
+  const { crm } = JSON.parse(await readFile(configurationFile, 'utf8'));
+  await changeSettings(outdir, (bundled) => ({ ...bundled, crm: { ...bundled.crm, ...crm } }));
+};
+
+/** Writes the assembly as it was synthesised. */
+export function unpackFixture(outdir: string): void {
+  execFileSync('tar', ['-xf', '-', '-C', outdir], { input: brotliDecompressSync(readFileSync(FIXTURE)) });
+}
+
+interface Bundled {
+  crm: object;
+}
+
+/** The configuration that is bundled with each function. */
+export async function changeSettings(outdir: string, change: (bundled: Bundled) => object): Promise<void> {
+  for (const bundle of (await readdir(outdir)).filter((name) => name.startsWith('asset.'))) {
+    const file = join(outdir, bundle, 'deployment.json');
+    await writeFile(file, JSON.stringify(change(JSON.parse(await readFile(file, 'utf8')))));
+  }
+}
