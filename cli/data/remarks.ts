@@ -17,7 +17,7 @@ export function remarksOf({ state, kind, differs, guards, file }: Described): st
   ];
 }
 
-/** Whether nobody has looked into the file, whose kind is published as it is. */
+/** Tells whether nobody has looked into the file, because its kind is published as it is. */
 export function isUnjudged(file: Pick<Manifest['file'], 'format'> | undefined): boolean {
   return file !== undefined && !isReadFormat(file.format);
 }

@@ -12,7 +12,7 @@ import type { UpdatesTarget } from './updates-target.ts';
 
 /**
  * The lines of a finished batch that were neither applied nor rejected, with empty lines for the others, so that numbers of
- * lines stay. They are not validated again: they were found valid, perhaps by an earlier release.
+ * lines stay. They are not validated again: they were found valid, perhaps by another release.
  */
 export function unfinishedLines(store: BatchStore, batch: string): UpdateSource {
   return {

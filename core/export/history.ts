@@ -80,9 +80,9 @@ function remember(known: ReleasedBefore, more: ReleasedBefore): void {
 
 interface Published {
   pointer?: Pointer | undefined;
-  /** `undefined` also where it may be gone. */
+  /** `undefined` also where it is not to be kept any more. */
   manifest?: Manifest;
-  /** Why there is none that counts, though it is to be kept. */
+  /** Why there is no manifest that counts, though one is to be kept. */
   lacking?: 'unreadable' | 'earlier';
 }
 

@@ -2,17 +2,17 @@ import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { OLDEST_MACHINE } from './steps.ts';
 
-/** What every release puts into the state of an execution. The first ones gave it no number. */
+/** This much every release has put into the state of an execution. The first ones gave it no number. */
 const earlierSchema = z.object({
   machineVersion: z._default(z.int().check(z.maximum(OLDEST_MACHINE - 1)), 1),
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** Of a child of a batch. Its machine answers its number, whatever became of it. */
+  /** A child of a batch has one, and its machine answers the number of it, whatever became of the child. */
   chunk: z.optional(z.unknown()),
 });
 
-/** The state with which an execution began, where that was under an earlier release; else `undefined`. */
+/** Gives the state with which an execution began, where that was under an earlier release; else `undefined`. */
 export function begunEarlier(event: unknown): object | undefined {
   return earlierSchema.safeParse(event).data;
 }

@@ -43,7 +43,7 @@ export function createRecordCheck(rules: LineRules): RecordCheck {
   };
 }
 
-/** The check of lines of a batch under way, which were found valid, perhaps by an earlier release with other rules. */
+/** The check of lines of a batch under way, which were found valid, perhaps by another release with other rules. */
 export const FOUND_VALID: RecordCheck = (line, from, record, to) => {
   to.push(hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' });
 };

@@ -9,7 +9,7 @@ interface Author {
   run: string;
   /** The execution that wrote it: another one where a person asked for it. */
   execution: string;
-  /** Digest of the settings that it was written under; '' where an earlier release wrote it. */
+  /** Digest of the settings that it was written under; '' where another program wrote it. */
   settings: string;
 }
 

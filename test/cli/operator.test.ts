@@ -35,13 +35,17 @@ async function anew(input: string, state?: string, TimeZone?: string, fresh?: bo
 
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
   const given = { entity: 'leads', date: '2026-11-02', columns: ['id'], Comment: 'x' };
-  expect(await anew(JSON.stringify(given), stateOf('2026-11-21'))).toEqual(given);
+  expect(await anew(JSON.stringify(given), stateOf('2026-11-21'))).toEqual({ ...given, adopt: NAME });
   // Near midnight: in the time zone of the deployment it was the next day already.
-  expect(await anew('{"entity":"leads"}', stateOf('2026-11-21'))).toEqual({ entity: 'leads', date: '2026-11-21' });
+  expect(await anew('{"entity":"leads"}', stateOf('2026-11-21'))).toEqual({
+    ...{ entity: 'leads', date: '2026-11-21', adopt: NAME },
+  });
   const due = { entity: 'leads', scheduledFor: '2026-11-20T21:00:00Z' };
   expect(await anew(JSON.stringify(due))).toEqual(due);
   // A date instead of `scheduledFor` keeps its timeline from reading as that of a nightly run.
-  expect(await anew(JSON.stringify(due), stateOf('2026-11-20'))).toEqual({ entity: 'leads', date: '2026-11-20' });
+  expect(await anew(JSON.stringify(due), stateOf('2026-11-20'))).toEqual({
+    ...{ entity: 'leads', date: '2026-11-20', adopt: NAME },
+  });
   expect(await anew(JSON.stringify({ ...due, date: '2026-11-02' }))).toEqual({ entity: 'leads', date: '2026-11-02' });
   expect(await anew('{"entity":"leads"}')).toEqual({ entity: 'leads', scheduledFor: '2026-11-20T22:00:00.250Z' });
 });

@@ -5,7 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { App } from 'aws-cdk-lib';
 import { Asset } from 'aws-cdk-lib/aws-s3-assets';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type AnyStepName, STEPS, type StepName, UPDATE_STEPS, type UpdateStepName } from '../../core/step/steps.ts';
+import {
+  type AnyStepName,
+  MACHINE_VERSION,
+  STEPS,
+  type StepName,
+  UPDATE_STEPS,
+  type UpdateStepName,
+} from '../../core/step/steps.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { exampleDeployment, fullDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
 import { folderForAll, tree } from './support/files.ts';
@@ -135,7 +142,12 @@ describe('the bundled code', () => {
 
 /** Invokes the handler of a bundle in a process of its own, without any environment. */
 function invoke(bundle: string): { stdout: string; stderr: string } {
-  const event = { input: { entity: 'leads' }, execution: 'run-1', startedAt: '2026-01-01T22:30:00.000Z' };
+  const event = {
+    machineVersion: MACHINE_VERSION,
+    input: { entity: 'leads' },
+    execution: 'run-1',
+    startedAt: '2026-01-01T22:30:00.000Z',
+  };
   const script = `
     const { handler } = await import(${JSON.stringify(pathToFileURL(join(bundle, 'index.mjs')).href)});
     const context = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 60000 };

@@ -1,6 +1,7 @@
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../core/export/pointer.ts';
+import { type Content, UNSEEN } from '../../core/gate/facts.ts';
 
 /** Parts of a manifest that a test is about. */
 export type ManifestChanges = Omit<Partial<Manifest>, 'file' | 'export'> & {
@@ -49,7 +50,7 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
       dialect: null,
       rows: 1,
       header: ['id', 'name'],
-      content: null,
+      content: contentOf(file.rows === undefined ? 1 : file.rows),
       ...file,
     },
     export: {
@@ -63,6 +64,12 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
       ...exported,
     },
   });
+}
+
+/** The content of a file whose header names two columns, and whose rows are known or not. */
+function contentOf(rows: number | null): Content {
+  const counted = rows === null ? null : { least: rows, most: rows };
+  return { ...UNSEEN, rows: counted, width: 2, headed: true, unlisted: 0, excepted: 0 };
 }
 
 /** The pointer that names the run of a manifest. */

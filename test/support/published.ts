@@ -1,5 +1,4 @@
 import { datePointerKey, type Pointer } from '../../core/export/pointer.ts';
-import { type Content, UNSEEN } from '../../core/gate/facts.ts';
 import type { FakeBucket } from './fake-bucket.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
 
@@ -19,17 +18,11 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
     plan: 'a'.repeat(64),
     softwareVersion: '0.1.0',
     ...manifest,
-    file: { bytes: 1, rows, content: contentOf(rows), ...manifest.file },
+    file: { bytes: 1, rows, ...manifest.file },
     export: { id: exportIdOf(date), storedAt: `${date}T01:00:00.000Z`, checks: 1, ...manifest.export },
   });
   bucket.put(manifestKeyOf(execution), JSON.stringify(whole));
   bucket.put(datePointerKey('leads', date), JSON.stringify({ ...pointerTo(whole), ...pointer }));
-}
-
-/** What is known of a file with this header whose rows are known. */
-function contentOf(rows: number | null): Content {
-  const counted = rows === null ? null : { least: rows, most: rows };
-  return { ...UNSEEN, rows: counted, width: 2, headed: true, unlisted: 0, excepted: 0 };
 }
 
 /** Another one for each date, as of a CRM that makes a new export for each request. */

@@ -43,7 +43,7 @@ const releaseInput = { entity: 'leads', release: NIGHT, reason: 'Holidays', by: 
 const releasedState = {
   ...newState(releaseInput, { execution: RELEASE, outcome: 'PUBLISHED', rows: 1, file: storedFile({ bytes: 12 }) }),
   ...{ manifestKey: `runs/entity=leads/run=${NIGHT}/_manifest.json`, warningCount: 0 },
-  released: { run: NIGHT, date: '2026-11-20', latest: true },
+  released: { run: NIGHT, date: '2026-11-20', kind: 'full', latest: true },
 };
 /** The release runs on another day than the night that it releases. */
 const releaseRun: Execution = {

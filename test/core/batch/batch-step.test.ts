@@ -3,7 +3,7 @@ import { type BatchState, batchOf, batchStateSchema } from '../../../core/batch/
 import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { chunksText } from '../../../core/batch/chunk-index.ts';
 import { RunError } from '../../../core/errors.ts';
-import { type StepOutcome, UPDATE_STEPS, type UpdateStepName } from '../../../core/step/steps.ts';
+import { MACHINE_VERSION, type StepOutcome, UPDATE_STEPS, type UpdateStepName } from '../../../core/step/steps.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
@@ -128,7 +128,14 @@ describe('the wrapper of the machine CustomerUpdates', () => {
     const { handler } = answering();
     const { execution, startedAt } = begun();
 
-    const child = { input: {}, execution, startedAt, batch: batch(INPUT), chunk: wholeChunk(INPUT) };
+    const child = {
+      machineVersion: MACHINE_VERSION,
+      input: {},
+      execution,
+      startedAt,
+      batch: batch(INPUT),
+      chunk: wholeChunk(INPUT),
+    };
 
     expect(await handler(child, lambdaContext())).toMatchObject({ outcome: 'FINISHED', place: null, waits: 0 });
   });

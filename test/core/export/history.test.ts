@@ -8,6 +8,7 @@ import { NO_HISTORY } from '../../../core/gate/history.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { manifestOf } from '../../support/manifests.ts';
 import { putPublished } from '../../support/published.ts';
 
 const OF = {
@@ -112,6 +113,9 @@ test('a bucket that does not answer is no empty history', async () => {
   await failureOf(readHistory(bucket, OF), 'StorageUnavailable');
 });
 
+/** A file that is told to end in a way of its own. */
+const FILE = manifestOf({ file: { rows: 9, header: null } }).file;
+
 /** A manifest of such a file, which one check has stopped. */
 function stoppedBy(guard: string, file: object): Partial<Manifest> {
   const checks = [{ guard, passed: false, measured: 1, bound: 0, detail: null }];
@@ -124,7 +128,7 @@ function stoppedBy(guard: string, file: object): Partial<Manifest> {
 
 test('what a person has released makes its first record and its ending known; manifests carry that on', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
-  const file = { key: 'k', bytes: 1, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 9, header: null, content };
+  const file = { ...FILE, content };
   const carried = { headers: ['a'.repeat(64)], endings: [{ cells: 3, lineBreak: true }] };
   const bucket = published(dates(3), (date) => {
     if (date === '2026-11-18') return { manifest: stoppedBy('lastRecord', file), pointer: { released: true } };
@@ -139,7 +143,7 @@ test('what a person has released makes its first record and its ending known; ma
 
 test('an ending is known only where it was what a person released', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
-  const file = { key: 'k', bytes: 1, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 9, header: null, content };
+  const file = { ...FILE, content };
   const bucket = published(dates(1), () => ({ manifest: stoppedBy('maxShrink', file), pointer: { released: true } }));
 
   expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ headers: [content.firstRecord], endings: [] });
@@ -147,7 +151,7 @@ test('an ending is known only where it was what a person released', async () => 
 
 test('the same file unreleased makes nothing known', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
-  const file = { key: 'k', bytes: 1, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 9, header: null, content };
+  const file = { ...FILE, content };
   const bucket = published(dates(1), () => ({ manifest: { file: file as Manifest['file'] } }));
 
   expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ headers: [], endings: [] });

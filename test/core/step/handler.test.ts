@@ -284,7 +284,7 @@ test.each([undefined, 1, OLDEST_MACHINE - 1])(
 );
 
 test('a chunk of a batch that began earlier keeps its number, which its machine answers', async () => {
-  const chunk = { chunk: 7 };
+  const chunk = { chunk: 7, from: 0, to: 9, firstLine: 1, lastLine: 1, records: 1 };
   const step = () => Promise.reject(new Error('was called'));
   const handler = asBatchStep('ApplyChunk', step, ...composed(testDeps()));
 

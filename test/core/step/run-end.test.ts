@@ -5,6 +5,7 @@ import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { batchEnd, exportRunEnd } from '../../../core/step/run-end.ts';
 import type { RunState } from '../../../core/step/states.ts';
+import { MACHINE_VERSION } from '../../../core/step/steps.ts';
 import { deployment, EXPORT_ID, newState, run, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
 import { written } from '../../support/written.ts';
@@ -94,7 +95,10 @@ test('the handler of a batch measures its end, without any entity', async () => 
   const deps = testDeps();
   const handler = asBatchStep('SummarizeBatch', async () => ({ outcome: 'SUMMARIZED' as const }), ...composed(deps));
 
-  await handler({ input: {}, execution: 'batch-1', startedAt: STARTED_AT }, lambdaContext());
+  await handler(
+    { machineVersion: MACHINE_VERSION, input: {}, execution: 'batch-1', startedAt: STARTED_AT },
+    lambdaContext(),
+  );
 
   expect(deps.log.measured).toEqual([{ run: { execution: 'batch-1' }, outcome: 'APPLIED', values: { RunsEnded: 1 } }]);
 });

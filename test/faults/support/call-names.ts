@@ -26,7 +26,7 @@ const LEDGER: [sign: RegExp, name: string][] = [
   [/slot#/, 'claim the start'],
   [/adoptedBy/, 'adopt an export'],
   [/export-of#/, 'record the export'],
-  [/:attempt/, 'claim the refresh'],
+  [/:taken/, 'claim the refresh'],
   [/:stored/, 'note the refresh'],
   [/:zero/, 'give the claim back'],
   [/:count/, 'note the lost answer'],

@@ -135,7 +135,7 @@ test('the table says by a digest which settings it was written under; another se
   expect(settingsOf()).not.toBe(first);
 });
 
-test('a table that an earlier release wrote has no digest, which reads as none', async () => {
+test('a table that another program wrote has no digest, which reads as none', async () => {
   const world = await worldOf();
   await world.put(KEY, 'old');
 

@@ -175,6 +175,7 @@ describe('the map', () => {
       'chunk.$',
       'execution.$',
       'input',
+      'machineVersion.$',
       'startedAt.$',
     ]);
     expect([...new Set(pathsIn(child.States))].sort()).toEqual(

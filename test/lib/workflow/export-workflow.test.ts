@@ -168,7 +168,7 @@ describe('the beginning', () => {
         'execution.$': '$$.Execution.Name',
         'startedAt.$': '$$.Execution.StartTime',
         checks: 0,
-        machineVersion: 3,
+        machineVersion: 4,
       },
       Next: 'AfterBeginRun',
     });

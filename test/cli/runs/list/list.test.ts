@@ -5,6 +5,8 @@ import { listRuns } from '../../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../../cli/runs/list/runs-text.ts';
 import type { Run } from '../../../../cli/runs/run/run.ts';
 import { durationText, plainLine } from '../../../../cli/support/text.ts';
+import { ERRORS } from '../../../../core/errors.ts';
+import { earlierText } from '../../../../core/export/layout.ts';
 import { run, runState } from '../../../support/builders.ts';
 import { aRun } from '../../support/a-run.ts';
 import { bucketRefuses } from '../../support/cloud/answers.ts';
@@ -69,7 +71,7 @@ test('what a later release published is listed as any other', async () => {
     if (!key.endsWith('.json')) continue;
     cloud.objects.set(
       key,
-      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 2, seal: [] })),
+      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 3, seal: [] })),
     );
   }
   const warned: string[] = [];
@@ -118,6 +120,21 @@ test('an object that is no manifest is left out, and reported', async () => {
   expect(told.sort()).toEqual([
     expect.stringMatching(/^The object published\/entity=leads\/latest\.json does not hold what it should/),
     expect.stringMatching(/^The object runs\/entity=leads\/run=x\/_manifest\.json does not hold what it should/),
+  ]);
+});
+
+test('what an earlier release published counts as none, and is reported once', async () => {
+  const cloud = await aws();
+  cloud.publish();
+  const early = Buffer.from('{"schemaVersion":1,"entity":"leads"}');
+  for (const run of ['x', 'y']) cloud.objects.set(`runs/entity=leads/run=${run}/_manifest.json`, early);
+  cloud.objects.set('published/entity=leads/latest.json', early);
+  const told: string[] = [];
+  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
+  expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
+  expect(told.sort()).toEqual([
+    'Runs of leads whose manifests an earlier release wrote count as none: 2.',
+    `${earlierText('published/entity=leads/latest.json')}: ${ERRORS.EarlierRelease.advice}`,
   ]);
 });
 

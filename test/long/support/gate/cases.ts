@@ -45,7 +45,6 @@ export async function runCase(seed: string, number: number, kinds: readonly Serv
     before.push(rows);
     seenIds.push(exportIdOf(`of-${dateOf(TONIGHT - ago)}`));
   }
-  if (service.earlier) for (const key of nights.bucket.keys()) writtenEarlier(nights, key);
   const bytes = fileOf(service, near(service.rows, draw), fault, draw);
   const exportId = fault?.oldExport ? (seenIds.at(-1) ?? '') : exportIdOf('tonight');
   const end = await nights.night({
@@ -67,17 +66,6 @@ async function goodNight(nights: Nights, service: Service, date: string, rows: n
   const mayWait = (service.header === 'unknown' || service.total) && end.releasable;
   const { ended, cause } = mayWait ? await nights.release(`of-${date}`) : end;
   if (ended !== 'PUBLISHED') throw new NightWithheld(date, service, cause || ended);
-}
-
-/** What the release before would have written of the same file: of packed ones and sheets it counted nothing. */
-function writtenEarlier({ bucket }: Nights, key: string): void {
-  if (!key.endsWith('_manifest.json')) return;
-  const { leftOut: _, releasedBefore: __, unchangedSince: ___, ...manifest } = JSON.parse(bucket.text(key) ?? '{}');
-  const { content: ____, ...file } = manifest.file;
-  const unseen = file.format === 'xlsx' || file.compression === 'zip';
-  const format = file.compression === 'zip' ? 'zip' : file.format;
-  const less = { format, rows: null, ...(unseen && { compression: null, dialect: null, header: null }) };
-  bucket.put(key, JSON.stringify({ ...manifest, file: { ...file, ...(file.compression || unseen ? less : {}) } }));
 }
 
 class NightWithheld extends Error {

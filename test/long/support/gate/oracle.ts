@@ -43,7 +43,7 @@ export async function judgeFiles(python: string, cases: readonly Case[]): Promis
 
 /** The settings in the words of the script, and what is known of the nights before. */
 function promisesOf({ number, service, before, exportId, seenIds, end }: Case): object {
-  const { columns, required, drift, header, dialect, total, kind, minRows = null, except, earlier } = service;
+  const { columns, required, drift, header, dialect, total, kind, minRows = null, except } = service;
   const { rows = null, header: named = null } = end.manifest?.file ?? {};
   return {
     number,
@@ -57,7 +57,7 @@ function promisesOf({ number, service, before, exportId, seenIds, end }: Case): 
     removed: drift.removed === 'stop',
     leastRows: leastRows(service, before),
     oldExport: seenIds.includes(exportId),
-    endsWithBreak: before.length > 0 && dialect.finalBreak && !earlier,
+    endsWithBreak: before.length > 0 && dialect.finalBreak,
     headerless: header === 'none',
     rows,
     header: named,
@@ -65,12 +65,7 @@ function promisesOf({ number, service, before, exportId, seenIds, end }: Case): 
   };
 }
 
-function leastRows(
-  { maxShrink = 0.5, earlier, kind, compression }: Case['service'],
-  before: readonly number[],
-): number | null {
-  // The release before did not count these.
-  if (earlier && (kind === 'xlsx' || compression)) return null;
+function leastRows({ maxShrink = 0.5 }: Case['service'], before: readonly number[]): number | null {
   const sorted = [...before].sort((a, b) => a - b);
   const low = sorted[Math.floor((sorted.length - 1) / 2)];
   const high = sorted[Math.ceil((sorted.length - 1) / 2)];

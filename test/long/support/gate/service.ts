@@ -13,8 +13,6 @@ export interface Service {
   texture: Texture;
   /** Nights that are published before. */
   nights: number;
-  /** They were published by the release before: their manifests say less. */
-  earlier: boolean;
   /** About so many rows each night. */
   rows: number;
   /** A last line that tells their number; a person has released one. */
@@ -83,7 +81,6 @@ export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish:
     nights,
     except,
     total,
-    earlier: !total && header !== 'unknown' && draw.chance(0.2),
     compression: wish.compression === undefined ? compression : wish.compression,
     sheet: drawSheet(draw),
     texture: drawTexture(draw, dialect),
