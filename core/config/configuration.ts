@@ -9,7 +9,7 @@ export class ConfigurationError extends Error {
 }
 
 export interface Configuration {
-  /** Of the deployment: the stack is `crm-export-NAME`. */
+  /** The name of the deployment: its stack is `crm-export-NAME`. */
   name: string;
   file: string;
   deployment: Deployment;
@@ -41,7 +41,7 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   return { name, file: path, deployment: parsed.data };
 }
 
-/** Relative to the current directory. */
+/** The file of a deployment, relative to the current directory. */
 export function configurationFile(name: string): string {
   return join(folder(), `${name}.json`);
 }

@@ -49,7 +49,7 @@ interface Chosen {
   header?: 'names' | 'none' | undefined;
 }
 
-/** Parts that contradict each other. */
+/** Sentences about parts that contradict each other. */
 function columnProblems({ only, except = [], required = [], labels, header }: Chosen) {
   const entryOf = (name: string) => except.find((each) => folded(each) === folded(name));
   const unclear = [...Object.keys(labels ?? {}), ...Object.values(labels ?? {})].filter((text) => folded(text) === '');
@@ -79,7 +79,7 @@ function columnProblems({ only, except = [], required = [], labels, header }: Ch
   ];
 }
 
-/** Of the configuration; the input of an execution has `"all"` or a list. */
+/** The columns of the configuration; the input of an execution has `"all"` or a list. */
 export const configuredColumns = z
   .union([requestKeys.columns, chosenColumns])
   .describe(

@@ -13,7 +13,7 @@ export function readEnv<N extends string>(env: NodeJS.ProcessEnv, ...names: N[])
 }
 
 /** @throws RunError `ConfigInvalid` */
-export function bucketPlace(env: NodeJS.ProcessEnv): { bucket: string; region: string; urlSuffix: string } {
+export function bucketAddress(env: NodeJS.ProcessEnv): { bucket: string; region: string; urlSuffix: string } {
   const { BUCKET_NAME, AWS_REGION, URL_SUFFIX } = readEnv(env, 'BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX');
   return { bucket: BUCKET_NAME, region: AWS_REGION, urlSuffix: URL_SUFFIX };
 }

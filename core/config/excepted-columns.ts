@@ -1,7 +1,7 @@
 import { behindPath, cased, folded, INVISIBLE } from '../folded.ts';
 
 /**
- * Those of the names of left out columns that filters or sorts hold, however they are written: to select by a column tells what
+ * The names of left out columns that filters or sorts hold, however they are written: to select by a column tells what
  * is in it. Which of their texts are names, only the CRM knows, so every word counts.
  */
 export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): string[] {
@@ -16,13 +16,13 @@ export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): s
 /** What may stand between the letters of one name; a comma stands between two names. */
 const WITHIN = '[\\p{Z}\\p{Pd}\\p{Pc}.\'"׳״]*';
 
-/** Those of the labels that are the whole of a text in filters or sorts: as a part of a sentence they may mean anything. */
+/** The labels that are the whole of a text in filters or sorts: as a part of a sentence they may mean anything. */
 export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): string[] {
   const whole = new Set(textsIn(filtersOrSorts).flatMap((text) => [text, behindPath(text) ?? text].map(bare)));
   return labels.filter((label) => whole.has(folded(label)));
 }
 
-/** Without the sign that tells the direction of a sort. */
+/** The text without the sign that tells the direction of a sort. */
 const bare = (text: string) => folded(text.replace(/^\s*[+<>!~]/, ''));
 
 /** Keys and values, at any depth. */

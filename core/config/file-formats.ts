@@ -9,5 +9,5 @@ export type OpaqueKind = (typeof OPAQUE_KINDS)[number];
 /** Formats of earlier releases, by the kind that stands for them now. */
 export const FORMER_FORMATS: Readonly<Record<string, OpaqueKind>> = { xls: 'xls', zip: 'archive', json: 'json' };
 
-/** Those that are accepted unless the configuration says otherwise. */
+/** The formats that are accepted unless the configuration says otherwise. */
 export const DEFAULT_FORMATS: FileFormat[] = [...FILE_FORMATS];

@@ -20,7 +20,9 @@ export const fileHostsSchema = z
     'Hosts that files may come from: exact names (`"files.example.com"`), or with a leading dot every name below one (`".s3.eu-west-1.amazonaws.com"`). https on port 443 only; never an IP address. If empty: the host of `crm.baseUrl`. The cause of a refused file names the host to add.',
   );
 
-/** Less leaves V8's heap too little room for what a function loads; more than Lambda has is refused there. */
+/**
+ * A smaller memory leaves V8's heap too little room for what a function loads; more than Lambda has is refused there.
+ */
 const functionMemory = z.int().min(512).max(10_240);
 
 /** Formats of earlier releases are refused with what to write in their place. */
@@ -84,7 +86,10 @@ interface Origin {
   fileHosts: string[];
 }
 
-/** By default the host of the interface; empty where that is an IP address or a name of the own network. */
+/**
+ * The hosts of files: by default the host of the interface; empty where that is an IP address or a name of the own
+ * network.
+ */
 export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
   if (fileHosts.length > 0) return fileHosts;
   const hostname = URL.parse(baseUrl)?.hostname ?? '';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-/** In a filter, a date that is counted from the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
+/** A date in a filter that is counted from the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
 const relativeDateSchema = z.strictObject({
   $date: z.string().check(z.regex(/^(day|weekStart|monthStart)([+-]\d{1,4}d)?$/)),
   as: z._default(z.enum(['date', 'instant']), 'date'),
@@ -8,7 +8,7 @@ const relativeDateSchema = z.strictObject({
 
 export interface RelativeDate {
   from: 'day' | 'weekStart' | 'monthStart';
-  /** Added to it. */
+  /** Days that are added to the date. */
   days: number;
   as: 'date' | 'instant';
 }

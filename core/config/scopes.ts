@@ -1,2 +1,2 @@
-/** Without it the CRM refuses updates of customers (`docs/interface/`, section 4.1). */
+/** The CRM refuses updates of customers without this scope (`docs/interface/`, section 4.1). */
 export const UPDATE_SCOPE = 'customers:update';

@@ -24,12 +24,12 @@ export function offsetsNow(timeZone: string): number[] {
 }
 
 /**
- * After how many hours without a published export an entity raises its alarm. `needed` by its deadline: the longest night
- * after the shortest, and an hour more.
+ * The hours without a published export after which an entity raises its alarm. `needed` by its deadline: the longest
+ * night after the shortest, and an hour more.
  */
 export function freshnessOf(deployment: Deployment, entity: Entity): { hours: number; needed: number } {
   const { polling, freshnessHours } = deployment.entities[entity];
-  // A day of 25 hours.
+  // A local day may have 25 hours.
   const longest = timingOf(deployment, entity).at === null ? 24 : 25;
   const needed = Math.max(longest + 2, longest + 1 + Math.ceil(polling.deadlineSeconds / 3600));
   return { hours: freshnessHours ?? deployment.alarms.freshnessHours ?? needed, needed };
@@ -38,11 +38,12 @@ export function freshnessOf(deployment: Deployment, entity: Entity): { hours: nu
 /** "31 hours", or "31 to 35 hours, by entity". */
 export function freshnessText(deployment: Deployment, entities: readonly Entity[]): string {
   const hours = entities.map((entity) => freshnessOf(deployment, entity).hours);
-  const [least, most] = [Math.min(...hours), Math.max(...hours)];
+  const least = Math.min(...hours);
+  const most = Math.max(...hours);
   return least === most ? `${least} hours` : `${least} to ${most} hours, by entity`;
 }
 
-/** Some minutes after the entity before. */
+/** The start of an entity in the night: some minutes after the entity before. */
 function inTheNight({ nightly }: Deployment, entity: Entity, first: string): string {
   return timeOf(minuteOf(first) + ENTITIES.indexOf(entity) * nightly.spreadMinutes);
 }

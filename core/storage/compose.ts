@@ -1,10 +1,10 @@
 import { defaultProvider } from '../aws/environment-credentials.ts';
-import { bucketPlace } from '../config/env.ts';
+import { bucketAddress } from '../config/env.ts';
 import type { Bucket } from './bucket.ts';
 import { createFastRead } from './fast-read.ts';
 
 /** Reads the bucket that the environment of a function names. */
 export function fastReadFromEnv({ env } = process): Bucket['read'] {
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
-  return createFastRead({ ...bucketPlace(env), endpoint, credentials: defaultProvider() });
+  return createFastRead({ ...bucketAddress(env), endpoint, credentials: defaultProvider() });
 }

@@ -1,12 +1,12 @@
 import { defaultProvider } from '../../core/aws/environment-credentials.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { bucketPlace } from '../../core/config/env.ts';
+import { bucketAddress } from '../../core/config/env.ts';
 import { RunError } from '../../core/errors.ts';
 import type { StoreOptions } from '../../transfer/index.ts';
 
 /** @throws RunError `ConfigInvalid` when a variable is missing, or for an address without TLS */
 export function storeFromEnv(env: NodeJS.ProcessEnv, { local }: Deployment): StoreOptions {
-  const { bucket, region, urlSuffix } = bucketPlace(env);
+  const { bucket, region, urlSuffix } = bucketAddress(env);
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
   if (!local && endpoint && !endpoint.startsWith('https:')) {
     throw new RunError('ConfigInvalid', 'The function has to store files at an address without TLS.');

@@ -16,7 +16,12 @@ const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = arnOf(NAME);
 const startDate = new Date('2026-11-20T22:00:00.250Z');
 const found = {
-  ...{ executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined },
+  executionArn,
+  name: NAME,
+  entity: 'leads' as const,
+  status: 'FAILED',
+  startDate,
+  stopDate: undefined,
   what: 'export' as const,
 };
 const stateOf = (date: string) =>
@@ -52,7 +57,8 @@ test('a retry has the input of the old run, and its date: as given, as that run 
 
 test('a retry of a run that found no date has the one that its start has where the deployment is', async () => {
   expect(await anew('{"entity":"leads","scheduledFor":"2026-11-20T22:30:00Z"}', undefined, 'Asia/Jerusalem')).toEqual({
-    ...{ entity: 'leads', date: '2026-11-21' },
+    entity: 'leads',
+    date: '2026-11-21',
   });
   expect(await anew('{"entity":"leads"}', undefined, 'America/New_York')).toEqual({
     entity: 'leads',
@@ -164,7 +170,8 @@ test('whatever ends a start of several, those that were started are reported', a
     /^ExecutionLimitExceeded: The limit is reached\. Started before that: leads-\S+, contacts-\S+; not started: meetings\.\n$/,
   );
   expect(JSON.parse((await start('--json')).stdout)).toMatchObject({
-    ...{ ok: false, error: expect.stringMatching(/not started: meetings\.$/) },
+    ok: false,
+    error: expect.stringMatching(/not started: meetings\.$/),
     runs: [{ entity: 'leads' }, { entity: 'contacts' }],
   });
 });

@@ -51,7 +51,8 @@ test('a file of updates is read where the person is', async () => {
 });
 
 test('elsewhere than in the package the directory of the process counts', async () => {
-  const [here, before] = [await tempDir(), await tempDir()];
+  const here = await tempDir();
+  const before = await tempDir();
   const program = join(PROJECT, 'cli/main.js');
   const place = { cwd: here, env: { ...process.env, INIT_CWD: before } };
   await promisify(execFile)(process.execPath, [program, 'download', 'leads', ...(await args())], place);

@@ -178,7 +178,7 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
   const places = [await Promise.all(shown), metadata, files.filter((file) => !isWithheld(file))].flat();
 
   expect(within([...places, ...(await logs(system)), ...(await histories(system.target))])).toEqual([]);
-  // The same search finds the texts in the withheld files, so it would have found them elsewhere.
+  // What was withheld has the texts, so the search would have found them elsewhere.
   expect(within(files.filter(isWithheld))).toHaveLength(3);
   expect(await bucketTools(system.target).keys('tables/entity=employers/')).toHaveLength(1);
 });

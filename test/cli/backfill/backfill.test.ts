@@ -78,7 +78,9 @@ test('a date that is still to come is refused, and nothing is started', async ()
 });
 
 const running = (name: string, input: object) => ({
-  ...{ name, status: 'RUNNING', start: '2026-03-20T12:00:00.000Z' },
+  name,
+  status: 'RUNNING',
+  start: '2026-03-20T12:00:00.000Z',
   input: { entity: 'leads', ...input },
 });
 
@@ -96,7 +98,9 @@ test('a dry run shows what is published and under way, however it was started, a
 
   expect(text).toMatchObject({ code: 0, stdout: expect.stringContaining('\n2026-03  ·✓……\n4 dates: ✓ 1 published') });
   expect(JSON.parse(json.stdout)).toMatchObject({
-    ...{ ok: true, entity: 'leads', dryRun: true },
+    ok: true,
+    entity: 'leads',
+    dryRun: true,
     dates: [
       { date: '2026-03-01', state: 'missing', run: null, error: null },
       { date: '2026-03-02', state: 'published', run: null, error: null },

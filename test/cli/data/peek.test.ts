@@ -151,8 +151,12 @@ test('schema reads no byte of the file, and names the columns that the file does
   const { cli, asked } = await setting('id,name\n1,a\n');
   const document = JSON.parse((await cli('schema', 'leads', '--json')).stdout);
   expect(document).toEqual({
-    ...{ entity: 'leads', date: '2026-11-20', run: 'leads-night' },
-    ...{ columns: FIELDS.slice(0, 2), fromHeader: true, others: ['phone'] },
+    entity: 'leads',
+    date: '2026-11-20',
+    run: 'leads-night',
+    columns: FIELDS.slice(0, 2),
+    fromHeader: true,
+    others: ['phone'],
   });
   const { stdout } = await cli('schema', 'leads');
   expect(stdout).toBe(

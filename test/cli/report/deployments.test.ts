@@ -24,7 +24,9 @@ const { leads: _, ...withoutLeads } = all(NIGHT);
 /** Forty-four good ones, and one of each kind of trouble; the names of two begin alike. */
 const FLEET: FakeDeployment[] = [
   ...Array.from({ length: 44 }, (_, index) => ({
-    ...{ name: `agency-${String(index).padStart(2, '0')}`, published: all(NIGHT), version: '0.3.0+abc' },
+    name: `agency-${String(index).padStart(2, '0')}`,
+    published: all(NIGHT),
+    version: '0.3.0+abc',
   })),
   { name: 'failed', published: { ...withoutLeads, leads: daysAgo(1) }, failed: { leads: 'RateLimited' } },
   { name: 'failed-too', published: all(NIGHT), alarms: ['FileQuarantined'] },
@@ -56,26 +58,26 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   expect(by.size).toBe(50);
   expect(deployments.filter(({ tone }: { tone?: string }) => tone === 'good')).toHaveLength(46);
   expect(by.get('agency-07')).toMatchObject({
-    ...{
-      why: null,
-      headline: `Last night: ${COUNT} of ${COUNT} published`,
-      version: '0.3.0+abc',
-      alarms: [],
-      paused: [],
-    },
+    why: null,
+    headline: `Last night: ${COUNT} of ${COUNT} published`,
+    version: '0.3.0+abc',
+    alarms: [],
+    paused: [],
     oldest: { startedAt: NIGHT },
   });
   expect(by.get('failed')).toMatchObject({
-    ...{ tone: 'bad', missing: ['leads'], oldest: { entity: 'leads', startedAt: daysAgo(1) }, alarms: [] },
-    ...{ version: '0.1.0', neverPublished: [] },
+    tone: 'bad',
+    missing: ['leads'],
+    oldest: { entity: 'leads', startedAt: daysAgo(1) },
+    alarms: [],
+    version: '0.1.0',
+    neverPublished: [],
   });
   expect(by.get('failed-too')).toMatchObject({ tone: 'good', alarms: ['FileQuarantined'] });
   expect(by.get('paused')).toMatchObject({
-    ...{
-      headline: `Last night: ${COUNT - 1} of ${COUNT - 1} published`,
-      paused: ['leads'],
-      alarms: ['ExecutionsFailed'],
-    },
+    headline: `Last night: ${COUNT - 1} of ${COUNT - 1} published`,
+    paused: ['leads'],
+    alarms: ['ExecutionsFailed'],
     oldest: { startedAt: NIGHT },
   });
   expect(by.get('half')).toEqual({

@@ -39,7 +39,8 @@ test('runs that were published, and whose files are gone, are shown as gone', as
   const data = reportDataOf(facts);
   expect(data.rows[0]?.last.outcome).toBe('gone');
   expect(headlineOf({ ...data, rows: data.rows.slice(0, 1) })).toMatchObject({
-    ...{ tone: 'bad', text: 'Last night: 1 of 1 missing: leads' },
+    tone: 'bad',
+    text: 'Last night: 1 of 1 missing: leads',
   });
   expect(reportPage(data)).toContain('published, and gone');
   expect(parseHTML(reportPage(data)).document.getElementById(`leads-${NIGHT}`)?.textContent).toContain('no pointer');

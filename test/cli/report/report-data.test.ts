@@ -36,7 +36,11 @@ test('columns that changed are named beside the headline and in the night of the
   const { published, ...month } = madeUpMonth();
   const drift = {
     since: { date: '2026-11-19', execution: 'x' },
-    ...{ added: ['email'], removed: [], retyped: [], relabelled: [], unnamed: 0 },
+    added: ['email'],
+    removed: [],
+    retyped: [],
+    relabelled: [],
+    unnamed: 0,
   };
   const changed = published.map((run) =>
     run.manifest.entity === 'leads' && run.manifest.date === NIGHT

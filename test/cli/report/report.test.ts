@@ -114,7 +114,8 @@ interface Label {
 /** Where a text of 10 px begins and ends, with the widest of the usual fonts. */
 function span(label: Label): [number, number] {
   const width = 6.2 * (label.textContent?.length ?? 0);
-  let [at, anchor] = [0, 'start'];
+  let at = 0;
+  let anchor = 'start';
   for (let element: Label | null = label; element && element.tagName !== 'svg'; element = element.parentElement) {
     const [, moved = '0'] = /translate\(([-\d.]+)/.exec(element.getAttribute('transform') ?? '') ?? [];
     at += Number(moved) + Number(element.getAttribute('x') ?? 0);
@@ -146,7 +147,10 @@ test('whatever a manifest or an error says stays text', () => {
   const published = month.published.map(({ manifestKey, manifest }) => ({
     manifestKey: `${manifestKey}${hostile}`,
     manifest: {
-      ...{ ...manifest, execution: hostile, softwareVersion: hostile, warnings: [hostile] },
+      ...manifest,
+      execution: hostile,
+      softwareVersion: hostile,
+      warnings: [hostile],
       file: { ...manifest.file, key: hostile, contentType: hostile, crc32: hostile, header: [hostile] },
       export: { ...manifest.export, id: hostile },
     },

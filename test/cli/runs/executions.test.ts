@@ -72,7 +72,8 @@ test('a run is followed from its start to its end', async () => {
     },
     { status: 'RUNNING', entered: [['PublishFile', state({ checks: 3, file })]] },
     {
-      ...{ status: 'SUCCEEDED', output: state({ checks: 3, file, manifestKey, rows: 7, warningCount: 2 }) },
+      status: 'SUCCEEDED',
+      output: state({ checks: 3, file, manifestKey, rows: 7, warningCount: 2 }),
       entered: [['ExportPublished', state({ checks: 3, file })]],
     },
   ]);
@@ -86,9 +87,25 @@ test('a run is followed from its start to its end', async () => {
     ['ExportPublished', 'SUCCEEDED', 3, 12],
   ]);
   expect(report).toMatchObject({
-    ...{ entity: 'leads', executionArn: ARN, status: 'SUCCEEDED', error: null, cause: null, exportId: EXPORT_ID },
-    ...{ key: file.key, manifestKey, bytes: 12, rows: 7, warningCount: 2, checks: 3, seconds: 12.3 },
-    ...{ run: 'leads-1', what: 'export', of: null, outcome: 'published', needsPerson: false, table: null },
+    entity: 'leads',
+    executionArn: ARN,
+    status: 'SUCCEEDED',
+    error: null,
+    cause: null,
+    exportId: EXPORT_ID,
+    key: file.key,
+    manifestKey,
+    bytes: 12,
+    rows: 7,
+    warningCount: 2,
+    checks: 3,
+    seconds: 12.3,
+    run: 'leads-1',
+    what: 'export',
+    of: null,
+    outcome: 'published',
+    needsPerson: false,
+    table: null,
   });
   expect(runSchema.parse(report)).toEqual(report);
 });
@@ -129,8 +146,15 @@ test('a failed run says its error and cause, and how far it came', async () => {
   const entered: Moment['entered'] = [['ExportFailed', state({ checks: 4 })]];
   const { sfn } = await machine([{ status: 'FAILED', error: 'ExportFailed', cause, entered }]);
   expect(await followRun(sfn, 'leads', ARN)).toMatchObject({
-    ...{ status: 'FAILED', error: 'ExportFailed', cause, exportId: EXPORT_ID, checks: 4 },
-    ...{ key: null, manifestKey: null, bytes: null, rows: null },
+    status: 'FAILED',
+    error: 'ExportFailed',
+    cause,
+    exportId: EXPORT_ID,
+    checks: 4,
+    key: null,
+    manifestKey: null,
+    bytes: null,
+    rows: null,
   });
 });
 

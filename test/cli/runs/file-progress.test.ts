@@ -107,7 +107,8 @@ test('lines of another run, and what is no such line, are passed over', async ()
 
 test('without a right to the logs the parts are enough, and the logs are not asked again', async () => {
   const { target, logCalls } = await place({
-    ...{ uploads: UPLOADS, parts: { new: [8] } },
+    uploads: UPLOADS,
+    parts: { new: [8] },
     logsRefusal: DENIED,
   });
   const watch = watchFile(target, everyTime);

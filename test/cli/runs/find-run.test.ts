@@ -28,8 +28,13 @@ async function namesOf(found: AsyncGenerator<FoundRun>): Promise<string[]> {
 test('an entity means its newest run, whoever started it', async () => {
   const { target, asked } = await machine();
   expect(await findRun(target, 'leads')).toMatchObject({
-    ...{ executionArn: arnOf('f7d3_9b1c'), name: 'f7d3_9b1c', entity: 'leads', status: 'SUCCEEDED' },
-    ...{ startDate: new Date('2026-11-20T02:00:00Z'), stopDate: undefined, what: 'export' },
+    executionArn: arnOf('f7d3_9b1c'),
+    name: 'f7d3_9b1c',
+    entity: 'leads',
+    status: 'SUCCEEDED',
+    startDate: new Date('2026-11-20T02:00:00Z'),
+    stopDate: undefined,
+    what: 'export',
   });
   // Nothing older was looked at.
   expect(asked.filter((line) => line === 'ListExecutions')).toHaveLength(1);

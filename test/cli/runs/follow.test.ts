@@ -12,8 +12,12 @@ afterEach(() => {
 test('a published run with warnings is marked, with the command that shows them', async () => {
   const state = runState({ run: run(), file: storedFile({ bytes: 12 }), rows: 7, warningCount: 2 });
   const execution = {
-    ...{ name: 'leads-night', status: 'SUCCEEDED', input: { entity: 'leads' }, output: JSON.stringify(state) },
-    ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:00:12.000Z' },
+    name: 'leads-night',
+    status: 'SUCCEEDED',
+    input: { entity: 'leads' },
+    output: JSON.stringify(state),
+    start: '2026-11-20T01:00:00.000Z',
+    stop: '2026-11-20T01:00:12.000Z',
   };
   const cloud = await aws(executions([execution]));
   const written: string[] = [];

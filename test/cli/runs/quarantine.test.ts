@@ -32,8 +32,12 @@ const other: Partial<Manifest> = { state: 'unpublished', kind: 'partial', differ
 
 const begun = runState({ run: run({ prefix: `runs/entity=leads/run=${NIGHT}/` }), file: storedFile({ bytes: 12 }) });
 const quarantinedRun: Execution = {
-  ...{ name: NIGHT, status: 'FAILED', input: { entity: 'leads' }, error: 'FileQuarantined' },
-  ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:05:00.000Z' },
+  name: NIGHT,
+  status: 'FAILED',
+  input: { entity: 'leads' },
+  error: 'FileQuarantined',
+  start: '2026-11-20T01:00:00.000Z',
+  stop: '2026-11-20T01:05:00.000Z',
   entered: [
     ['PublishFile', '2026-11-20T01:04:00.000Z', begun],
     ['RunFailed', '2026-11-20T01:05:00.000Z', { ...begun, outcome: 'FAILED' }],
@@ -42,13 +46,18 @@ const quarantinedRun: Execution = {
 const releaseInput = { entity: 'leads', release: NIGHT, reason: 'Holidays', by: 'dana@desk' };
 const releasedState = {
   ...newState(releaseInput, { execution: RELEASE, outcome: 'PUBLISHED', rows: 1, file: storedFile({ bytes: 12 }) }),
-  ...{ manifestKey: `runs/entity=leads/run=${NIGHT}/_manifest.json`, warningCount: 0 },
+  manifestKey: `runs/entity=leads/run=${NIGHT}/_manifest.json`,
+  warningCount: 0,
   released: { run: NIGHT, date: '2026-11-20', kind: 'full', latest: true },
 };
 /** The release runs on another day than the night that it releases. */
 const releaseRun: Execution = {
-  ...{ name: RELEASE, status: 'SUCCEEDED', input: releaseInput, output: JSON.stringify(releasedState) },
-  ...{ start: '2026-11-21T08:00:00.000Z', stop: '2026-11-21T08:00:05.000Z' },
+  name: RELEASE,
+  status: 'SUCCEEDED',
+  input: releaseInput,
+  output: JSON.stringify(releasedState),
+  start: '2026-11-21T08:00:00.000Z',
+  stop: '2026-11-21T08:00:05.000Z',
   entered: [
     ['PublishFile', '2026-11-21T08:00:01.000Z', newState(releaseInput)],
     ['ExportPublished', '2026-11-21T08:00:05.000Z', releasedState],
@@ -61,8 +70,12 @@ const storedState = {
   run: run({ differs: ['filters'], publish: false }),
 };
 const storedRun: Execution = {
-  ...{ name: 'leads-some', status: 'SUCCEEDED', input: { entity: 'leads' }, output: JSON.stringify(storedState) },
-  ...{ start: '2026-11-20T09:00:00.000Z', stop: '2026-11-20T09:00:05.000Z' },
+  name: 'leads-some',
+  status: 'SUCCEEDED',
+  input: { entity: 'leads' },
+  output: JSON.stringify(storedState),
+  start: '2026-11-20T09:00:00.000Z',
+  stop: '2026-11-20T09:00:05.000Z',
   entered: [
     ['PublishFile', '2026-11-20T09:00:01.000Z', begun],
     ['ExportStored', '2026-11-20T09:00:05.000Z', storedState],

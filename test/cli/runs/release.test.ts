@@ -5,14 +5,13 @@ import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 
 const failed: Execution = {
-  ...{
-    name: 'leads-night',
-    status: 'FAILED',
-    input: { entity: 'leads' },
-    error: 'FileQuarantined',
-    cause: 'It shrank.',
-  },
-  ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:05:00.000Z' },
+  name: 'leads-night',
+  status: 'FAILED',
+  input: { entity: 'leads' },
+  error: 'FileQuarantined',
+  cause: 'It shrank.',
+  start: '2026-11-20T01:00:00.000Z',
+  stop: '2026-11-20T01:05:00.000Z',
 };
 const stopped = (guard = 'maxShrink'): Partial<Manifest> => ({
   state: 'quarantined',
@@ -81,15 +80,18 @@ test.each<Refusal>([
 test('a run that is unknown, was released, or is behind a later run of its date is refused likewise', async () => {
   const { release, started, publish } = await cloudWith(stopped());
   expect(await release('leads-nihgt', '--reason', 'Holidays')).toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('did you mean "leads-night"?') },
+    code: 2,
+    stderr: expect.stringContaining('did you mean "leads-night"?'),
   });
   publish({ manifest: stopped() });
   expect(await release('leads-night', '--reason', 'Holidays')).toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('leads-night is published already') },
+    code: 2,
+    stderr: expect.stringContaining('leads-night is published already'),
   });
   publish({ execution: 'leads-night-2' });
   expect(await release('leads-night', '--reason', 'Holidays')).toMatchObject({
-    ...{ code: 2, stderr: expect.stringContaining('A later run of leads is published for 2026-11-20') },
+    code: 2,
+    stderr: expect.stringContaining('A later run of leads is published for 2026-11-20'),
   });
   expect(started).toEqual([]);
 });

@@ -4,16 +4,14 @@ import { createScreen } from '../../../cli/runs/screen.ts';
 import { terminal } from '../../local/support/terminal.ts';
 
 const row = (more: Partial<Progress> = {}): Progress => ({
-  ...{
-    entity: 'leads',
-    state: 'CheckStatus',
-    status: 'RUNNING',
-    checks: 1,
-    bytes: null,
-    totalBytes: null,
-    waiting: null,
-    seconds: 1.23,
-  },
+  entity: 'leads',
+  state: 'CheckStatus',
+  status: 'RUNNING',
+  checks: 1,
+  bytes: null,
+  totalBytes: null,
+  waiting: null,
+  seconds: 1.23,
   ...more,
 });
 const withoutTimes = (lines: string[]) => lines.map((line) => line.replace(/\d+\.\d s/, 'N s'));
@@ -110,7 +108,8 @@ test('on a terminal there is one live row per entity, and the last rows stay', (
 
 test('while a file moves, its bytes are shown and how many there are', () => {
   const moving = row({ state: 'DownloadFile', bytes: 41_943_040, totalBytes: 96_000_000 });
-  const [plain, live] = [terminal(false), terminal(true)];
+  const plain = terminal(false);
+  const live = terminal(true);
   createScreen(plain.stream).progress([moving]);
   createScreen(live.stream).progress([moving]);
   expect(plain.seen()).toEqual(['  leads: DownloadFile, 1 check, 41.9 MB of 96.0 MB (1.2 s)', '']);
@@ -131,11 +130,15 @@ test('NO_COLOR takes the colours away', async () => {
 
 test('a run that waits shows the last trouble, the next look and the deadline', () => {
   const waiting = {
-    ...{ state: 'WaitBeforeCheck', checks: 2, trouble: { error: 'CrmUnavailable', status: 503, count: 3 } },
-    ...{ nextTryAt: '2026-11-20T03:12:05.000Z', deadline: '2026-11-20T07:00:00.000Z' },
+    state: 'WaitBeforeCheck',
+    checks: 2,
+    trouble: { error: 'CrmUnavailable', status: 503, count: 3 },
+    nextTryAt: '2026-11-20T03:12:05.000Z',
+    deadline: '2026-11-20T07:00:00.000Z',
   };
   const waits = row({ state: 'WaitBeforeCheck', checks: 2, waiting });
-  const [plain, live] = [terminal(false), terminal(true)];
+  const plain = terminal(false);
+  const live = terminal(true);
   createScreen(plain.stream).progress([waits]);
   createScreen(live.stream).progress([waits]);
   const text = /the last 3 refused: 503, next look (\S+ )?03:12:05, deadline (\S+ )?07:00:00 UTC/;

@@ -25,7 +25,12 @@ function ended(name: string, time: string, change: object): Execution {
   const input = { entity: 'leads', scheduledFor: at };
   const state = runState({ input, run: null, ...change });
   return {
-    ...{ name, status: 'SUCCEEDED', input, start: at, stop: at, output: JSON.stringify(state) },
+    name,
+    status: 'SUCCEEDED',
+    input,
+    start: at,
+    stop: at,
+    output: JSON.stringify(state),
     entered: [
       ['BeginRun', at, input],
       ['CreateExport', at, runState({ input, run: null })],
@@ -79,7 +84,10 @@ test('the report counts the runs of a night, not the starts of its rules', async
   const now = new Date('2026-11-20T12:00:00Z');
 
   const facts = await gatherFacts(target, {
-    ...{ deployment: 'test', plan: planOfDefaults(), nights: 3, now },
+    deployment: 'test',
+    plan: planOfDefaults(),
+    nights: 3,
+    now,
     warn: () => undefined,
   });
 

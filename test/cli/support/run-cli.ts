@@ -11,11 +11,20 @@ export interface CliResult {
 
 /** Nothing of the person's own AWS is used, and no address outside of this machine is asked for credentials. */
 export const WITHOUT_AWS = {
-  ...{ AWS_ENDPOINT_URL: undefined, AWS_PROFILE: undefined, AWS_REGION: undefined, AWS_DEFAULT_REGION: undefined },
-  ...{ AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined, AWS_SESSION_TOKEN: undefined },
-  ...{ AWS_CONTAINER_CREDENTIALS_FULL_URI: undefined, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: undefined },
-  ...{ AWS_WEB_IDENTITY_TOKEN_FILE: undefined, AWS_EC2_METADATA_DISABLED: 'true' },
-  ...{ AWS_CONFIG_FILE: '/nonexistent', AWS_SHARED_CREDENTIALS_FILE: '/nonexistent', NO_COLOR: '1' },
+  AWS_ENDPOINT_URL: undefined,
+  AWS_PROFILE: undefined,
+  AWS_REGION: undefined,
+  AWS_DEFAULT_REGION: undefined,
+  AWS_ACCESS_KEY_ID: undefined,
+  AWS_SECRET_ACCESS_KEY: undefined,
+  AWS_SESSION_TOKEN: undefined,
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: undefined,
+  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: undefined,
+  AWS_WEB_IDENTITY_TOKEN_FILE: undefined,
+  AWS_EC2_METADATA_DISABLED: 'true',
+  AWS_CONFIG_FILE: '/nonexistent',
+  AWS_SHARED_CREDENTIALS_FILE: '/nonexistent',
+  NO_COLOR: '1',
 };
 
 const command = new AsyncLocalStorage<CliResult>();
@@ -38,7 +47,7 @@ export function startCli(...args: string[]): { soFar: Readonly<CliResult>; ended
   return { soFar, ended };
 }
 
-/** Until the end of the test, what a command writes is kept with it; the others write as before. */
+/** Keeps what a command writes until the end of the test; the others write as before. */
 function captureOutput(): void {
   if (vi.isMockFunction(process.stdout.write)) return;
   const spies = (['stdout', 'stderr'] as const).map((name) => {

@@ -17,14 +17,13 @@ const DATE = '2026-11-20';
 const manifestKey = `runs/entity=leads/run=${NIGHT}/_manifest.json`;
 const begun = runState({ run: run(), manifestKey, file: storedFile({ bytes: 12 }), rows: 1, outcome: 'TABLE_DUE' });
 const lacking: Execution = {
-  ...{
-    name: NIGHT,
-    status: 'FAILED',
-    input: { entity: 'leads' },
-    error: 'TableNotWritten',
-    cause: 'A key is missing.',
-  },
-  ...{ start: `${DATE}T01:00:00.000Z`, stop: `${DATE}T01:05:00.000Z` },
+  name: NIGHT,
+  status: 'FAILED',
+  input: { entity: 'leads' },
+  error: 'TableNotWritten',
+  cause: 'A key is missing.',
+  start: `${DATE}T01:00:00.000Z`,
+  stop: `${DATE}T01:05:00.000Z`,
   entered: [
     ['PublishFile', `${DATE}T01:03:00.000Z`, begun],
     ['WriteTable', `${DATE}T01:04:00.000Z`, begun],
@@ -35,16 +34,22 @@ const input = { entity: 'leads', table: { run: NIGHT } };
 const table = { run: NIGHT, date: DATE, key: `tables/entity=leads/date=${DATE}/leads.parquet`, rows: 7, bytes: 900 };
 const tableState = newState(input, { outcome: 'WRITTEN', table: { ...table, warnings: ['A value does not fit.'] } });
 const written: Execution = {
-  ...{ name: 'leads-table-20261121T080000Z-1a2b3c', status: 'SUCCEEDED', input, output: JSON.stringify(tableState) },
-  ...{ start: '2026-11-21T08:00:00.000Z', stop: '2026-11-21T08:00:05.000Z' },
+  name: 'leads-table-20261121T080000Z-1a2b3c',
+  status: 'SUCCEEDED',
+  input,
+  output: JSON.stringify(tableState),
+  start: '2026-11-21T08:00:00.000Z',
+  stop: '2026-11-21T08:00:05.000Z',
   entered: [
     ['WriteTable', '2026-11-21T08:00:01.000Z', newState(input)],
     ['TableWritten', '2026-11-21T08:00:05.000Z', tableState],
   ],
 };
 const superseded: Execution = {
-  ...{ ...written, name: 'leads-table-20261121T090000Z-1a2b3c' },
-  ...{ start: '2026-11-21T09:00:00.000Z', stop: '2026-11-21T09:00:05.000Z' },
+  ...written,
+  name: 'leads-table-20261121T090000Z-1a2b3c',
+  start: '2026-11-21T09:00:00.000Z',
+  stop: '2026-11-21T09:00:05.000Z',
   output: JSON.stringify(newState(input, { outcome: 'SUPERSEDED' })),
 };
 

@@ -13,7 +13,9 @@ const keyOf = (date: string, version = '') => `tables/${version}entity=leads/dat
 type Ended = Omit<Execution, 'name' | 'input'>;
 
 const written: Ended = {
-  ...{ status: 'SUCCEEDED', start: '2026-11-30T01:00:00.000Z', stop: '2026-11-30T01:00:05.000Z' },
+  status: 'SUCCEEDED',
+  start: '2026-11-30T01:00:00.000Z',
+  stop: '2026-11-30T01:00:05.000Z',
   output: JSON.stringify(
     newState({}, {
       outcome: 'WRITTEN',
@@ -66,7 +68,9 @@ test('--dry-run names the dates and starts nothing; --json says it as one docume
   );
   const document = JSON.parse((await cli('leads', '--outdated', '--dry-run', '--json')).stdout);
   expect(document).toEqual({
-    ...{ ok: true, entity: 'leads', dryRun: true },
+    ok: true,
+    entity: 'leads',
+    dryRun: true,
     dates: dates.map((date) => ({ date, state: 'outdated', run: null, error: null })),
   });
   expect(started).toEqual([]);

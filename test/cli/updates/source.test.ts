@@ -28,7 +28,8 @@ test('a file that grows while it is read is refused, whatever is in it then', as
   expect((await reading.next()).value).toHaveLength(64 * 1024);
   await appendFile(file, 'half a li');
   await expect(reading.next()).rejects.toMatchObject({
-    ...{ name: 'CommandError', exitCode: 2 },
+    name: 'CommandError',
+    exitCode: 2,
     message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,
   });
 });

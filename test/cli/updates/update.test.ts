@@ -256,9 +256,16 @@ test('--json prints one document: the run, its batch, and how its lines ended', 
   const document = JSON.parse(stdout);
   expect(Object.keys(document)).toEqual(expect.arrayContaining(Object.keys(runSchema.shape)));
   expect(document).toMatchObject({
-    ...{ ok: false, what: 'update', of: batch, outcome: 'failed', needsPerson: true, records: 10 },
-    ...{ batch, counts: { APPLIED: 8, REJECTED: 1, FAILED: 1, UNKNOWN: 0, NOT_SENT: 0 } },
-    ...{ resultKey: `updates/${batch}/result.jsonl`, manifestKey: `updates/${batch}/_manifest.json` },
+    ok: false,
+    what: 'update',
+    of: batch,
+    outcome: 'failed',
+    needsPerson: true,
+    records: 10,
+    batch,
+    counts: { APPLIED: 8, REJECTED: 1, FAILED: 1, UNKNOWN: 0, NOT_SENT: 0 },
+    resultKey: `updates/${batch}/result.jsonl`,
+    manifestKey: `updates/${batch}/_manifest.json`,
   });
 });
 
@@ -318,7 +325,8 @@ test('a file that changes between the check and the upload is not sent', async (
   const checked = await checkUpdates(source, () => undefined);
   await appendFile(file, jsonl([{ id: idOf(99), city: 'Haifa' }]));
   await expect(uploadInput(createBatchStore(target.s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
-    ...{ name: 'CommandError', exitCode: 2 },
+    name: 'CommandError',
+    exitCode: 2,
     message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,
   });
   expect(objects.size).toBe(0);

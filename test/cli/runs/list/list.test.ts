@@ -15,8 +15,11 @@ import { type Execution, executions } from '../../support/cloud/executions.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
 const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
-  ...{ name, status: 'SUCCEEDED', input: { entity: 'leads' } },
-  ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:00:12.000Z' },
+  name,
+  status: 'SUCCEEDED',
+  input: { entity: 'leads' },
+  start: '2026-11-20T01:00:00.000Z',
+  stop: '2026-11-20T01:00:12.000Z',
   ...more,
 });
 const wanted = { entities: [], since: new Date('2026-11-01'), failed: false, timeZone: 'Asia/Jerusalem' };
@@ -161,7 +164,12 @@ test('a run whose manifest is there is not looked up again', async () => {
 });
 
 const row = aRun({
-  ...{ date: '2026-11-20', rows: 1240, bytes: 80_073, standing: 'latest', warningCount: 0, kind: 'full' },
+  date: '2026-11-20',
+  rows: 1240,
+  bytes: 80_073,
+  standing: 'latest',
+  warningCount: 0,
+  kind: 'full',
 });
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 

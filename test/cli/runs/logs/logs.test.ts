@@ -17,7 +17,11 @@ const line = (second: number, fields: object) => ({
   // All lines of an invocation may have one time; each says its own.
   timestamp: START,
   message: JSON.stringify({
-    ...{ level: 'INFO', message: 'read', execution: NAME, step: 'CheckStatus', timestamp: timeOf(second) },
+    level: 'INFO',
+    message: 'read',
+    execution: NAME,
+    step: 'CheckStatus',
+    timestamp: timeOf(second),
     ...fields,
   }),
 });
@@ -40,14 +44,12 @@ async function logged(groups: Record<string, object[]>, statuses: string[] = ['S
 
 const ended = { name: NAME, startDate: new Date(START), stopDate: new Date(START + 60_000) };
 const found = {
-  ...{
-    ...ended,
-    executionArn: arnOf(NAME),
-    entity: 'leads' as const,
-    what: 'export' as const,
-    status: 'RUNNING',
-    stopDate: undefined,
-  },
+  ...ended,
+  executionArn: arnOf(NAME),
+  entity: 'leads' as const,
+  what: 'export' as const,
+  status: 'RUNNING',
+  stopDate: undefined,
 };
 const group = (step: string) => `/aws/lambda/crm-export-test-${step}`;
 
@@ -150,6 +152,7 @@ test('Ctrl-C while a document is followed gives the lines that were read so far'
         /^Stopped following; the run goes on: npm run cli -- logs 'it'\\''s\(mine\)!' --follow /,
       ),
     },
-    ...{ execution: name, lines: [expect.objectContaining({ message: 'read' })] },
+    execution: name,
+    lines: [expect.objectContaining({ message: 'read' })],
   });
 });

@@ -24,7 +24,8 @@ const stopped: Partial<Manifest> = {
   state: 'quarantined',
   guards: {
     checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null }],
-    ...{ comparedWith: [], medianRows: 100 },
+    comparedWith: [],
+    medianRows: 100,
   },
 };
 
@@ -37,48 +38,64 @@ interface Case {
 }
 
 const failed = (error: string, last: object = state): Partial<Execution> => ({
-  ...{ status: 'FAILED', error, cause: 'So it was.' },
+  status: 'FAILED',
+  error,
+  cause: 'So it was.',
   entered: [['RunFailed', started.stop, last]],
 });
 const succeeded = (output: object): Partial<Execution> => ({
-  ...{ status: 'SUCCEEDED', output: JSON.stringify(output) },
+  status: 'SUCCEEDED',
+  output: JSON.stringify(output),
   entered: [['ExportPublished', started.stop, output]],
 });
 
 const CASES: Case[] = [
   {
-    ...{ what: 'published', outcome: 'published', manifest: {}, pointers: ['date', 'latest'] },
+    what: 'published',
+    outcome: 'published',
+    manifest: {},
+    pointers: ['date', 'latest'],
     execution: succeeded({ ...state, outcome: 'PUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
   },
   {
-    ...{ what: 'replaced by a later run', outcome: 'published', manifest: {}, pointers: [] },
+    what: 'replaced by a later run',
+    outcome: 'published',
+    manifest: {},
+    pointers: [],
     execution: succeeded({ ...state, outcome: 'PUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
   },
   { what: 'failed', outcome: 'failed', execution: failed('ExportFailed') },
   { what: 'stopped by a guard', outcome: 'quarantined', execution: failed('FileQuarantined'), manifest: stopped },
   {
-    ...{
-      what: 'stopped by a guard and released',
-      outcome: 'released',
-      manifest: stopped,
-      pointers: ['date', 'latest'],
-    },
+    what: 'stopped by a guard and released',
+    outcome: 'released',
+    manifest: stopped,
+    pointers: ['date', 'latest'],
     execution: failed('FileQuarantined'),
   },
   {
-    ...{ what: 'published without its table', outcome: 'withoutTable', manifest: {}, pointers: ['date', 'latest'] },
+    what: 'published without its table',
+    outcome: 'withoutTable',
+    manifest: {},
+    pointers: ['date', 'latest'],
     execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
   },
   {
-    ...{ what: 'published without its table, and replaced', outcome: 'withoutTable', manifest: {}, pointers: [] },
+    what: 'published without its table, and replaced',
+    outcome: 'withoutTable',
+    manifest: {},
+    pointers: [],
     execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
   },
   {
-    ...{ what: 'stored for no reader', outcome: 'stored', manifest: { state: 'unpublished', kind: 'partial' } },
+    what: 'stored for no reader',
+    outcome: 'stored',
+    manifest: { state: 'unpublished', kind: 'partial' },
     execution: succeeded({ ...state, outcome: 'UNPUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
   },
   {
-    ...{ what: 'a start that was not due', outcome: 'notDue' },
+    what: 'a start that was not due',
+    outcome: 'notDue',
     execution: succeeded(newState(started.input, { outcome: 'NOT_DUE' })),
   },
 ];

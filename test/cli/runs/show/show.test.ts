@@ -21,7 +21,11 @@ const published = { ...stored, outcome: 'PUBLISHED', manifestKey: MANIFEST, rows
 
 /** A run with a create at the second try, two checks, and a file that took two invocations. */
 const night: Execution = {
-  ...{ name: 'leads-night', status: 'SUCCEEDED', input, start: at('01:00:00'), stop: at('01:02:00') },
+  name: 'leads-night',
+  status: 'SUCCEEDED',
+  input,
+  start: at('01:00:00'),
+  stop: at('01:02:00'),
   output: JSON.stringify(published),
   entered: [
     ['BeginRun', at('01:00:00'), input],
@@ -80,7 +84,11 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
   const cloud = await aws(
     executions([
       {
-        ...{ ...night, status: 'FAILED', error: 'ExportFailed', cause: 'It failed.\nTry again.', input: secret },
+        ...night,
+        status: 'FAILED',
+        error: 'ExportFailed',
+        cause: 'It failed.\nTry again.',
+        input: secret,
         output: '',
         entered: [
           ['CreateExport', at('01:00:00'), runState({ input: secret, run: null })],
@@ -241,7 +249,11 @@ test('a status that is ready does not tell of the refusals of the file before it
 });
 
 const failed: Execution = {
-  ...{ ...night, status: 'FAILED', error: 'ExportFailed', cause: 'It failed.', output: '' },
+  ...night,
+  status: 'FAILED',
+  error: 'ExportFailed',
+  cause: 'It failed.',
+  output: '',
   entered: [
     ['CreateExport', at('01:00:00'), runState({ input, run: null })],
     [
@@ -345,7 +357,10 @@ test('the columns that changed are named, each once: those that warned, those th
   const warning = 'Columns that the CRM no longer lists since the export of 2026-11-19: "phone".';
   const drift = {
     since: { date: '2026-11-19', execution: 'leads-before' },
-    ...{ added: ['email'], removed: ['phone'], retyped: [], unnamed: 2 },
+    added: ['email'],
+    removed: ['phone'],
+    retyped: [],
+    unnamed: 2,
     relabelled: [{ name: 'name', from: 'שם', to: 'שם מלא' }],
   };
   cloud.publish({ manifest: { warnings: [warning], drift } });

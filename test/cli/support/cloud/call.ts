@@ -3,12 +3,12 @@ import * as z from 'zod';
 
 /** What AWS is asked for: an operation of a service, with what. */
 export interface Call {
-  /** As requests are signed for it: `states`, `s3`, `monitoring`. */
+  /** The service as requests are signed for it: `states`, `s3`, `monitoring`. */
   service: string;
   operation: string;
   /** The document of a service that speaks JSON, the form of one that takes queries, the query of S3. */
   input: Record<string, unknown>;
-  /** Of S3: the bucket, and the object in it ('' where the bucket itself is meant). */
+  /** The bucket of a call of S3, and the object in it ('' where the bucket itself is meant). */
   bucket: string;
   key: string;
   headers: IncomingHttpHeaders;

@@ -10,7 +10,7 @@ import { rules } from './rules.ts';
 import { DEPLOYMENT, stack } from './stack.ts';
 import { answersOf, newWorld, type Part } from './world.ts';
 
-/** Of a deployment that has nothing yet; it stands behind the parts that a test gives. */
+/** The parts of a deployment that has nothing yet; they stand behind the parts that a test gives. */
 const NOTHING_YET: Part[] = [stack(), executions([]), rules(), bucket];
 
 /**
@@ -36,7 +36,7 @@ export async function aws(...parts: Part[]) {
     endpoint,
     /** What was asked of the deployment once its stack was found, in order. */
     calls,
-    /** The same, a line for each. */
+    /** All of these calls, a line for each. */
     asked,
     /** The options that name the deployment. */
     place,

@@ -22,7 +22,7 @@ interface Options {
   onStart?: (input: { entity: Entity } & Record<string, unknown>) => Omit<Execution, 'name' | 'input'>;
   /** How many are listed at once; default: all. */
   page?: number;
-  /** Default: that of the deployment of the tests. */
+  /** The machine; by default that of the deployment of the tests. */
   machine?: string;
 }
 

@@ -24,7 +24,10 @@ export interface FakeDeployment {
   /** The nightly start, as a rule has it; default: 01:00 UTC. */
   schedule?: string;
   timeZone?: string;
-  /** Only half deployed; the bucket refuses; the machine never answers; deleted last week; an update that did not end. */
+  /**
+   * What is wrong: it is only half deployed; the bucket refuses; the machine never answers; it was deleted last week;
+   * an update did not end.
+   */
   trouble?: 'half' | 'denied' | 'silent' | 'deleted' | 'rolling back';
 }
 
@@ -49,7 +52,9 @@ export function fleet(all: FakeDeployment[]): Part[] {
   ];
 }
 
-/** Of whom something is asked: a stack, a machine, an execution, rules or a bucket, which are all named alike. */
+/**
+ * The deployment that a call is about: a stack, a machine, an execution, rules or a bucket, which are all named alike.
+ */
 function nameOf({ bucket, input: { StackName, stateMachineArn, executionArn, NamePrefix } }: Call): string {
   const asked = StackName ?? stateMachineArn ?? executionArn ?? NamePrefix ?? bucket;
   return /crm-export-(.+?)(-ExportRun.*|-)?$/.exec(String(asked))?.[1] ?? '';

@@ -50,7 +50,8 @@ function updates(
 ): Part {
   return ({ objects }) => ({
     StartExecution: ({ input: asked }) => {
-      const [name, input] = [String(asked.name), String(asked.input)];
+      const name = String(asked.name);
+      const input = String(asked.input);
       const batch = String(JSON.parse(input).file).split('/')[1] ?? '';
       const standing = [...batches.values()].find((one) => one.name === name);
       if (standing && (isOver(standing) || standing.input !== input)) return refused('ExecutionAlreadyExists');
@@ -123,7 +124,8 @@ function linesText(results: ResultLine[]): Buffer {
 function manifestOf(batch: string, results: ResultLine[]): BatchManifest {
   const counts = noCounts();
   for (const { outcome } of results) counts[outcome] += 1;
-  const [lines, folder] = [results.length, `updates/${batch}`];
+  const lines = results.length;
+  const folder = `updates/${batch}`;
   return {
     schemaVersion: 1,
     batch,

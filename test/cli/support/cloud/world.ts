@@ -2,9 +2,9 @@ import type { Answers } from './answers.ts';
 
 /** What the parts of a cloud share. */
 export interface World {
-  /** Of the bucket, by key. */
+  /** The objects of the bucket, by key. */
   objects: Map<string, Buffer>;
-  /** Of objects, by key. */
+  /** The metadata of objects, by key. */
   metadata: Map<string, Record<string, string>>;
   /** When objects were written, by key (ISO 8601); of the others it is now. */
   written: Map<string, string>;
