@@ -5,8 +5,8 @@ import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../cli/runs/list/runs-text.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
-import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
-import { runState } from '../../support/builders.ts';
+import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { deployment, runState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 
@@ -79,7 +79,7 @@ test('the report counts the runs of a night, not the starts of its rules', async
   const now = new Date('2026-11-20T12:00:00Z');
 
   const facts = await gatherFacts(target, {
-    ...{ deployment: 'test', plan: planOfDefaults(), nights: 3, now },
+    ...{ deployment: 'test', plan: nightlyPlanOf(deployment()), nights: 3, now },
     warn: () => undefined,
   });
 
