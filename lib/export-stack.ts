@@ -1,8 +1,7 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
-import { deployedOutputs } from '../core/config/deployed.ts';
-import { tableOutputs } from '../core/table/settings-digest.ts';
+import { tellConfiguration } from './deployed-configuration.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
@@ -50,6 +49,8 @@ export class ExportStack extends Stack {
 
     new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
 
+    tellConfiguration(this, deployment);
+
     this.outputs({
       StateMachineArn: machine.stateMachineArn,
       ...(updates && { UpdatesStateMachineArn: updates.machine.stateMachineArn }),
@@ -62,9 +63,7 @@ export class ExportStack extends Stack {
       ...(dashboard && { DashboardName: dashboard.name }),
       SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
-      ...(steps.WriteTable && tableOutputs(deployment)),
       ...(hashKey.secretId !== undefined && { TableHashKeyId: hashKey.secretId }),
-      ...deployedOutputs(deployment),
       KeptOnDestroy: [
         `buckets ${exports.bucket.bucketName} and ${exports.accessLogs.bucketName} (its access logs)`,
         `secrets ${[tokens.clientSecretId, tokens.tokensSecretId, ...hashKey.kept].join(' and ')}`,

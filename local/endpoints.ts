@@ -37,7 +37,7 @@ export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
     `  npm run cli -- doctor --configuration ${quoted(configurationFile)} ${place}`,
     ...(updates ? ['Update customers by a file (docs/updates.md):', `  npm run cli -- update FILE.csv ${place}`] : []),
     'Authorize again:',
-    `  npm run cli -- authorize --configuration ${quoted(configurationFile)} ${place}`,
+    `  npm run cli -- authorize ${place}`,
     'With the AWS CLI:',
     `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_DEFAULT_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
     `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,

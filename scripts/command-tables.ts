@@ -58,7 +58,11 @@ function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | '
   );
 }
 
+/** The template has the configuration that is deployed. */
+const NEEDING_SETTINGS = ['authorize', 'deployments', 'report', 'backfill', 'table', 'pause', 'resume', 'update'];
+
 const RIGHTS: Right[] = [
+  { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
   { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
   { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: FLEET },
   { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release', 'table'] },

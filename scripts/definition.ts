@@ -17,6 +17,7 @@ export interface Resource {
 }
 
 export interface Template {
+  Metadata?: Record<string, unknown>;
   Resources: Record<string, Resource>;
   Outputs: Record<string, { Value: unknown }>;
 }

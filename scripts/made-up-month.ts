@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { PublishedRun } from '../cli/data/manifests.ts';
 import type { Attempt, Facts } from '../cli/report/report-data.ts';
-import { planOfDefaults } from '../cli/schedule/nightly-plan.ts';
+import { nightlyPlanOf } from '../cli/schedule/nightly-plan.ts';
+import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { LAYOUT } from '../core/export/layout.ts';
@@ -14,6 +15,9 @@ import { crc32Text } from '../transfer/index.ts';
 const NIGHTS = 30;
 const LAST = Date.UTC(2026, 10, 20);
 const DAY_MS = 86_400_000;
+const PLAN = nightlyPlanOf(
+  deploymentSchema.parse({ crm: { baseUrl: 'https://crm.invalid/api/v1', authUrl: 'https://crm.invalid/auth' } }),
+);
 
 /** Records at the beginning, and how many are added in a day. */
 const SIZES: Partial<Record<Entity, [records: number, added: number]>> = {
@@ -52,7 +56,7 @@ export function madeUpMonth(last: { missing?: Entity[]; failed?: Entity[]; pause
   const cells = nights.flatMap((ago) => ENTITIES.map((entity) => ({ ago, entity, wrong: troubleAt(ago, entity) })));
   return {
     deployment: 'prod',
-    plan: planOfDefaults(),
+    plan: PLAN,
     now: new Date(LAST + 7 * 3_600_000),
     nights: NIGHTS,
     published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedRun(ago, entity)),

@@ -1,17 +1,13 @@
 import { type Command, Option } from 'commander';
-import { type Configuration, ConfigurationError, configurationFile } from '../../core/config/configuration.ts';
-import { differencesFrom } from '../../core/config/deployed.ts';
-import { numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
-import { configurationOrError, crmOf, differencesText } from '../support/configuration-file.ts';
-import { CommandError } from '../support/exit.ts';
+import { numberArgument, withExamples } from '../support/command-options.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { connect, type TargetOptions } from '../support/target.ts';
 import { type Authorized, authorize } from './authorize.ts';
 import { mayOpenBrowser, openBrowser } from './open-browser.ts';
 
 interface AuthorizeCommandOptions extends TargetOptions {
-  configuration?: string;
   clientId?: string;
   port?: number;
   redirectUri?: string;
@@ -24,7 +20,6 @@ interface AuthorizeCommandOptions extends TargetOptions {
 /** Lets a person consent in a browser, and stores the grant. */
 export function addAuthorize(command: Command): void {
   command
-    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option(
       '--client-id <id>',
       'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client',
@@ -58,22 +53,15 @@ export function addAuthorize(command: Command): void {
 }
 
 async function run(options: AuthorizeCommandOptions): Promise<void> {
-  const file = configurationOrError(options);
-  if (file instanceof ConfigurationError && options.configuration !== undefined) throw file;
-  const target = await connect(options).catch((error: unknown) => {
-    if (!(file instanceof ConfigurationError && error instanceof CommandError)) throw error;
-    throw new ConfigurationError(`${file.message}\n${error.message}`);
-  });
-  const crm = crmOf(target.deployed, file);
+  const target = await connect(options);
+  const { crm } = await deployedConfiguration(target);
   const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text) };
   const person = process.stdin.isTTY ? input : undefined;
   const paste = options.paste ? input : person;
   const tell = options.json ? printErr : printOut;
-  const note = noteOn(target, file);
-  if (note) printErr(note);
   const done = await authorize(target, {
     crm,
-    configuration: file instanceof ConfigurationError ? configurationFile(options.deployment) : file.file,
+    configuration: `config/${options.deployment}.json`,
     clientId: options.clientId,
     clientSecret: process.env.CRM_CLIENT_SECRET,
     askSecret: person && ((clientId) => askHidden(person, `Secret of the OAuth client ${clientId} (not shown): `)),
@@ -86,19 +74,6 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
   });
   for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) printOut(line);
 }
-
-/** Where the file, which does not count here, is not what is deployed. */
-function noteOn({ deployed }: Pick<Target, 'deployed'>, file: Configuration | ConfigurationError): string | undefined {
-  if (!deployed) return undefined;
-  if (file instanceof ConfigurationError) {
-    return `Note: ${file.message.replaceAll('\n', '; ')}; what is deployed counts here.`;
-  }
-  const differ = differencesFrom(deployed, file.deployment).filter(({ key }) => OAUTH_KEYS.has(key));
-  if (differ.length === 0) return undefined;
-  return `Note: ${file.file} differs from what is deployed, which counts here: ${differencesText(differ)}.`;
-}
-
-const OAUTH_KEYS = new Set(['crm.authUrl', 'crm.scopes', 'crm.clientAuthentication']);
 
 function show(
   url: string,

@@ -8,13 +8,11 @@ import {
   dateArgument,
   entitiesArgument,
   numberArgument,
-  pathArgument,
   withExamples,
 } from '../support/command-options.ts';
-import type { ConfigurationOptions } from '../support/configuration-file.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
-import { connect, type Target } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import type { BackfillDate } from './calendar.ts';
@@ -23,7 +21,7 @@ import { fillDates } from './fill-dates.ts';
 import { datesBetween, refuseSameData } from './refusals.ts';
 import { createCalendarScreen } from './screen.ts';
 
-interface BackfillOptions extends ConfigurationOptions {
+interface BackfillOptions extends TargetOptions {
   from: string;
   to: string;
   concurrency: number;
@@ -48,7 +46,6 @@ export function addBackfill(command: Command): void {
     )
     .option('--dry-run', 'show what is published and what would be started, and start nothing')
     .option('--same-data', 'even if the plan does not depend on the date: each date gets the data of today')
-    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(backfill);
   withExamples(command, {
@@ -60,11 +57,10 @@ export function addBackfill(command: Command): void {
 
 async function backfill(entity: Entity, options: BackfillOptions): Promise<void> {
   const wanted = datesBetween(options.from, options.to);
-  const refuseOther = options.sameData ? undefined : refuseSameData(entity, options);
   const target = await connect(options);
   refuseDate(target, { date: options.from });
   refuseDate(target, { date: options.to });
-  refuseOther?.(target);
+  if (!options.sameData) await refuseSameData(target, entity);
   const dates = await knownDates(target, entity, wanted);
   if (!options.dryRun) await fill(target, entity, dates, options);
   else createCalendarScreen(dates, streamOf(options)).end();
@@ -121,7 +117,7 @@ function streamOf({ json }: BackfillOptions): NodeJS.WriteStream {
 }
 
 function againText(entity: Entity, options: BackfillOptions): string {
-  const { from, to, configuration, concurrency, sameData } = options;
-  const more = { from, to, configuration, concurrency: String(concurrency) };
+  const { from, to, concurrency, sameData } = options;
+  const more = { from, to, concurrency: String(concurrency) };
   return commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
 }

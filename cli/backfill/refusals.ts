@@ -1,9 +1,6 @@
-import { ConfigurationError } from '../../core/config/configuration.ts';
-import { differencesFrom, planKey } from '../../core/config/deployed.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { dependsOnDate } from '../../core/export/relative-dates.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
-import { type ConfigurationOptions, configurationOrError } from '../support/configuration-file.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
@@ -19,24 +16,13 @@ export function datesBetween(from: string, to: string): string[] {
 }
 
 /**
- * Refuses a plan that does not depend on the date: today's records would be filed under days that are past. Only the
- * deployed plan counts, of which the outputs of the stack have a digest.
- * @returns what to do once the stack is found; the file alone is judged at once
- * @throws ConfigurationError, CommandError (exit code 2)
+ * Refuses a plan that does not depend on the date: today's records would be filed under days that are past.
+ * @throws CommandError (exit code 2)
  */
-export function refuseSameData(entity: Entity, options: ConfigurationOptions): (target: Target) => void {
-  const found = configurationOrError(options);
-  if (found instanceof ConfigurationError) throw found;
-  const { deployment, file } = found;
-  if (!dependsOnDate(deployment.entities[entity].filters)) {
-    const what = `The plan of ${entity} in ${file} does not depend on the date, so every run would file the data of today under its date.`;
-    const advice = `Put a date into entities.${entity}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
-    throw new CommandError(`${what} ${advice}`, USAGE);
-  }
-  return ({ deployed }) => {
-    const differs = deployed && differencesFrom(deployed, deployment).some(({ key }) => key === planKey(entity));
-    if (deployed && !differs) return;
-    const what = `The plan of ${entity} in ${file} is not the one that is deployed, so whether that depends on the date is not known.`;
-    throw new CommandError(`${what} Deploy it first, or name the deployed file with --configuration.`, USAGE);
-  };
+export async function refuseSameData(target: Target, entity: Entity): Promise<void> {
+  const { filters = [] } = (await deployedConfiguration(target)).entities[entity];
+  if (filters.some(({ dependsOnDate }) => dependsOnDate)) return;
+  const what = `The deployed plan of ${entity} does not depend on the date, so every run would file the data of today under its date.`;
+  const advice = `Put a date into entities.${entity}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
+  throw new CommandError(`${what} ${advice}`, USAGE);
 }

@@ -1,21 +1,13 @@
-import { GetTemplateCommand, paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import * as z from 'zod/mini';
-import { parseJson } from '../../core/json.ts';
+import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
+import { readTemplate } from '../support/template.ts';
 
 /** What reading the template needs. */
 export const TEMPLATE_RIGHTS = [
   'cloudformation:GetTemplate on the stack',
   'cloudformation:ListStackResources on the stack',
 ];
-
-const templateSchema = z.object({
-  Resources: z.record(
-    z.string(),
-    z.object({ Type: z.string(), Properties: z._default(z.record(z.string(), z.unknown()), {}) }),
-  ),
-});
 
 /** A resource as the deployed template has it. */
 export interface Resource {
@@ -34,9 +26,7 @@ export interface DeployedStack {
 
 /** Reads what CloudFormation has deployed, whatever this checkout would deploy. @throws CommandError (exit code 3) */
 export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudformation' | 'stack'>) {
-  const { TemplateBody } = await cloudformation.send(new GetTemplateCommand({ StackName: stack }));
-  const template = parseJson(templateSchema, TemplateBody);
-  if (!template) throw new CommandError(`The template of ${stack} cannot be read: deploy it again.`, ENVIRONMENT);
+  const template = await readTemplate({ cloudformation, stack });
   const ids = new Map<string | undefined, string | undefined>();
   for await (const page of paginateListStackResources({ client: cloudformation }, { StackName: stack })) {
     for (const one of page.StackResourceSummaries ?? []) ids.set(one.LogicalResourceId, one.PhysicalResourceId);

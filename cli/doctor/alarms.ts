@@ -1,10 +1,14 @@
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
+import { mailDigest } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { type Finding, holds, warning } from '../checks/finding.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 
-/** Whether alarms reach anybody. Addresses are counted, not shown. */
+/**
+ * Whether alarms reach anybody. Addresses are counted, not shown.
+ * @param addresses digests of those that are deployed
+ */
 export async function alarmAddresses(
   { sns, AlarmTopicArn }: Pick<Target, 'sns' | 'AlarmTopicArn'>,
   addresses: string[] = [],
@@ -30,8 +34,10 @@ function judged(subscriptions: Subscription[], topic: string, addresses: string[
   const hears = ({ SubscriptionArn = '' }: Subscription) => SubscriptionArn.startsWith('arn:');
   const open = subscriptions.filter(waits).length;
   const confirmed = subscriptions.filter(hears).length;
-  const known = subscriptions.filter((one) => waits(one) || hears(one)).map(({ Endpoint }) => Endpoint?.toLowerCase());
-  const lapsed = addresses.filter((address) => !known.includes(address.toLowerCase())).length;
+  const known = subscriptions
+    .filter((one) => waits(one) || hears(one))
+    .map(({ Endpoint = '' }) => mailDigest(Endpoint));
+  const lapsed = addresses.filter((address) => !known.includes(address)).length;
   // A deployment subscribes an address once: a lapsed subscription does not come back with the next.
   const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS`;
   if (confirmed + open === 0) {
@@ -48,8 +54,7 @@ function judged(subscriptions: Subscription[], topic: string, addresses: string[
   if (open + lapsed === 0) return holds(`${text}.`);
   const confirm =
     'Follow the link in the mail "AWS Notification - Subscription Confirmation", which is good for two days; after that';
-  const deploy = 'Deploy, if the address is new in the configuration; else';
-  const advice = [...(open > 0 ? [confirm] : []), ...(lapsed > 0 ? [deploy] : [])];
+  const advice = [...(open > 0 ? [confirm] : []), ...(lapsed > 0 ? ['An address whose subscription is gone'] : [])];
   return warning(`${text}.`, advice.map((what) => `${what}: ${subscribe}.`).join(' '));
 }
 

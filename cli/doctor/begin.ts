@@ -10,9 +10,8 @@ import { type Finding, holds } from '../checks/finding.ts';
 import { deployedRules } from '../checks/rules.ts';
 import { watchClock } from '../support/aws-clock.ts';
 import { commandFor } from '../support/command-options.ts';
-import type { ConfigurationOptions } from '../support/configuration-file.ts';
 import type { Target } from '../support/target.ts';
-import type { Configured } from './configuration.ts';
+import type { ConfigurationOptions, Configured } from './configuration.ts';
 import { type Around, ledgerFinding, notLooked } from './grant.ts';
 import { newestOf, refresh } from './refresh.ts';
 import { type Asked, askCrm } from './service.ts';
@@ -42,7 +41,8 @@ export function begin(target: Target, known: Configured | undefined, options: Do
     options,
     target,
     known,
-    deployment: known?.file && { ...known.file, customerUpdates: target.UpdatesStateMachineArn !== undefined },
+    /** What is deployed. */
+    deployment: known?.deployment,
     stack,
     schedules: async () => {
       const rules = await deployedRules({ target, stack: await stack() });
@@ -92,7 +92,7 @@ function grantOf(target: Target, known: Configured | undefined, options: DoctorO
     const before = await generation();
     if (!options.refresh || !known || !before || !(await isSpendable())) return undefined;
     const { authorizeCommand } = around();
-    return refresh(target, before, { crm: known.crm, now: () => around().now, authorizeCommand });
+    return refresh(target, before, { crm: known.deployment.crm, now: () => around().now, authorizeCommand });
   });
   return {
     client,
@@ -113,7 +113,7 @@ function grantOf(target: Target, known: Configured | undefined, options: DoctorO
 
 function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, 'now'> {
   return {
-    authorizeCommand: commandFor('authorize', place, { configuration }),
+    authorizeCommand: commandFor('authorize', place),
     refreshCommand: `${commandFor('doctor', place, { configuration })} --refresh`,
   };
 }

@@ -1,56 +1,56 @@
-import { type Configuration, ConfigurationError } from '../../core/config/configuration.ts';
-import { type DeployedOutputs, type Difference, differencesFrom, planKey } from '../../core/config/deployed.ts';
+import { type Configuration, ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
+import { type Deployed, type Difference, deployedOf, differencesFrom, digestOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { EntityPlan } from '../../core/config/entity-settings.ts';
+import { canonicalText } from '../../core/json.ts';
 import { type Finding, holds, warning } from '../checks/finding.ts';
-import {
-  type ConfigurationOptions,
-  configurationOrError,
-  crmOf,
-  differencesText,
-} from '../support/configuration-file.ts';
+import type { TargetOptions } from '../support/target.ts';
 
-const NOT_DEPLOYED = 'What is deployed is looked at here, by the outputs of the stack.';
+export interface ConfigurationOptions extends TargetOptions {
+  configuration?: string | undefined;
+}
 
-/** The configuration that a nightly run is checked against. */
 export interface Configured {
-  crm: ReturnType<typeof crmOf>;
+  /** What a nightly run is checked against. */
+  deployment: Deployment;
   /** `undefined` where there is none that can be used. */
   file: Deployment | undefined;
-  /** Entities whose plan in the file is not the one deployed. */
-  unknownPlans: Entity[];
-  /** Whether plans and updates in the file are those deployed. */
-  sameNights: boolean;
-  /** Whether time zone and night in the file are those deployed. */
-  sameClock: boolean;
-  /** How the file differs from what is deployed. */
+  /** Entities whose plan would be changed by a deployment of the file. */
+  changed: Entity[];
+  /** Entities with deployed filters or extra keys that the file does not have. */
+  unknown: Entity[];
+  /** What a deployment of the file would change. */
   finding: Finding;
 }
 
 /**
- * Compares the configuration file with what is deployed, which alone counts for a nightly run.
- * @param outputs `undefined` for a stack of an earlier release: then the file counts
- * @throws ConfigurationError where it is needed and cannot be used
+ * @param deployed counts for a nightly run; `undefined` before a first deployment: then the file does
+ * @throws ConfigurationError where the file is needed and cannot be used
  */
-export function configured(options: ConfigurationOptions, outputs: DeployedOutputs | undefined): Configured {
-  const found = configurationOrError(options);
-  const crm = crmOf(outputs, found);
+export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
+  const found = fileOrError(options);
   if (found instanceof ConfigurationError) {
-    const text = `${found.message.replaceAll('\n', '; ')}. ${NOT_DEPLOYED}`;
+    if (!deployed) throw found;
+    const text = `${found.message.replaceAll('\n', '; ')}. What is deployed is looked at here.`;
     const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
-    const finding = warning(text, advice);
-    return { crm, file: undefined, unknownPlans: [...ENTITIES], sameNights: false, sameClock: false, finding };
+    return judgedBy(deployed, undefined, [], warning(text, advice));
   }
   const { file, deployment } = found;
-  const differences = outputs ? differencesFrom(outputs, deployment) : [];
-  const unknownPlans = ENTITIES.filter((entity) => differences.some(({ key }) => key === planKey(entity)));
-  const sameNights = unknownPlans.length === 0 && !differences.some(({ key }) => key === 'updates');
-  const sameClock = !differences.some(({ key }) => ['timeZone', 'nightly'].includes(key));
+  if (!deployed) return judgedBy(deployedOf(deployment), deployment, [], holds(`${file} is valid.`));
+  const differences = differencesFrom(deployed, deployment);
   const finding =
-    differences.length === 0
-      ? holds(`${file} is ${outputs ? 'what is deployed' : 'valid'}.`)
-      : differs(found, differences, options);
-  return { crm, file: deployment, unknownPlans, sameNights, sameClock, finding };
+    differences.length === 0 ? holds(`${file} is what is deployed.`) : differs(found, differences, options);
+  return judgedBy(deployed, deployment, differences, finding);
+}
+
+function fileOrError({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: ConfigurationOptions) {
+  try {
+    return readConfiguration(deployment, configuration, endpointUrl);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
 }
 
 function differs(
@@ -58,7 +58,8 @@ function differs(
   differences: Difference[],
   { configuration }: ConfigurationOptions,
 ): Finding {
-  const text = `${file} differs from what is deployed in ${differencesText(differences)}. ${NOT_DEPLOYED}`;
+  const changes = differences.map(differenceText).join(', ');
+  const text = `To deploy ${file} would change ${changes}. What is deployed is looked at here.`;
   if (deployment.local && configuration === undefined) {
     const advice =
       'npm start deploys it with addresses of its own: add the --configuration that npm start -- --keep prints.';
@@ -66,3 +67,51 @@ function differs(
   }
   return warning(text, 'If the file is right, deploy; else correct it, or name another with --configuration FILE.');
 }
+
+/** `crm.baseUrl (deployed: "https://a.example"; file: "https://b.example")` */
+function differenceText({ path, values }: Difference): string {
+  if (!values) return `${path} (not shown)`;
+  const { deployed, file } = values;
+  return `${path} (deployed: ${valueText(deployed, file)}; file: ${valueText(file, deployed)})`;
+}
+
+const LONGEST = 200;
+
+/** Of a long list only what the other one lacks. */
+function valueText(value: unknown, other: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  if (text.length <= LONGEST) return text;
+  if (!Array.isArray(value) || !Array.isArray(other)) return `${text.slice(0, LONGEST)}…`;
+  const others = new Set(other.map(canonicalText));
+  const own = JSON.stringify(value.filter((one) => !others.has(canonicalText(one))));
+  return `${value.length} entries, of which the other lacks ${own.length <= LONGEST ? own : `${own.slice(0, LONGEST)}…`}`;
+}
+
+/** The template has digests of filters and extra keys, so these are taken from the file, where they are the same. */
+function judgedBy(
+  deployed: Deployed,
+  file: Deployment | undefined,
+  differences: Difference[],
+  finding: Finding,
+): Configured {
+  const differs = (entity: Entity, part = '') =>
+    !file || differences.some(({ path }) => path.startsWith(`entities.${entity}.${part}`));
+  const plans = ENTITIES.map((entity): [Entity, EntityPlan] => {
+    const { filters: _, ...plan } = deployed.entities[entity];
+    const own = file?.entities[entity];
+    const filters = differs(entity, 'filters') ? undefined : own?.filters;
+    return [entity, { ...plan, ...(filters && { filters }), extra: (!differs(entity, 'extra') && own?.extra) || {} }];
+  });
+  return {
+    deployment: { ...deployed, entities: Object.fromEntries(plans) as Record<Entity, EntityPlan> },
+    file,
+    changed: ENTITIES.filter((entity) => file && differs(entity)),
+    unknown: ENTITIES.filter((entity) => {
+      const { filters, extra } = deployed.entities[entity];
+      return (filters && differs(entity, 'filters')) || (extra.digest !== NO_KEYS && differs(entity, 'extra'));
+    }),
+    finding,
+  };
+}
+
+const NO_KEYS = digestOf({});

@@ -1,5 +1,6 @@
 import { type Check, type Checked, checked } from '../checks/check.ts';
-import { broken, holds } from '../checks/finding.ts';
+import { broken, holds, warning } from '../checks/finding.ts';
+import { deployedConfiguration, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError } from '../support/exit.ts';
 import { connect, type Target } from '../support/target.ts';
 import { begin, type Doctoring, type DoctorOptions } from './begin.ts';
@@ -10,25 +11,26 @@ import { NIGHT_CHECKS } from './night-checks.ts';
 /** What there is before a deployment is known. */
 interface Beginning {
   connecting: Promise<Target>;
-  configuration: () => Configured;
-  options: DoctorOptions;
+  configuration: () => Promise<Configured>;
 }
 
 const BEGINNING: Check<Beginning>[] = [
   {
     id: 'configuration',
     question: 'Is the configuration file what is deployed?',
-    rights: [],
-    look: ({ configuration }) => configuration().finding,
+    rights: ['cloudformation:GetTemplate on the stack'],
+    look: async ({ configuration }) => (await configuration()).finding,
   },
   {
     id: 'stack',
     question: 'Is the stack there?',
     rights: ['cloudformation:DescribeStacks on the stack'],
-    look: async ({ connecting, options }) => {
+    look: async ({ connecting }) => {
       try {
-        await connecting;
-        return holds(`crm-export-${options.deployment} is there, with all its outputs.`);
+        const target = await connecting;
+        const between = unsettledText(target);
+        if (between === undefined) return holds(`${target.stack} is there, with all its outputs.`);
+        return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
       } catch (error) {
         if (!(error instanceof CommandError)) throw error;
         const advice = 'Check --deployment, --profile, --region and --endpoint-url, or deploy the stack.';
@@ -49,10 +51,13 @@ export async function doctor(options: DoctorOptions): Promise<Checked[]> {
   const connecting = connect(options);
   // What is wrong with it is reported as the check 'stack'.
   const target = await connecting.catch(() => undefined);
-  const configuration = () => configured(options, target?.deployed);
-  const beginning = await allOf(BEGINNING, { connecting, configuration, options }, options);
+  const reading = target && deployedConfiguration(target, () => undefined);
+  const configuration = async () => configured(options, await reading);
+  const beginning = await allOf(BEGINNING, { connecting, configuration }, options);
   if (!target) return beginning;
-  return [...beginning, ...(await allOf(DOCTOR_CHECKS, begin(target, orUndefined(configuration), options), options))];
+  // Why there is none is reported as the check 'configuration'.
+  const known = await configuration().catch(() => undefined);
+  return [...beginning, ...(await allOf(DOCTOR_CHECKS, begin(target, known, options), options))];
 }
 
 /** One after the other: each may rest on those before it. */
@@ -64,12 +69,4 @@ async function allOf<Context>(
   const results: Checked[] = [];
   for (const check of checks) results.push(...(await checked(check, context, deployment)));
   return results;
-}
-
-function orUndefined<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }

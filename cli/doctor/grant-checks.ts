@@ -14,7 +14,7 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
     id: 'client-secret',
     question: 'Is the OAuth client stored?',
     rights: READING,
-    look: async ({ client, known, around }) => clientFinding(await client(), known?.crm, around()),
+    look: async ({ client, deployment, around }) => clientFinding(await client(), deployment?.crm, around()),
   },
   {
     id: 'grant',
@@ -57,9 +57,9 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
     id: 'scopes',
     question: 'Has the grant every scope?',
     rights: READING,
-    look: async ({ tokens, known, around }) => {
+    look: async ({ tokens, deployment, around }) => {
       const found = await tokens();
-      return found && known ? scopesFinding(found, known.crm.scopes, around()) : [];
+      return found && deployment ? scopesFinding(found, deployment.crm.scopes, around()) : [];
     },
   },
   {

@@ -1,4 +1,5 @@
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
@@ -7,19 +8,17 @@ import { type Finding, warning } from '../checks/finding.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/manifests.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import type { Configured } from './configuration.ts';
 
 /** Published files that still have a column which the configuration leaves out today, by their manifests. */
 export async function leftOutFindings(
   target: Pick<Target, 's3' | 'BucketName'>,
-  { file, unknownPlans }: Pick<Configured, 'file' | 'unknownPlans'>,
+  deployment: Deployment,
 ): Promise<Finding[]> {
-  if (!file) return [];
   const manifests = createManifests(target);
   const findings: Finding[] = [];
   for (const entity of ENTITIES) {
-    const except = exceptedOf(file.entities[entity]);
-    if (except.length === 0 || unknownPlans.includes(entity)) continue;
+    const except = exceptedOf(deployment.entities[entity]);
+    if (except.length === 0) continue;
     findings.push(...findingOf(entity, await publishedFiles(manifests, entity), except));
   }
   return findings;

@@ -23,15 +23,15 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     look: ({ deployment }) => (deployment ? runbookUrl(deployment) : []),
   },
   remark(
-    given(RULES, async ({ target, stack, options, deployment }: Doctoring) => {
-      return { target, place: options, stack: await stack(), file: deployment };
+    given(RULES, async ({ target, stack, options, known }: Doctoring) => {
+      return { target, place: options, stack: await stack(), file: known?.file };
     }),
   ),
   remark({
     id: 'starts',
     question: 'Do the rules start entities at their local times?',
     rights: RULES.rights,
-    look: ({ known, schedules, now }) => (known ? localStarts(schedules, known, now()) : []),
+    look: ({ deployment, schedules, now }) => (deployment ? localStarts(schedules, deployment, now()) : []),
   }),
   {
     id: 'tonight',
@@ -44,7 +44,7 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     id: 'concurrency',
     question: 'May the account run all functions at once?',
     rights: ['lambda:GetAccountSettings on `*`: AWS knows no resource for it'],
-    look: ({ target, deployment, known }) => concurrency(target, deployment, known?.sameNights),
+    look: ({ target, deployment }) => concurrency(target, deployment),
   }),
   remark({
     id: 'alarm-addresses',
@@ -56,12 +56,12 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     id: 'tables',
     question: "Do the tables stand under today's settings of columns?",
     rights: [...READING, 's3:GetObject on `tables/*`'],
-    look: ({ target, options }) => tablesFindings(target, options),
+    look: ({ target, deployment, options }) => (deployment ? tablesFindings(target, deployment, options) : []),
   }),
   remark({
     id: 'left-out',
     question: 'Do published files have a column that is left out today?',
     rights: READING,
-    look: ({ target, known }) => (known ? leftOutFindings(target, known) : []),
+    look: ({ target, deployment }) => (deployment ? leftOutFindings(target, deployment) : []),
   }),
 ];

@@ -32,39 +32,49 @@ class TokenRefused extends Error {}
 
 /** Reads the columns of all entities, with one token and without refreshing it. */
 export async function askCrm(known: Configured, tokens: Tokens, options: AskOptions): Promise<Asked> {
-  const crm = clientWith(known, tokens, options);
+  const { deployment } = known;
+  const crm = clientWith(deployment, tokens, options);
   const columns: Finding[] = [];
   const started = performance.now();
   for (const entity of ENTITIES) {
     try {
       const fields = await readFields(crm, entity);
-      if (known.file) columns.push(...(await entityFindings(known, known.file, { entity, fields }, options)));
+      columns.push(...(await entityFindings(known, { entity, fields }, options)));
     } catch (error) {
       if (error instanceof TokenRefused) return { service: refused(options.refreshCommand), columns: [] };
       // The same for all entities: reported once, and not waited for again.
       if (error instanceof RunError && error.transient) return { service: findingOf(error), columns };
-      columns.push(ofRule(known, entity, about(entity, findingOf(error))));
+      columns.push(ofRule(deployment, entity, about(entity, findingOf(error))));
     }
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
-  const service = holds(`It answers at ${known.crm.baseUrl} (${each} ms per list of fields).`);
+  const service = holds(`It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`);
   // That the bucket cannot be read is the same for all entities.
   const once = new Map(columns.map((finding) => [finding.of, finding])).values();
-  return { service, columns: [...once, ...unknownPlans(known)] };
+  return { service, columns: [...once, ...unknownParts(known)] };
 }
 
 async function entityFindings(
-  configured: Configured,
-  file: Deployment,
+  known: Configured,
   { entity, fields }: { entity: Entity; fields: Field[] },
   { target, now }: AskOptions,
 ): Promise<Finding[]> {
+  const { deployment, file, changed } = known;
   const { last, findings } = await newestOrWhyNot(target, entity);
-  const listed = { entity, fields, last };
-  const columns = columnsFindings(file, listed);
-  const isKnown = columns.every(({ verdict }) => verdict !== 'broken');
-  const changed = isKnown ? [...findings, ...changedColumns(file, listed, dateIn(file.timeZone, now()))] : [];
-  return [...columns, ...changed].map((finding) => ofPlan(configured, entity, finding));
+  const ofPlan = (settings: Deployment) => {
+    const listed = { entity, fields, last };
+    const columns = columnsFindings(settings, listed);
+    if (columns.some(({ verdict }) => verdict === 'broken')) return columns;
+    return [...columns, ...findings, ...changedColumns(settings, listed, dateIn(settings.timeZone, now()))];
+  };
+  const planned = file && changed.includes(entity) ? ofPlan(file) : [];
+  return [...ofPlan(deployment).map((finding) => asKnown(known, entity, finding)), ...planned.flatMap(ofFile)];
+}
+
+/** A plan that is not deployed fails no night. */
+function ofFile(finding: Finding): Finding[] {
+  if (finding.verdict === 'holds') return [];
+  return [about(`file.${finding.of}`, asRemark(finding, ' (By the file, which is not deployed.)'))];
 }
 
 /** Without the newest export columns are judged nevertheless. */
@@ -76,25 +86,24 @@ async function newestOrWhyNot(target: AskOptions['target'], entity: Entity) {
   }
 }
 
-/** A plan that is not deployed cannot fail a night. */
-function ofPlan(known: Configured, entity: Entity, finding: Finding): Finding {
-  if (!known.unknownPlans.includes(entity)) return ofRule(known, entity, finding);
-  return asRemark(finding, ' (By the file; another plan is deployed.)');
+/** What may be said of a plan whose filters and extra keys are not known: the rules for its columns ask for them, too. */
+function asKnown({ deployment, unknown }: Configured, entity: Entity, finding: Finding): Finding {
+  if (!unknown.includes(entity)) return ofRule(deployment, entity, finding);
+  return asRemark(finding, ' (Its deployed filters or extra keys are not known here.)');
 }
 
-/** What does not run every night cannot fail a night; of a plan that is not known, it may run. */
-function ofRule({ file, unknownPlans }: Configured, entity: Entity, finding: Finding): Finding {
-  if (!file || unknownPlans.includes(entity) || file.entities[entity].enabled) return finding;
-  return asRemark(finding, ' (Its nightly rule is switched off.)');
+/** What does not run every night cannot fail a night. */
+function ofRule(deployment: Deployment, entity: Entity, finding: Finding): Finding {
+  return deployment.entities[entity].enabled ? finding : asRemark(finding, ' (Its nightly rule is switched off.)');
 }
 
-function unknownPlans({ unknownPlans: entities }: Configured): Finding[] {
+function unknownParts({ unknown: entities }: Configured): Finding[] {
   if (entities.length === 0) return [];
-  const why = `Whether the CRM has the columns that are deployed is not known for ${entities.join(', ')}.`;
+  const why = `What the deployed filters and extra keys ask of the CRM is not known for ${entities.join(', ')}: the file does not have them.`;
   return [unknown(why, 'Look with the configuration that was deployed: --configuration FILE.')];
 }
 
-function clientWith({ crm }: Configured, { accessToken, scope }: Tokens, options: AskOptions): CrmClient {
+function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options: AskOptions): CrmClient {
   return createCrmClient({
     baseUrl: crm.baseUrl,
     getAccessToken: async ({ rejected } = {}) => {

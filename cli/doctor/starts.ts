@@ -1,10 +1,10 @@
+import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { cronTimes } from '../../core/schedule/cron.ts';
 import { dateAfter, dateIn, instantOf } from '../../core/schedule/local-time.ts';
 import { isSchedule } from '../../core/schedule/schedule-expression.ts';
 import { type Finding, holds, warning } from '../checks/finding.ts';
-import type { Configured } from './configuration.ts';
 
 /** More than a year: every change of the clocks is in it. */
 const DAYS = 400;
@@ -17,17 +17,16 @@ interface LocalStart {
 
 /**
  * Whether the rules start entities with a local time when that is due. Governments change their clocks: the zone data of this
- * machine may be newer than that of the deployment. Nothing where no start that is deployed is known to be local.
+ * machine may be newer than that of the deployment. Nothing where no start is local.
  * @param schedules of the rules in the account
  */
 export async function localStarts(
   schedules: () => Promise<Map<Entity, string>>,
-  { file, unknownPlans, sameClock }: Pick<Configured, 'file' | 'unknownPlans' | 'sameClock'>,
+  deployment: Deployment,
   now: Date,
 ): Promise<Finding[]> {
-  if (!file || !sameClock) return [];
-  const local = ENTITIES.filter((entity) => !unknownPlans.includes(entity)).flatMap((entity): LocalStart[] => {
-    const { at, timeZone } = timingOf(file, entity);
+  const local = ENTITIES.flatMap((entity): LocalStart[] => {
+    const { at, timeZone } = timingOf(deployment, entity);
     return at === null ? [] : [{ entity, at, timeZone }];
   });
   return local.length === 0 ? [] : [judged(local, await schedules(), now)];

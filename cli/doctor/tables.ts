@@ -1,3 +1,4 @@
+import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { type Finding, holds, warning } from '../checks/finding.ts';
 import { commandFor } from '../support/command-options.ts';
@@ -9,10 +10,11 @@ import { type StandingTable, standingTables } from '../tables/standing-tables.ts
  * Whether the tables in the bucket stand under today's settings of what is readable. Nothing where there are no tables.
  */
 export async function tablesFindings(
-  target: Pick<Target, 's3' | 'BucketName' | 'TableSettings'>,
+  target: Pick<Target, 's3' | 'BucketName'>,
+  deployment: Pick<Deployment, 'entities'>,
   place: TargetOptions,
 ): Promise<Finding[]> {
-  const found = await standingTables(target);
+  const found = await standingTables(target, deployment);
   if (found.length === 0) return [];
   const lagging = found.filter(({ settings }) => settings !== 'today');
   if (lagging.length === 0)

@@ -1,8 +1,9 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
-import { deployedPlan } from '../schedule/deployed-plan.ts';
-import { isSettled, type Target } from '../support/target.ts';
+import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import type { Target } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
 import { isMissing, isOpen, isPublished } from './night-outcome.ts';
 import { type Facts, reportDataOf } from './report-data.ts';
@@ -33,7 +34,6 @@ export interface DeploymentRow {
 
 interface Around {
   deployment: string;
-  stackStatus: string;
   alarms: Map<string, string[]> | null;
   now: Date;
 }
@@ -41,15 +41,10 @@ interface Around {
 /** The night that began last, and two before it: a run that takes two days is under way. */
 const NIGHTS = 3;
 
-export async function deploymentRow(
-  target: Target,
-  { deployment, stackStatus, alarms, now }: Around,
-): Promise<DeploymentRow> {
-  const warnings = isSettled(stackStatus)
-    ? []
-    : [`The stack is in ${stackStatus}: a deployment goes on, or was not finished.`];
+export async function deploymentRow(target: Target, { deployment, alarms, now }: Around): Promise<DeploymentRow> {
+  const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
-  const plan = await deployedPlan(target, now);
+  const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
   const [facts, newest] = await Promise.all([
     gatherFacts(target, { deployment, plan, nights: NIGHTS, now, warn }),
     newestStarts(target, warn),

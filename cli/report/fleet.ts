@@ -22,8 +22,8 @@ export async function fleetOf(options: AllDeploymentsOptions, warn: (sentence: s
       return null;
     },
   );
-  const deployments = await eachTarget(options, (target, deployment, stackStatus) =>
-    deploymentRow(target, { deployment, stackStatus, alarms, now }),
+  const deployments = await eachTarget(options, (target, deployment) =>
+    deploymentRow(target, { deployment, alarms, now }),
   );
   return { madeAt: now.toISOString(), deployments };
 }

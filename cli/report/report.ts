@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { nightlyPlan } from '../schedule/nightly-plan.ts';
+import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
 import {
   type AllDeploymentsOptions,
   numberArgument,
@@ -9,6 +9,7 @@ import {
   withAllDeployments,
   withExamples,
 } from '../support/command-options.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -23,7 +24,6 @@ import { headlineOf } from './words.ts';
 interface ReportOptions extends TargetOptions, AllDeploymentsOptions {
   nights: number;
   output?: string;
-  configuration?: string;
   json?: boolean;
 }
 
@@ -36,7 +36,6 @@ export function addReport(command: Command): void {
       'where it is written, over what is there; - is standard output; default: report.html',
       outputArgument,
     )
-    .option('--configuration <file>', 'default: config/NAME.json; says when the nights begin', pathArgument)
     .option('--json', 'one JSON document about it')
     .action(report);
   withExamples(described, {
@@ -75,9 +74,8 @@ interface Made {
 
 async function ofOne(options: ReportOptions, warn: (sentence: string) => void, warnings: string[]): Promise<Made> {
   const { deployment, nights } = options;
-  const named = options.configuration === undefined ? undefined : nightlyPlan(options, warn);
   const target = await connect(options);
-  const plan = named ?? nightlyPlan(options, warn, target.TimeZone);
+  const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
   const data = reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
   // The page is loaded late: the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');

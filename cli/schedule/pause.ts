@@ -1,15 +1,13 @@
 import type { Command } from 'commander';
-import { ConfigurationError } from '../../core/config/configuration.ts';
-import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessText } from '../../core/config/timing.ts';
-import { entitiesArgument, entitiesOrAll, pathArgument, withExamples } from '../support/command-options.ts';
-import { type ConfigurationOptions, configurationOrError } from '../support/configuration-file.ts';
+import { entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
-import { connect } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { type SwitchedRule, switchRule } from './rules.ts';
 
-interface PauseOptions extends ConfigurationOptions {
+interface PauseOptions extends TargetOptions {
   all?: boolean;
   json?: boolean;
 }
@@ -36,27 +34,26 @@ function withEntities(command: Command): Command {
   return command
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
     .option('--all', 'all entities')
-    .option('--configuration <file>', 'default: config/NAME.json, if it is there', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error');
 }
 
 async function pause(named: Entity[], options: PauseOptions): Promise<void> {
-  const deployment = configurationAtHand(options);
-  const hours = deployment
-    ? freshnessText(deployment, entitiesOrAll(named, options.all))
-    : '26 hours or more (fewer only where freshnessHours says so)';
-  await switchRules(named, 'DISABLED', options);
+  const entities = entitiesOrAll(named, options.all);
+  const target = await connect(options);
+  const deployed = await deployedConfiguration(target);
+  await switchRules(target, entities, 'DISABLED', options);
   process.stderr.write(
-    `The alarm NoPublishedExport is raised ${hours} after the last published export of each; it names no cause.\n` +
+    `The alarm NoPublishedExport is raised ${freshnessText(deployed, entities)} after the last published export of each; it names no cause.\n` +
       'A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.\n',
   );
 }
 
 async function resume(named: Entity[], options: PauseOptions): Promise<void> {
-  const deployment = configurationAtHand(options);
-  const rules = await switchRules(named, 'ENABLED', options);
-  const entities = rules.map(({ entity }) => entity);
-  const against = deployment ? entities.filter((entity) => !deployment.entities[entity].enabled) : [];
+  const entities = entitiesOrAll(named, options.all);
+  const target = await connect(options);
+  const deployed = await deployedConfiguration(target);
+  await switchRules(target, entities, 'ENABLED', options);
+  const against = entities.filter((entity) => !deployed.entities[entity].enabled);
   if (against.length > 0) {
     process.stderr.write(
       `The configuration has switched off ${against.join(', ')}: a deploy that changes the rule switches it off again.\n`,
@@ -66,12 +63,11 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
 }
 
 async function switchRules(
-  named: Entity[],
+  target: Target,
+  entities: Entity[],
   state: SwitchedRule['state'],
   options: PauseOptions,
-): Promise<SwitchedRule[]> {
-  const entities = entitiesOrAll(named, options.all);
-  const target = await connect(options);
+): Promise<void> {
   const rules: SwitchedRule[] = [];
   for (const entity of entities) {
     const rule = await switchRule(target, entity, state).catch((error: unknown) => {
@@ -85,17 +81,8 @@ async function switchRules(
     if (!options.json) process.stdout.write(`${entity}: ${text} (rule ${rule.rule}).\n`);
   }
   if (options.json) process.stdout.write(`${JSON.stringify({ ok: true, rules })}\n`);
-  return rules;
 }
 
 function wordFor(state: SwitchedRule['state']): 'on' | 'off' {
   return state === 'ENABLED' ? 'on' : 'off';
-}
-
-/** @throws ConfigurationError where a file was named and cannot be used */
-function configurationAtHand(options: PauseOptions): Deployment | undefined {
-  const found = configurationOrError(options);
-  if (!(found instanceof ConfigurationError)) return found.deployment;
-  if (options.configuration !== undefined) throw found;
-  return undefined;
 }

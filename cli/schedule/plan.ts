@@ -3,15 +3,17 @@ import { readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { GuardSettings } from '../../core/config/gate-settings.ts';
+import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { timingOf } from '../../core/config/timing.ts';
-import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
+import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
 import { dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
-import type { ConfigurationOptions } from '../support/configuration-file.ts';
+import type { TargetOptions } from '../support/target.ts';
 
-interface PlanOptions extends ConfigurationOptions {
+interface PlanOptions extends TargetOptions {
+  configuration?: string;
   date?: string;
   json?: boolean;
 }

@@ -51,7 +51,7 @@ export async function pausedRules(target: DeployedRules): Promise<Entity[]> {
 }
 
 /** The nightly rules that are in the account. */
-export async function nightlyRules({ events, stack }: DeployedRules): Promise<Map<Entity, Rule>> {
+async function nightlyRules({ events, stack }: DeployedRules): Promise<Map<Entity, Rule>> {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: `${stack}-` }));
   return new Map(
     ENTITIES.flatMap((entity) => {

@@ -19,15 +19,15 @@ const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
  */
 export async function eachDeployment<T>(
   options: AllDeploymentsOptions,
-  look: (options: TargetOptions, stackStatus: string) => Promise<T>,
+  look: (options: TargetOptions) => Promise<T>,
 ): Promise<Look<T>[]> {
   const limited = withLimits(options);
-  const stacks = await deploymentsIn(limited);
+  const names = await deploymentsIn(limited);
   return eachOf(
-    stacks,
-    async ([deployment, stackStatus]): Promise<Look<T>> => {
+    names,
+    async (deployment): Promise<Look<T>> => {
       try {
-        return { deployment, found: await look({ ...limited, deployment }, stackStatus), why: null };
+        return { deployment, found: await look({ ...limited, deployment }), why: null };
       } catch (error) {
         return { deployment, found: null, why: ended(error).sentence };
       }
@@ -39,9 +39,9 @@ export async function eachDeployment<T>(
 /** What `look` finds in each deployment, looked up with what is behind its name. */
 export function eachTarget<T>(
   options: AllDeploymentsOptions,
-  look: (target: Target, deployment: string, stackStatus: string) => Promise<T>,
+  look: (target: Target, deployment: string) => Promise<T>,
 ): Promise<Look<T>[]> {
-  return eachDeployment(options, async (its, stackStatus) => look(await connect(its), its.deployment, stackStatus));
+  return eachDeployment(options, async (its) => look(await connect(its), its.deployment));
 }
 
 /** The options with a limit for each call. */
@@ -60,18 +60,18 @@ export function exitCodeOfAll(codes: number[]): number {
   return bad.length > 0 ? Math.min(...bad) : 0;
 }
 
-/** All deployments, in alphabetical order, and the states of their stacks: a deployment is a stack `crm-export-NAME`. */
-async function deploymentsIn(options: AllDeploymentsOptions): Promise<[name: string, stackStatus: string][]> {
+/** The names of all deployments, in alphabetical order: a deployment is a stack `crm-export-NAME`. */
+async function deploymentsIn(options: AllDeploymentsOptions): Promise<string[]> {
   const client = new CloudFormationClient(clientSettings(options));
-  const stacks = new Map<string, string>();
+  const names = new Set<string>();
   for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
     for (const { StackName = '', StackStatus = '' } of StackSummaries) {
       const name = NAME.exec(StackName)?.[1];
       // AWS lists a stack for 90 days after it was deleted.
-      if (name && StackStatus !== 'DELETE_COMPLETE') stacks.set(name, StackStatus);
+      if (name && StackStatus !== 'DELETE_COMPLETE') names.add(name);
     }
   }
-  if (stacks.size > 0) return [...stacks].sort(([one], [other]) => (one < other ? -1 : 1));
+  if (names.size > 0) return [...names].sort();
   const sentence = `There is no deployment here: check --profile and --region (this is ${await client.config.region()}).`;
   throw new CommandError(sentence, ENVIRONMENT);
 }

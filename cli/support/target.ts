@@ -1,7 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod/mini';
 import { AWS_LIMITS, limitsOf } from '../../core/aws/aws-limits.ts';
-import { type DeployedOutputs, deployedSchema } from '../../core/config/deployed.ts';
 import { awsErrorText } from './aws-error.ts';
 import { type Clients, lazyClients } from './clients.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
@@ -32,11 +31,7 @@ const outputsSchema = z.object({
   /** The release that is deployed. */
   SoftwareVersion: z.optional(z.string()),
   UndeliveredStartsUrl: z.optional(z.string()),
-  /** Entities whose files become tables, separated by blanks; only where there are any. */
-  TableEntities: z.optional(z.string()),
-  /** What their tables are written under (`core/table/settings-digest.ts`). */
-  TableSettings: z.optional(z.string()),
-  /** The zone in which a run gets its date. */
+  /** The zone in which a run gets its date: for the commands that need no other setting, and no template. */
   TimeZone: z.optional(z.string()),
 });
 
@@ -46,8 +41,6 @@ export interface Target extends z.infer<typeof outputsSchema>, Clients {
   stack: string;
   /** Of the stack, as CloudFormation says it. */
   stackStatus: string;
-  /** What is configured; `undefined` in a stack of an earlier release. */
-  deployed: DeployedOutputs | undefined;
   /** Where the function that moves files logs. */
   downloadLogGroup: string;
 }
@@ -92,9 +85,7 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
   const { Outputs = [], StackStatus = 'UNKNOWN' } = Stacks?.[0] ?? {};
   const outputs = Object.fromEntries(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   const parsed = outputsSchema.safeParse(outputs);
-  if (parsed.success) {
-    return { ...parsed.data, stackStatus: StackStatus, deployed: deployedSchema.safeParse(outputs).data };
-  }
+  if (parsed.success) return { ...parsed.data, stackStatus: StackStatus };
   throw new CommandError(
     `The stack ${StackName} is only half deployed (${StackStatus}): deploy it again.`,
     ENVIRONMENT,

@@ -1,13 +1,14 @@
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
+import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
-import { deployedTables, SETTINGS_KEY } from '../../core/table/settings-digest.ts';
+import { SETTINGS_KEY, settingsDigest } from '../../core/table/settings-digest.ts';
 import { tableOfKey } from '../../core/table/table-key.ts';
 import type { Target } from '../support/target.ts';
 
-type TablesBucket = Pick<Target, 's3' | 'BucketName' | 'TableSettings'>;
+type TablesBucket = Pick<Target, 's3' | 'BucketName'>;
 
 /** A table in the bucket, and what is known of the settings that it was written under. */
 export interface StandingTable {
@@ -25,19 +26,21 @@ export interface StandingTable {
  * All tables of the bucket, oldest date first.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
-export async function standingTables(target: TablesBucket): Promise<StandingTable[]> {
-  const today = deployedTables(target.TableSettings ?? '');
+export async function standingTables(
+  target: TablesBucket,
+  { entities }: Pick<Deployment, 'entities'>,
+): Promise<StandingTable[]> {
   const listed = await createBucket(target.s3, target.BucketName).list('tables/');
   const tables = listed.flatMap(({ key }) => {
     const table = tableOfKey(key);
     return table ? [{ ...table, key }] : [];
   });
   const found = await eachOf(tables, async ({ entity, date, version, key }): Promise<StandingTable[]> => {
-    const deployed = today.get(entity);
+    const plan = entities[entity];
     const digest = await digestOf(target, key);
     if (digest === undefined) return [];
-    const current = digest !== '' && digest === deployed?.digest;
-    const lags = deployed?.version === version ? (digest === '' ? 'unknown' : 'other') : 'left';
+    const current = plan.tables !== undefined && digest === settingsDigest(plan);
+    const lags = plan.tables?.version === version ? (digest === '' ? 'unknown' : 'other') : 'left';
     return [{ entity, date, key, settings: current ? 'today' : lags }];
   });
   return found.flat().sort((a, b) => (a.date < b.date ? -1 : 1));

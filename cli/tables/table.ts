@@ -7,6 +7,7 @@ import { findRun } from '../runs/find-run.ts';
 import type { FollowCommandOptions } from '../runs/follow.ts';
 import { afterStart, startNamed } from '../runs/start.ts';
 import { dateArgument, numberArgument, withExamples } from '../support/command-options.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
@@ -92,8 +93,9 @@ async function runByName(target: Target, manifests: Manifests, named: string): P
 }
 
 /** @throws CommandError (exit code 2) where WriteTable would refuse it */
-async function judge({ TableEntities = '' }: Target, manifests: Manifests, { entity, run }: Chosen): Promise<void> {
-  if (!TableEntities.split(' ').includes(entity)) throw new CommandError(notConfiguredText(entity), USAGE);
+async function judge(target: Target, manifests: Manifests, { entity, run }: Chosen): Promise<void> {
+  const { entities } = await deployedConfiguration(target);
+  if (!entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
   const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
   const why = whyNoTable(run, manifest, manifest && (await manifests.pointer(entity, manifest.date)));
   if (why !== undefined) throw new CommandError(why, USAGE);

@@ -1,9 +1,11 @@
+import type { Deployment } from '../../core/config/deployment.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { notConfiguredText } from '../../core/table/table-rules.ts';
 import { createManifests } from '../data/manifests.ts';
 import { followRun, startRun } from '../runs/executions.ts';
 import { commandFor } from '../support/command-options.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -39,14 +41,9 @@ export async function writeAgain(named: string, options: AgainOptions): Promise<
   if (!entity)
     throw new CommandError('--outdated goes with an entity: the tables of all its dates are looked at.', USAGE);
   const target = await connect(options);
-  if (target.TableEntities?.split(' ').includes(entity) !== true)
-    throw new CommandError(notConfiguredText(entity), USAGE);
-  if (target.TableSettings === undefined)
-    throw new CommandError(
-      'The stack does not say what its tables are written under: deploy this release first.',
-      USAGE,
-    );
-  const dates = await outdatedDates(target, entity);
+  const deployed = await deployedConfiguration(target);
+  if (!deployed.entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
+  const dates = await outdatedDates(target, deployed, entity);
   const say = sayTo(options.json ? process.stderr : process.stdout);
   if (!options.dryRun)
     await untilInterrupted(stoppedText(entity, options), (signal) =>
@@ -56,8 +53,12 @@ export async function writeAgain(named: string, options: AgainOptions): Promise<
   finish(entity, dates, options);
 }
 
-async function outdatedDates(target: Target, entity: Entity): Promise<OutdatedDate[]> {
-  const tables = (await standingTables(target)).filter((table) => table.entity === entity);
+async function outdatedDates(
+  target: Target,
+  plans: Pick<Deployment, 'entities'>,
+  entity: Entity,
+): Promise<OutdatedDate[]> {
+  const tables = (await standingTables(target, plans)).filter((table) => table.entity === entity);
   const lagging = tables.filter(({ settings }) => settings === 'other' || settings === 'unknown');
   return lagging.map(({ date }) => ({ date, state: 'outdated', run: null, error: null }));
 }

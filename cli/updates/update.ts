@@ -5,6 +5,7 @@ import { configurationFile, readConfiguration } from '../../core/config/configur
 import type { LineRules } from '../../core/updates/update-line.ts';
 import { numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -49,7 +50,11 @@ export function addUpdate(command: Command): void {
     .option('--max-rate <n>', 'changes per second, at most what the configuration allows', RATE)
     .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', FAILURES)
     .option('--yes', 'do not ask before more than one customer is changed')
-    .option('--configuration <file>', 'default: config/NAME.json; says whether null is allowed', pathArgument)
+    .option(
+      '--configuration <file>',
+      'with --dry-run: says whether null is allowed; default: config/NAME.json',
+      pathArgument,
+    )
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(update);
   withExamples(command, {
@@ -74,20 +79,23 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   return withSource(unfinishedLines(target.store, batch), options, target);
 }
 
-async function withSource(source: UpdateSource, options: UpdateOptions, target?: UpdatesTarget): Promise<void> {
+/** @param connected to the deployment of a batch; for a file it is connected to here, and for a dry run of one no cloud is called */
+async function withSource(source: UpdateSource, options: UpdateOptions, connected?: UpdatesTarget): Promise<void> {
   try {
-    const checked = await checkUpdates(source, printErr, rulesOf(options));
-    if (options.dryRun) return await showDryRun(checked, options);
-    return await send(checked, target ?? (await connectForUpdates(options)), options);
+    const target = connected ?? (options.dryRun ? undefined : await connectForUpdates(options));
+    const rules = target ? (await deployedConfiguration(target)).updates : rulesOf(options);
+    const checked = await checkUpdates(source, printErr, rules);
+    if (options.dryRun || !target) return await showDryRun(checked, options);
+    return await send(checked, target, options);
   } finally {
     await source.close();
   }
 }
 
-/** What the functions will allow, where the configuration is at hand; they check the file once more. */
+/** What the functions would allow, where the configuration file is at hand. */
 function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: UpdateOptions): LineRules {
   if (configuration === undefined && !existsSync(configurationFile(deployment))) return { allowNull: false };
-  // A dry run calls no cloud; a local configuration needs a loopback address all the same.
+  // A local configuration needs a loopback address all the same.
   return readConfiguration(deployment, configuration, endpointUrl ?? 'http://127.0.0.1').deployment.updates;
 }
 

@@ -42,6 +42,11 @@ export function misplacedDates(value: unknown): Problem[] {
   return datesIn(value).map(({ path }) => ({ path, message: 'holds a "$date", which only `filters` may' }));
 }
 
+/** Whether filters select other records for another day. */
+export function dependsOnDate(filters: unknown): boolean {
+  return datesIn(filters).length > 0;
+}
+
 function datesIn(value: unknown, path: Problem['path'] = []): { path: Problem['path']; value: unknown }[] {
   if (claimsToBeOne(value)) return [{ path, value }];
   if (typeof value !== 'object' || value === null) return [];

@@ -13,12 +13,6 @@ export function resolveDates({ columns, ...others }: ExportRequest, day: Logical
   return { columns, ...resolveObject(others, day) };
 }
 
-/** Whether filters select other records for another day. */
-export function dependsOnDate(filters: unknown): boolean {
-  if (relativeDateOf(filters)) return true;
-  return typeof filters === 'object' && filters !== null && Object.values(filters).some(dependsOnDate);
-}
-
 function resolve(value: unknown, day: LogicalDay): unknown {
   const relative = relativeDateOf(value);
   if (relative) return textOf(relative, day);

@@ -13,11 +13,6 @@ export function offsetsFrom(year: number, timeZone: string): number[] {
   return sortedSet(offsets);
 }
 
-/** The offsets by which rules that hold in a year may have been made, in that year or before: the newest first. */
-export function* offsetsUntil(year: number, timeZone: string): Generator<number[]> {
-  for (let made = year; made >= year - YEARS; made -= 1) yield offsetsFrom(made, timeZone);
-}
-
 /**
  * Every time in UTC at which a rule for a local time fires: those that the local time has as clocks are set forward and back,
  * and what a single cron expression for all of them adds.

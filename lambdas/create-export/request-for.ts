@@ -1,10 +1,11 @@
+import { dependsOnDate } from '../../core/config/relative-date.ts';
 import type { CrmClient } from '../../core/crm/client.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { chooseColumns } from '../../core/export/choose-columns.ts';
 import { withLastTypes } from '../../core/export/column-drift.ts';
 import type { ExportInput } from '../../core/export/input.ts';
 import { differingKeys, planDigest, planOf } from '../../core/export/plan.ts';
-import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
+import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest, carriedLeftOut, fingerprintOf, listedOf } from '../../core/export/request.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Run } from '../../core/step/states.ts';

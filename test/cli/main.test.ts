@@ -7,7 +7,6 @@ import { run } from '../local/support/running.ts';
 import { tempDir } from '../local/support/support.ts';
 import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { stack } from './support/cloud/stack.ts';
 import { runCli } from './support/run-cli.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
@@ -61,18 +60,13 @@ const wrong: [string, string[], RegExp][] = [
   ['a port that is none', ['authorize', ...local, '--port', '70000'], /A port is a number from 0 to 65535/],
   [
     'a deployment without a configuration',
-    ['authorize', '--deployment', 'nope'],
+    ['plan', '--deployment', 'nope'],
     /^ConfigInvalid: config\/nope\.json does not exist/,
   ],
   [
     'an endpoint that is no address',
     ['start', 'leads', ...local, '--endpoint-url', 'here'],
     /^The endpoint must be an address/,
-  ],
-  [
-    'a local deployment without a local cloud',
-    ['authorize', ...local],
-    /^ConfigInvalid: config\/local\.json: local: is true/,
   ],
 ];
 
@@ -105,7 +99,7 @@ test('a wrong configuration is reported with the path of every wrong field', asy
     nightly: { at: '25:00' },
   };
   await writeFile(file, JSON.stringify({ local: true, crm, entities, ...rest, colour: 'red' }));
-  const { code, stderr } = await runCli('authorize', ...local, '--configuration', file);
+  const { code, stderr } = await runCli('plan', ...local, '--configuration', file);
   expect(code).toBe(2);
   const lines = stderr.trim().split('\n');
   for (const field of [
@@ -115,7 +109,7 @@ test('a wrong configuration is reported with the path of every wrong field', asy
     expect(lines).toContainEqual(expect.stringContaining(`ConfigInvalid: ${file}: ${field}: `));
   }
   await writeFile(file, '{"crm":');
-  const broken = await runCli('authorize', ...local, '--configuration', file);
+  const broken = await runCli('plan', ...local, '--configuration', file);
   expect(broken).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^ConfigInvalid: .*wrong\.json: is not JSON/),
@@ -133,20 +127,6 @@ test('nothing that listens, and no such stack, are matters of the environment', 
   expect(closed.stderr).toMatch(/^The local cloud does not answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): .*\n$/);
   expect(absent.code).toBe(3);
   expect(absent.stderr).toMatch(/^There is no stack crm-export-local here: .*\n$/);
-});
-
-test('a configuration that nobody named and that cannot be used is no obstacle to a consent where the stack tells', async () => {
-  const crm = { CrmBaseUrl: 'https://crm.example', CrmAuthUrl: 'https://auth.example', CrmScopes: 'openid' };
-  const outputs = { ...crm, CrmClientAuthentication: 'basic', ConfigurationDigests: 'files:0' };
-  const { endpoint } = await aws(stack(outputs), { '*': refused('ResourceNotFoundException') });
-  // A loopback address in another spelling: config/local.json cannot be used there.
-  const place = ['--endpoint-url', endpoint.replace('127.0.0.1', '[::ffff:127.0.0.1]')];
-  const { stderr } = await cli(['authorize', ...local, ...place], {
-    AWS_ACCESS_KEY_ID: 'x',
-    AWS_SECRET_ACCESS_KEY: 'x',
-  });
-  expect(stderr).toMatch(/^Note: config\/local\.json: local: is true.*; what is deployed counts here\.\n/);
-  expect(stderr).not.toContain('ConfigInvalid');
 });
 
 test('a callback port that is taken ends the command at once', async () => {

@@ -1,15 +1,12 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { inputAgain } from '../../cli/runs/retry.ts';
 import { consequences } from '../../cli/runs/stop.ts';
-import { tempDir } from '../local/support/support.ts';
-import { newState, run as runPlan, runState } from '../support/builders.ts';
+import { deployment, newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { type Execution, executions } from './support/cloud/executions.ts';
-import { arnOf, stack } from './support/cloud/stack.ts';
+import { arnOf, configured, stack } from './support/cloud/stack.ts';
 import { runCli } from './support/run-cli.ts';
 
 const NAME = 'leads-20261120T220000Z-1a2b3c';
@@ -192,22 +189,17 @@ test('whatever ends a pause of several, those that were switched off are reporte
 });
 
 test('pause tells the hours of the configuration, and resume what a deploy would switch off again', async () => {
-  const { cli, asked } = await aws(RULES_ON);
-  const file = join(await tempDir(), 'prod.json');
-  const crm = { baseUrl: 'https://crm.example/api', authUrl: 'https://crm.example/auth' };
-  const alarms = { freshnessHours: 30 };
-  await writeFile(file, JSON.stringify({ crm, alarms, entities: { contacts: { enabled: false } } }));
+  const alarms = { ...deployment().alarms, freshnessHours: 30 };
+  const { cli, asked } = await aws(RULES_ON, configured({ alarms, entities: { contacts: { enabled: false } } }));
 
-  const paused = await cli('pause', 'leads', '--configuration', file);
-  const resumed = await cli('resume', 'leads', 'contacts', '--configuration', file);
+  const paused = await cli('pause', 'leads');
+  const resumed = await cli('resume', 'leads', 'contacts');
 
   expect(paused.stderr).toContain('NoPublishedExport is raised 30 hours after');
   expect(paused.stdout).toBe('leads: switched off (rule crm-export-test-leads).\n');
   expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
   expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
   expect(asked).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
-  const broken = await cli('pause', 'leads', '--configuration', '/nonexistent.json');
-  expect(broken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^ConfigInvalid: /) });
 });
 
 /** A deployment with a time zone, whose one run had this input and was refused. */

@@ -32,12 +32,17 @@ test('a download lands where the person is, and its whole path is printed', asyn
 
 test('a report lands where the person is, and its whole path is printed', async () => {
   const here = await personAt();
-  const { stdout } = await runCli('report', '--configuration', 'plan.json', ...(await args()));
-  expect(stdout).toBe('');
+  const { stdout } = await runCli('report', ...(await args()));
+  expect(stdout).toContain(`(test). The report: ${join(here, 'report.html')}\n`);
+  expect(await readdir(here)).toEqual(['report.html']);
+});
+
+test('a configuration is read where the person is', async () => {
+  const here = await personAt();
+  const plan = () => runCli('plan', '--configuration', 'plan.json', '--deployment', 'test');
+  expect(await plan()).toMatchObject({ code: 2, stdout: '' });
   await writeFile(join(here, 'plan.json'), await readFile(join(PROJECT, 'config/example.json')));
-  const written = await runCli('report', '--configuration', 'plan.json', ...(await args()));
-  expect(written.stdout).toContain(`(test). The report: ${join(here, 'report.html')}\n`);
-  expect(await readdir(here)).toEqual(['plan.json', 'report.html']);
+  expect((await plan()).stdout).toContain('Asia/Jerusalem');
 });
 
 test('a file of updates is read where the person is', async () => {

@@ -1,11 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { deployedOutputs } from '../../core/config/deployed.ts';
-import { deploymentSchema } from '../../core/config/deployment.ts';
+import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import { deployment } from '../support/builders.ts';
 import { inTerminal } from '../support/pty.ts';
 
 /** The command as a person meets it: in a terminal of the operating system, against a stack. */
@@ -33,22 +30,21 @@ beforeAll(async () => {
   };
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
-  const TemplateBody = JSON.stringify({ Resources, Outputs });
-  await client.send(new CreateStackCommand({ StackName: 'crm-export-local', TemplateBody }));
-  const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1/deployed' };
-  const told = Object.entries(deployedOutputs(deploymentSchema.parse({ local: true, crm })));
-  const more = { ...Outputs, ...Object.fromEntries(told.map(([name, Value]) => [name, { Value }])) };
-  const telling = JSON.stringify({ Resources, Outputs: more });
-  await client.send(new CreateStackCommand({ StackName: 'crm-export-telling', TemplateBody: telling }));
+  deploy = async (authUrl) => {
+    const name = `local-${++deployments}`;
+    const Metadata = metadataOf(deployedOf(deployment({ crm: { baseUrl: `${authUrl}/api/v1`, authUrl } })));
+    const TemplateBody = JSON.stringify({ Resources, Outputs, Metadata });
+    await client.send(new CreateStackCommand({ StackName: `crm-export-${name}`, TemplateBody }));
+    return name;
+  };
 });
 
-async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}, deployment = 'local') {
-  const dir = await mkdtemp(join(tmpdir(), 'authorize-terminal-'));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
-  const configuration = join(dir, 'local.json');
-  const crm = { baseUrl: `${authUrl}/api/v1`, authUrl };
-  await writeFile(configuration, JSON.stringify({ local: true, crm }));
-  const place = ['--deployment', deployment, '--endpoint-url', cloud.endpoint, '--configuration', configuration];
+/** Deploys secrets, a ledger and these addresses. @returns the name of the deployment */
+let deploy: (authUrl: string) => Promise<string>;
+let deployments = 0;
+
+async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+  const place = ['--deployment', await deploy(authUrl), '--endpoint-url', cloud.endpoint];
   return inTerminal(['cli/main.js', 'authorize', ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
 }
 
@@ -103,12 +99,11 @@ test('Ctrl-C ends it while it waits', async () => {
   expect(await ended).not.toBe(0);
 });
 
-test('the address that is deployed counts, not that of the file', async () => {
+test('the address that is deployed counts', async () => {
   const env = { CRM_CLIENT_SECRET: 'secret' };
   const args = ['--client-id', 'client', '--no-browser'];
-  const { type, shows, ended } = await terminal('http://127.0.0.1:2/file', args, env, 'telling');
+  const { type, shows, ended } = await terminal('http://127.0.0.1:1/deployed', args, env);
 
-  await shows(/^Note: \S+local\.json differs from what is deployed, which counts here: crm\.authUrl \(deployed: /m);
   await shows(/^Open: http:\/\/127\.0\.0\.1:1\/deployed\/authorize\?/m);
   type('\x03');
 

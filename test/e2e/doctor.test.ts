@@ -7,7 +7,9 @@ import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { checksSchema } from '../../cli/checks/print.ts';
 import { doctor } from '../../cli/doctor/doctor.ts';
 import { switchRule } from '../../cli/schedule/rules.ts';
-import type { DeployedOutputs } from '../../core/config/deployed.ts';
+import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
+import { metadataOf } from '../../core/config/deployed.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
@@ -85,14 +87,15 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
 }
 
 /** A second stack over the same resources, with other addresses deployed. */
-async function deployElsewhere(deployment: string, changes: Partial<DeployedOutputs>): Promise<void> {
+async function deployElsewhere(deployment: string, changes: Partial<Deployment['crm']>): Promise<void> {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: system.cloud.endpoint, region: 'us-east-1', credentials });
   const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: system.target.stack }));
   const outputs = (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]);
-  const all: [string, string][] = Object.entries({ ...Object.fromEntries(outputs), ...changes });
-  const Outputs = Object.fromEntries(all.map(([name, Value]) => [name, { Value }]));
-  const TemplateBody = JSON.stringify({ Resources: { Queue: { Type: 'AWS::SQS::Queue' } }, Outputs });
+  const Outputs = Object.fromEntries(outputs.map(([name, Value]) => [name, { Value }]));
+  const deployed = await deployedConfiguration(system.target);
+  const Metadata = metadataOf({ ...deployed, crm: { ...deployed.crm, ...changes } });
+  const TemplateBody = JSON.stringify({ Metadata, Resources: { Queue: { Type: 'AWS::SQS::Queue' } }, Outputs });
   await client.send(new CreateStackCommand({ StackName: `crm-export-${deployment}`, TemplateBody }));
 }
 
@@ -237,12 +240,16 @@ it('names an unknown column and the nearest, by the rule of a run', async () => 
 
   // The file is not deployed: its plans cannot fail a night.
   expect(code).toBe(0);
-  expect(at('configuration')?.found).toContain('differs from what is deployed in entities.leads, entities.meetings.');
-  expect(at('columns.leads')).toMatchObject({
+  expect(at('configuration')?.found).toContain(
+    ' would change entities.leads.columns (deployed: "all"; file: ["id","idd"]), ',
+  );
+  expect(at('configuration')?.found).toContain('entities.meetings.enabled (deployed: true; file: false)');
+  expect(at('columns.file.leads')).toMatchObject({
     verdict: 'warning',
-    found: expect.stringMatching(/leads has no column "idd" \(did you mean "id"\?\).* \(By the file; another plan is/),
+    found: expect.stringMatching(/leads has no column "idd" \(did you mean "id"\?\).* \(By the file, which is not/),
   });
-  expect(verdicts).toMatchObject({ 'columns.meetings': 'warning', 'columns.contacts': 'holds', columns: 'unknown' });
+  expect(verdicts).toMatchObject({ 'columns.leads': 'holds', 'columns.file.meetings': 'warning' });
+  expect(verdicts).not.toHaveProperty(['columns.file.contacts']);
   expect(at('rules')?.found).toContain('The configuration switches off meetings: not deployed yet.');
 });
 
@@ -263,7 +270,7 @@ it('names a rule that somebody switched off, with the command that switches it o
 it('says once that the CRM is down', async () => {
   const port = await freePort();
 
-  await deployElsewhere('away', { CrmBaseUrl: `http://127.0.0.1:${port}/api/v1` });
+  await deployElsewhere('away', { baseUrl: `http://127.0.0.1:${port}/api/v1` });
   const { code, at, ids } = await checked({ deployment: 'away' });
 
   expect(code).toBe(3);
@@ -276,7 +283,7 @@ it('says that the token endpoint is down, or refuses the client, and leaves the 
   const before = await storedTokens(system);
   const authUrl = `http://127.0.0.1:${await freePort()}/auth`;
 
-  await deployElsewhere('no-tokens', { CrmAuthUrl: authUrl });
+  await deployElsewhere('no-tokens', { authUrl });
   const down = await checked({ deployment: 'no-tokens', args: ['--refresh'] });
   system.sandbox.settings.clientSecret = 'another-one';
   const refused = await checked({ args: ['--refresh'] });
@@ -302,7 +309,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
     verdict: 'broken',
     found: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
     // The advice has the options of this very command, in which this grant was looked for.
-    advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --configuration ${join(dir, 'doctor.json')} --deployment doctor.`,
+    advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
   });
   expect(second.verdicts.refresh).toBe('unknown');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
@@ -325,7 +332,7 @@ it('looks at what is deployed, whatever addresses the file has', async () => {
   expect(code).toBe(0);
   expect(at('configuration')).toMatchObject({
     verdict: 'warning',
-    found: expect.stringContaining(`in crm.baseUrl (deployed: ${system.sandbox.baseUrl}; file: ${baseUrl}).`),
+    found: expect.stringContaining(`crm.baseUrl (deployed: "${system.sandbox.baseUrl}"; file: "${baseUrl}").`),
   });
   expect(verdicts).toMatchObject({ service: 'holds', 'columns.leads': 'holds' });
 });

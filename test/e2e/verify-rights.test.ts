@@ -98,12 +98,12 @@ async function seenBy(UserName: string, Action: string[]): Promise<Target> {
   const key = await iam({ Action: 'CreateAccessKey', UserName });
   const part = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`).exec(key)?.[1] ?? '';
   const credentials = { accessKeyId: part('AccessKeyId'), secretAccessKey: part('SecretAccessKey') };
-  const { stack, stackStatus, deployed, downloadLogGroup } = target;
+  const { stack, stackStatus, downloadLogGroup } = target;
   const outputs = Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value === 'string'));
   const settings = { ...AWS_LIMITS, endpoint, region: LOCAL_REGION, maxAttempts: 1, credentials };
   const clients = lazyClients(settings);
   // All texts of a target are outputs, and the clients are the other ones.
-  return Object.assign(clients, outputs as unknown as Target, { stack, stackStatus, deployed, downloadLogGroup });
+  return Object.assign(clients, outputs as unknown as Target, { stack, stackStatus, downloadLogGroup });
 }
 
 const pace = { everyMs: 10, patienceMs: 100, runMs: 1000 };

@@ -1,6 +1,8 @@
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
+import { deployedBy, deployedOf } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { offsetsNow } from '../../core/config/timing.ts';
 import { STEPS, type StepName } from '../../core/step/steps.ts';
 import { exampleDeployment, resolved, synthesise } from '../../scripts/definition.ts';
 import { allOf, allowedIn, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
@@ -395,11 +397,6 @@ describe('the stack', () => {
       'AlarmTopicArn',
       'BucketName',
       'ClientSecretId',
-      'ConfigurationDigests',
-      'CrmAuthUrl',
-      'CrmBaseUrl',
-      'CrmClientAuthentication',
-      'CrmScopes',
       'DashboardName',
       'KeptOnDestroy',
       'LedgerTableName',
@@ -410,6 +407,28 @@ describe('the stack', () => {
       'UndeliveredStartsUrl',
     ]);
     template.hasOutput('StateMachineArn', { Value: { Ref: Match.stringLikeRegexp('^ExportRunMachine') } });
+  });
+
+  test('tells its configuration in ASCII', () => {
+    const { timeZone } = exampleDeployment();
+    const told = { ...exampleDeployment(), zoneOffsets: offsetsNow(timeZone) };
+    expect(deployedBy(json.Metadata)).toEqual(deployedOf(told));
+    expect(JSON.stringify(json.Metadata)).toMatch(/^[\x20-\x7e]+$/);
+  });
+
+  /** Everything but the code of functions, which is not bundled here. */
+  const resourcesOf = (changes: Record<string, unknown>) => JSON.stringify(templateWith(changes).Resources);
+  const { crm, alarms } = exampleDeployment();
+
+  test.each([
+    ['scopes', { crm: { ...crm, scopes: ['openid'] } }],
+    ['the way in which a client proves who it is', { crm: { ...crm, clientAuthentication: 'post' } }],
+    ['whether null is allowed', { updates: { allowNull: true } }],
+    ['a plan', { entities: { leads: { columns: ['id'] } } }],
+    ['filters', { entities: { leads: { filters: [{ field: 'a' }] } } }],
+    ['hours of freshness', { alarms: { ...alarms, freshnessHours: 168 } }],
+  ])('changes a resource with %s, for metadata alone are no update', (_, changes) => {
+    expect(resourcesOf(changes)).not.toBe(resourcesOf({}));
   });
 
   test('says what stays when it is destroyed, and names all of it', () => {
@@ -465,6 +484,8 @@ describe('the stack', () => {
       'AWS::CloudFormation::',
     ];
     for (const [id, { Type }] of Object.entries(json.Resources)) {
+      // It is there at once, and nothing waits for it.
+      if (Type === 'AWS::CloudFormation::WaitConditionHandle') continue;
       for (const prefix of refused) expect(Type.startsWith(prefix), id).toBe(false);
     }
   });

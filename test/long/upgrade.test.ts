@@ -164,7 +164,7 @@ it('the next release has its state, output and setting; it refreshes the grant t
 });
 
 it('the command works on runs of both', async () => {
-  const runs = (await cli('list', '--since', '1d', ...configured())).trimEnd().split('\n');
+  const runs = (await cli('list', '--since', '1d')).trimEnd().split('\n');
   const outcomes = runs.map((line) => line.split('\t')[3]);
   expect(outcomes.sort()).toEqual(['ExportFailed', ...Array(5).fill('published')]);
 
@@ -176,7 +176,7 @@ it('the command works on runs of both', async () => {
     ['download', 'meetings', '--date', FIRST, '-o', file],
     ['peek', 'leads'],
     ['diff', 'meetings', '--from', FIRST, '--to', SECOND],
-    ['report', '-o', `${file}.html`, ...configured()],
+    ['report', '-o', `${file}.html`],
     ['doctor', '--refresh', ...configured()],
     ['update-status', 'held'],
     ['retry', nameOf(begun.failed), '--wait'],

@@ -9,7 +9,6 @@ export interface ListOptions extends TargetOptions, AllDeploymentsOptions {
   running?: boolean;
   all?: boolean;
   limit?: number;
-  configuration?: string;
   json?: boolean;
 }
 

@@ -1,12 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import {
-  entitiesArgument,
-  numberArgument,
-  pathArgument,
-  withAllDeployments,
-  withExamples,
-} from '../../support/command-options.ts';
+import { entitiesArgument, numberArgument, withAllDeployments, withExamples } from '../../support/command-options.ts';
 import { printErr } from '../../support/print.ts';
 import { connect } from '../../support/target.ts';
 import { type ListOptions, sinceArgument } from './list-options.ts';
@@ -27,7 +21,6 @@ export function addList(command: Command): void {
     .option('--running', 'only runs that are under way')
     .option('--all', 'also starts by a rule that requested nothing: not due, or already started')
     .option('--limit <number>', 'only so many, the newest', limitArgument)
-    .option('--configuration <file>', 'says the time zone of the dates; default: what is deployed', pathArgument)
     .option('--json', 'one JSON document')
     .action(list);
   withExamples(described, {
@@ -41,11 +34,8 @@ export function addList(command: Command): void {
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   if (options.allDeployments) return (await import('./list-all.ts')).listAll(entities, options);
-  // The plan is loaded where it is asked for: what reads a configuration takes longer to load than all else here.
-  const plan = async () => (await import('../../schedule/nightly-plan.ts')).nightlyPlan(options, printErr);
-  const file = options.configuration === undefined ? undefined : await plan();
   const target = await connect(options);
-  const timeZone = file?.timeZone ?? target.TimeZone ?? (await plan()).timeZone;
+  const { TimeZone: timeZone = 'UTC' } = target;
   const { since = sinceArgument('7d'), failed = false, running = false, all = false, limit } = options;
   const runs = await listRuns(target, { entities, since, failed, running, all, limit, timeZone, warn: printErr });
   const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });

@@ -1,6 +1,7 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { expect, test } from 'vitest';
 import { alarmAddresses, runbookUrl } from '../../../cli/doctor/alarms.ts';
+import { mailDigest } from '../../../core/config/deployed.ts';
 import { xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
@@ -44,15 +45,20 @@ test('an address that was never confirmed is reported, without being shown', asy
 });
 
 test('an address of the configuration that lapsed is reported, though another hears', async () => {
-  const check = await alarmAddresses(await topic([`${ARN}:1`]), ['Ops@example.com', 'night@example.com']);
+  const check = await alarmAddresses(
+    await topic([`${ARN}:1`]),
+    ['Ops@example.com', 'night@example.com'].map(mailDigest),
+  );
   expect(check).toMatchObject({
     verdict: 'warning',
     found: 'Alarms go to 1 confirmed subscription; 1 of alarms.email is not subscribed.',
-    advice: expect.stringMatching(/^Deploy, if the address is new .*; else: aws sns subscribe --topic-arn arn:/),
+    advice: expect.stringMatching(/^An address whose subscription is gone: aws sns subscribe --topic-arn arn:/),
   });
   expect(JSON.stringify(check)).not.toContain('night@');
-  expect(await alarmAddresses(await topic([`${ARN}:1`]), ['ops@example.com'])).toMatchObject({ verdict: 'holds' });
-  expect(await alarmAddresses(await topic([`${ARN}:1`, 'Deleted']), ['ops@example.com'])).toMatchObject({
+  expect(await alarmAddresses(await topic([`${ARN}:1`]), [mailDigest('ops@example.com')])).toMatchObject({
+    verdict: 'holds',
+  });
+  expect(await alarmAddresses(await topic([`${ARN}:1`, 'Deleted']), [mailDigest('ops@example.com')])).toMatchObject({
     verdict: 'holds',
   });
 });

@@ -50,12 +50,6 @@ it('counts what is not reserved, and the nights that are switched on', async () 
   });
 });
 
-it('says where the count is that of a file which is not deployed', async () => {
-  expect((await concurrency(await account(limits(1000, 1000)), updating, false)).found).toMatch(
-    /of a batch of updates\. \(By the file; another is deployed\.\)$/,
-  );
-});
-
 it('tells the account alone where there is no configuration to compare with', async () => {
   expect(await concurrency(await account(limits(10, 10)), undefined)).toMatchObject({
     verdict: 'holds',

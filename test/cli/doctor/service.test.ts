@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { unknown } from '../../../cli/checks/finding.ts';
 import { askCrm } from '../../../cli/doctor/service.ts';
-import type { Entity } from '../../../core/config/entities.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { planDigest, planOf } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
@@ -13,7 +12,10 @@ import type { Part } from '../support/cloud/world.ts';
 const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }];
 
 interface Given {
-  unknownPlans?: Entity[];
+  /** Entities of whose plans not all is known. */
+  incomplete?: 'leads'[];
+  /** Entities of a file that would change the plan of leads. */
+  file?: object;
   /** What the CRM answers for the fields of every entity. */
   crm?: { status: number; body: string };
   entities?: object;
@@ -25,16 +27,18 @@ interface Given {
 }
 
 /** What is found at a CRM. */
-async function foundAt({ unknownPlans = [], crm, entities, parts = [], published, manifest }: Given) {
+async function foundAt({ file, incomplete = [], crm, entities, parts = [], published, manifest }: Given) {
   const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
   const baseUrl = await servedOnLoopback((_request, _body, response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(body),
   );
   const { target, publish } = await aws(...parts);
   if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
-  const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } });
-  const sameNights = unknownPlans.length === 0;
-  const known = { crm: file.crm, file, unknownPlans, sameNights, sameClock: true, finding: unknown('') };
+  const known = {
+    deployment: deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } }),
+    ...{ file: undefined, changed: [], unknown: incomplete, finding: unknown('') },
+    ...(file && { file: deployment({ crm: { baseUrl }, entities: file }), changed: ['leads' as const] }),
+  };
   const now = () => new Date('2026-11-20T12:00:00Z');
   const times = { obtainedAt: '2026-11-20T11:59:00Z', expiresAt: null, earlierObtainedAt: [] };
   const tokens = { accessToken: 'a', refreshToken: 'r', scope: '', ...times };
@@ -42,17 +46,41 @@ async function foundAt({ unknownPlans = [], crm, entities, parts = [], published
   return [service, ...columns];
 }
 
-async function refusedBy(unknownPlans: Entity[]) {
-  const checks = await foundAt({ unknownPlans, crm: { status: 400, body: '{}' } });
-  return Object.fromEntries(checks.map(({ of, verdict }) => [of, verdict]));
-}
-
 test('an entity whose night is switched off cannot fail a night', async () => {
-  expect(await refusedBy([])).toMatchObject({ leads: 'broken', contacts: 'warning' });
+  const checks = await foundAt({ crm: { status: 400, body: '{}' } });
+
+  const verdicts = Object.fromEntries(checks.map(({ of, verdict }) => [of, verdict]));
+  expect(verdicts).toMatchObject({ leads: 'broken', contacts: 'warning' });
 });
 
-test('where another plan is deployed, that the file switches the night off counts for nothing', async () => {
-  expect(await refusedBy(['contacts'])).toMatchObject({ leads: 'broken', contacts: 'broken' });
+test('a plan of which not all is known fails no night, and that it is not known is said', async () => {
+  const checks = await foundAt({ incomplete: ['leads'], entities: { leads: { columns: ['idd'] } } });
+
+  expect(checks.find(({ of }) => of === 'leads')).toMatchObject({
+    ...{
+      verdict: 'warning',
+      found: expect.stringMatching(/"idd".* \(Its deployed filters or extra keys are not known/),
+    },
+  });
+  expect(checks.at(-1)).toMatchObject({
+    verdict: 'unknown',
+    found: expect.stringContaining('is not known for leads: the file does not have them'),
+  });
+});
+
+test('columns of a plan that is not deployed yet are looked at too, and fail no night', async () => {
+  const checks = await foundAt({ file: { leads: { columns: ['id', 'idd'] }, contacts: { columns: ['nothing'] } } });
+
+  expect(checks.filter(({ of = '' }) => /leads|contacts/.test(of))).toMatchObject([
+    { of: 'leads', verdict: 'holds' },
+    {
+      ...{ of: 'file.leads', verdict: 'warning' },
+      found: expect.stringMatching(
+        /no column "idd" \(did you mean "id"\?\).* \(By the file, which is not deployed\.\)$/,
+      ),
+    },
+    { of: 'contacts', verdict: 'holds' },
+  ]);
 });
 
 const field = (name: string, type: string | null = null) => ({ name, type, label: null });

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { tablesFindings } from '../../../cli/doctor/tables.ts';
+import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { deployment } from '../../support/builders.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { stack } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
 
-const TODAY = 'aaaaaaaaaaaaaaaa';
+const deployed = deployment({ entities: { leads: { tables: { hash: ['id'] } } } });
+const TODAY = settingsDigest(deployed.entities.leads);
 const OTHER = 'bbbbbbbbbbbbbbbb';
 const PLACE = { deployment: 'prod' };
 
@@ -14,12 +16,12 @@ const of = (date: string, folder = 'entity=leads') => `tables/${folder}/date=${d
 
 /** What doctor says of tables in the bucket. */
 async function said(tables: Table[], ...refusals: Part[]) {
-  const cloud = await aws(...refusals, stack({ TableSettings: `leads:1:${TODAY}` }));
+  const cloud = await aws(...refusals);
   for (const [key, digest] of tables) {
     cloud.objects.set(key, Buffer.from('PAR1'));
     if (digest !== undefined) cloud.metadata.set(key, { settings: digest });
   }
-  return tablesFindings(cloud.target, PLACE);
+  return tablesFindings(cloud.target, deployed, PLACE);
 }
 
 test('where there is no table, nothing is said', async () => {

@@ -4,9 +4,9 @@ import { gatherFacts } from '../../../cli/report/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { headlineOf } from '../../../cli/report/words.ts';
-import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
+import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { run, runState } from '../../support/builders.ts';
+import { deployment, run, runState } from '../../support/builders.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
@@ -30,7 +30,7 @@ test('runs that were published, and whose files are gone, are shown as gone', as
     ]),
   );
   cloud.publish({ entity: 'customers', execution: 'counts' });
-  const wanted = { deployment: 'test', plan: planOfDefaults(), nights: 3, now, warn: () => undefined };
+  const wanted = { deployment: 'test', plan: nightlyPlanOf(deployment()), nights: 3, now, warn: () => undefined };
   const facts = await gatherFacts(cloud.target, wanted);
   expect(facts.attempts).toMatchObject([
     { run: 'gone', status: 'SUCCEEDED', outcome: 'gone', needsPerson: true },
@@ -53,7 +53,7 @@ test('runs that count are not looked up one by one', async () => {
   const common = { status: 'SUCCEEDED', input: {}, start, stop: start };
   const cloud = await aws(executions(names.map((name) => ({ name, ...common }))));
   for (const entity of ENTITIES) cloud.publish({ entity, execution: `rule-${entity}` });
-  const wanted = { deployment: 'test', plan: planOfDefaults(), nights: 3, now, warn: () => undefined };
+  const wanted = { deployment: 'test', plan: nightlyPlanOf(deployment()), nights: 3, now, warn: () => undefined };
   expect((await gatherFacts(cloud.target, wanted)).published).toHaveLength(ENTITIES.length);
   expect(cloud.asked).not.toContain('DescribeExecution');
 });
@@ -65,7 +65,12 @@ test('an object that cannot be read costs its own cell, not the page', async () 
   cloud.objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('no JSON'));
   cloud.objects.set('runs/entity=leads/run=run-2026-11-19/_manifest.json', Buffer.from('{"schemaVersion":9}'));
   const told: string[] = [];
-  const wanted = { deployment: 'test', plan: planOfDefaults(), nights: 5, now: new Date('2026-11-20T12:00:00Z') };
+  const wanted = {
+    deployment: 'test',
+    plan: nightlyPlanOf(deployment()),
+    nights: 5,
+    now: new Date('2026-11-20T12:00:00Z'),
+  };
   const facts = await gatherFacts(cloud.target, { ...wanted, warn: (line) => void told.push(line) });
   expect(facts.published.map(({ manifest }) => manifest.date)).toEqual(['2026-11-17', NIGHT]);
   expect(told.sort()).toEqual([
@@ -88,7 +93,7 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
   const said: string[] = [];
   const wanted = {
     deployment: 'test',
-    plan: planOfDefaults(),
+    plan: nightlyPlanOf(deployment()),
     nights: 30,
     now,
     warn: (line: string) => said.push(line),
@@ -107,7 +112,10 @@ test('what may not be read is reported, and left out', async () => {
   cloud.publish();
   cloud.objects.delete('runs/entity=leads/run=leads-night/_manifest.json');
   const said: string[] = [];
-  const plan = { ...planOfDefaults(), enabled: { ...planOfDefaults().enabled, employers: false } };
+  const plan = {
+    ...nightlyPlanOf(deployment()),
+    enabled: { ...nightlyPlanOf(deployment()).enabled, employers: false },
+  };
   const now = new Date('2026-11-20T12:00:00Z');
   const facts = await gatherFacts(cloud.target, {
     deployment: 'test',

@@ -7,11 +7,11 @@ import { runsText } from '../../../cli/runs/list/runs-text.ts';
 import { foundRun, runOf } from '../../../cli/runs/run/run.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
-import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
+import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { tempDir } from '../../local/support/support.ts';
-import { newState, run, runState, storedFile } from '../../support/builders.ts';
+import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
@@ -204,7 +204,7 @@ test('download gives a quarantined file by the name of its run, and says what it
 
 async function pageOf(cloud: Awaited<ReturnType<typeof cloudWith>>) {
   const now = new Date('2026-11-21T12:00:00Z');
-  const place = { deployment: 'test', plan: planOfDefaults(), nights: 3, now, warn: () => undefined };
+  const place = { deployment: 'test', plan: nightlyPlanOf(deployment()), nights: 3, now, warn: () => undefined };
   const facts = await gatherFacts(cloud.target, place);
   return { facts, page: reportPage(reportDataOf(facts)) };
 }

@@ -5,8 +5,8 @@ import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../cli/runs/list/runs-text.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
-import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
-import { runState } from '../../support/builders.ts';
+import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { deployment, runState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 
@@ -85,7 +85,7 @@ test('the report counts the runs of a night, not the starts of its rules', async
 
   const facts = await gatherFacts(target, {
     deployment: 'test',
-    plan: planOfDefaults(),
+    plan: nightlyPlanOf(deployment()),
     nights: 3,
     now,
     warn: () => undefined,

@@ -4,11 +4,11 @@ import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../cli/runs/list/runs-text.ts';
-import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
-import { newState, run, runState, storedFile } from '../../support/builders.ts';
+import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { stack } from '../support/cloud/stack.ts';
+import { configured, stack } from '../support/cloud/stack.ts';
 
 /** What commands do and say about tables that are written, and that are not. */
 
@@ -54,7 +54,8 @@ const superseded: Execution = {
 };
 
 async function cloudWith(runs: Execution[] = [lacking], tables = 'leads') {
-  const cloud = await aws(stack({ TableEntities: tables, TimeZone: 'UTC' }), executions(runs));
+  const entities = tables === '' ? {} : { [tables]: { tables: {} } };
+  const cloud = await aws(stack({ TimeZone: 'UTC' }), configured({ entities }), executions(runs));
   cloud.publish({ pointers: ['date', 'latest'] });
   return cloud;
 }
@@ -145,7 +146,7 @@ test.each<[string, Execution[], string[]]>([
 ])('the report %s', async (_, executions, expected) => {
   const { target } = await cloudWith(executions);
   const now = new Date('2026-11-20T12:00:00Z');
-  const plan = planOfDefaults();
+  const plan = nightlyPlanOf(deployment());
 
   const facts = await gatherFacts(target, { deployment: 'test', plan, nights: 3, now, warn: () => undefined });
   const data = reportDataOf(facts);

@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 import type { RunState } from '../../../core/step/states.ts';
-import { newState } from '../../support/builders.ts';
+import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { deployment, newState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { stack } from '../support/cloud/stack.ts';
+import { configured, stack } from '../support/cloud/stack.ts';
 
 /** `table ENTITY --outdated`: every table that stands under other settings than those that are deployed, one run for each date. */
 
-const TODAY = 'aaaaaaaaaaaaaaaa';
+const leads = { tables: { hash: ['id'] } };
+const TODAY = settingsDigest(deployment({ entities: { leads } }).entities.leads);
 const keyOf = (date: string, version = '') => `tables/${version}entity=leads/date=${date}/leads.parquet`;
 
 type Ended = Omit<Execution, 'name' | 'input'>;
@@ -33,9 +35,9 @@ const failed: Ended = {
 const superseded: Ended = { ...written, output: JSON.stringify(newState({}, { outcome: 'SUPERSEDED' })) };
 
 /** Tables by date, with their digests; '' for one of an earlier release. */
-async function cloudWith(tables: Record<string, string>, onStart: () => Ended = () => written, settings: object = {}) {
-  const outputs = { TableEntities: 'leads', TableSettings: `leads:1:${TODAY}`, TimeZone: 'UTC', ...settings };
-  const cloud = await aws(stack(outputs), executions([], { onStart }));
+async function cloudWith(tables: Record<string, string>, onStart: () => Ended = () => written, version = 1) {
+  const entities = { leads: { tables: { ...leads.tables, version } } };
+  const cloud = await aws(stack({ TimeZone: 'UTC' }), configured({ entities }), executions([], { onStart }));
   for (const [date, digest] of Object.entries(tables)) {
     cloud.publish({ date, execution: `leads-${date}`, pointers: ['date', 'latest'] });
     cloud.objects.set(keyOf(date), Buffer.from('PAR1'));
@@ -84,7 +86,7 @@ test('where all tables stand under the settings of today, that is said and nothi
 });
 
 test('a table of an earlier version is not written again: its folder gets none any more', async () => {
-  const { cli, started, objects } = await cloudWith({}, undefined, { TableSettings: `leads:2:${TODAY}` });
+  const { cli, started, objects } = await cloudWith({}, undefined, 2);
   objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));
 
   expect((await cli('leads', '--outdated')).code).toBe(0);
@@ -124,15 +126,14 @@ test('a table whose date has nothing published any more is named, and nothing is
   expect(started).toEqual([]);
 });
 
-test.each<[string, string[], object, RegExp]>([
-  ['a run', ['leads-night', '--outdated'], {}, /--outdated goes with an entity/],
-  ['an entity without tables', ['contacts', '--outdated'], {}, /no `tables` for contacts/],
-  ['a stack of an earlier release', ['leads', '--outdated'], { TableSettings: undefined }, /deploy this release first/],
-  ['a date', ['leads', '--outdated', '--date', '2026-11-20'], {}, /cannot be used with option/],
-  ['--dry-run without it', ['leads', '--dry-run'], {}, /--dry-run goes with --outdated/],
-  ['--concurrency without it', ['leads', '--concurrency', '3'], {}, /--concurrency goes with --outdated/],
-])('%s is refused, and nothing is started', async (_, args, settings, says) => {
-  const { cli, started } = await cloudWith(MIXED, undefined, settings);
+test.each<[string, string[], RegExp]>([
+  ['a run', ['leads-night', '--outdated'], /--outdated goes with an entity/],
+  ['an entity without tables', ['contacts', '--outdated'], /no `tables` for contacts/],
+  ['a date', ['leads', '--outdated', '--date', '2026-11-20'], /cannot be used with option/],
+  ['--dry-run without it', ['leads', '--dry-run'], /--dry-run goes with --outdated/],
+  ['--concurrency without it', ['leads', '--concurrency', '3'], /--concurrency goes with --outdated/],
+])('%s is refused, and nothing is started', async (_, args, says) => {
+  const { cli, started } = await cloudWith(MIXED);
 
   expect(await cli(...args)).toMatchObject({ code: 2, stderr: expect.stringMatching(says) });
   expect(started).toEqual([]);

@@ -88,15 +88,17 @@ const bad: [what: string, name: string, content: string | Uint8Array, sentence: 
 ];
 
 /** The command in this process: a process for each of so many files would take long. */
-async function refusalOf(args: string[]): Promise<unknown> {
+async function refusalOf(args: string[], endpoint = NOBODY): Promise<unknown> {
   const command = new Command('update').exitOverride().configureOutput({ writeErr: () => undefined });
   addUpdate(command.option('--deployment <name>').option('--endpoint-url <url>'));
-  const line = [...args, '--deployment', 'local', '--endpoint-url', NOBODY];
+  const line = [...args, '--deployment', 'local', '--endpoint-url', endpoint];
   return command.parseAsync(line, { from: 'user' }).catch((error: unknown) => error);
 }
 
-test.for(bad)('%s is refused with one sentence, before anything is looked up', async ([, name, content, sentence]) => {
-  const error = await refusalOf([await fileOf(content, name), '--yes']);
+test.for(bad)('%s is refused with one sentence, before anything is sent', async ([, name, content, sentence]) => {
+  const { endpoint, asked } = await updatingCloud();
+  const error = await refusalOf([await fileOf(content, name), '--yes'], endpoint);
+  expect(asked).toEqual([]);
   expect(error).toMatchObject({ name: 'CommandError', exitCode: 2, message: expect.stringMatching(sentence) });
   expect(String(error)).toMatch(/^[^\n]* Nothing was sent\.$/);
 });
@@ -117,7 +119,8 @@ test('a file that is not there, and a directory, are refused', async () => {
 
 test('many problems come as a table of the first 20, and counts for each field; no value is shown', async () => {
   const wrong = Array.from({ length: 30 }, (_, n) => ({ id: idOf(n), gender: 9, email: 5, city: 'Canary' }));
-  const { code, stdout, stderr } = await alone('update', await fileOf(jsonl(wrong)));
+  const { cli } = await updatingCloud();
+  const { code, stdout, stderr } = await cli('update', await fileOf(jsonl(wrong)));
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/^ {2}line {2}field +problem\n {2}1 +gender +must be one of the codes/);
   expect(stderr.match(/must be one of the codes|must be text/g)).toHaveLength(20);
@@ -190,9 +193,9 @@ test('a deployment without updates says what to do', async () => {
 });
 
 test('a CSV file is sent as JSON Lines with the same numbers of lines, and its end is reported', async () => {
-  const { cli, objects, batches } = await updatingCloud();
+  const { cli, objects, batches } = await updatingCloud({ allowNull: true });
   const csv = `id,city,notes\n${idOf(1)},Haifa,"two\nlines"\n${idOf(2)},,\\N\n`;
-  const options = ['--max-rate', '5', '--stop-after-failures', '3', '--configuration', await nullsAllowed()];
+  const options = ['--max-rate', '5', '--stop-after-failures', '3'];
   const { code, stdout, stderr } = await cli('update', await fileOf(csv, 'a.csv'), '--yes', ...options);
   expect(code, stderr).toBe(0);
   const [[batch = '', { input }] = ['', { input: '' }]] = [...batches];
@@ -438,9 +441,11 @@ test.each<[what: string, standing: string]>([
 });
 
 test('lines that another release found valid are sent again as they stand', async () => {
-  const { cli, batches, objects } = await updatingCloud({ lineOutcome: atFirst });
+  const deployed = { allowNull: true };
+  const { cli, batches, objects } = await updatingCloud(Object.assign(deployed, { lineOutcome: atFirst }));
   const records = people(10).map((person) => ({ ...person, notes: null }));
-  await cli('update', await fileOf(jsonl(records)), '--yes', '--configuration', await nullsAllowed());
+  await cli('update', await fileOf(jsonl(records)), '--yes');
+  deployed.allowNull = false;
   const [first = ''] = batches.keys();
 
   const { code, stderr } = await cli('update', '--resume', first, '--yes');

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { deployedCrm, deployedOutputs, differencesFrom } from '../../../core/config/deployed.ts';
+import { deployedBy, deployedOf, differencesFrom, mailDigest, metadataOf } from '../../../core/config/deployed.ts';
 import { type Deployment, deploymentSchema } from '../../../core/config/deployment.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { timingOf } from '../../../core/config/timing.ts';
 
 const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
 const filters = [{ field: 'email', operator: 'eq', value: 'someone@example.org' }];
@@ -8,68 +10,116 @@ const deployment = (changes: object = {}): Deployment =>
   deploymentSchema.parse({
     crm,
     alarms: { email: ['night@example.com'] },
-    entities: { leads: { filters } },
+    entities: { leads: { filters, extra: { token: 'someone-else' } } },
     ...changes,
   });
 
-const outputs = deployedOutputs(deployment());
+const deployed = deployedOf(deployment());
 
-test('the outputs tell the addresses and hide people and filters', () => {
-  expect(deployedCrm(outputs)).toEqual({
-    ...crm,
-    scopes: ['openid', 'profile', 'global:export'],
-    clientAuthentication: 'basic',
-  });
-  expect(JSON.stringify(outputs)).not.toMatch(/night@|someone/);
-  expect(outputs.ConfigurationDigests).toMatch(/^(\S+:[0-9a-f]{8} )+\S+:[0-9a-f]{8}$/);
+test('all settings are told, with all defaults, and people, filters and extra keys are hidden', () => {
+  expect(deployed.crm).toEqual(deployment().crm);
+  expect(Object.keys(deployed.entities)).toEqual([...ENTITIES]);
+  expect(deployed.entities.meetings).toMatchObject({ columns: 'all', enabled: true, polling: deployment().polling });
+  const digest = expect.stringMatching(/^[0-9a-f]{8}$/);
+  expect(deployed.entities.leads).toMatchObject({ filters: [{ digest, dependsOnDate: false }], extra: { digest } });
+  expect(deployed.entities.meetings).not.toHaveProperty('filters');
+  expect(deployed.alarms.email).toEqual([mailDigest('NIGHT@example.com')]);
+  expect(JSON.stringify(deployed)).not.toMatch(/night@|someone/);
 });
 
-test('an equal configuration has no difference, in whatever order its keys stand', () => {
-  expect(differencesFrom(outputs, deployment())).toEqual([]);
+test('of filters it is told whether they depend on the date', () => {
+  const dated = [{ field: 'createdAt', value: { $date: 'day-1d' } }];
+  const { leads } = deployedOf(deployment({ entities: { leads: { filters: dated } } })).entities;
+  expect(leads.filters).toMatchObject([{ dependsOnDate: true }]);
+});
+
+test('a configuration comes back from the metadata as it went, whatever its letters and keys are', () => {
+  const columns = { only: Array.from({ length: 500 }, (_, n) => `שדה_${n}`), labels: { 'טלפון נייד': 'שדה_1' } };
+  const changes = { timeZone: 'Asia/Jerusalem', entities: { leads: { columns, filters, sorts: [{ Ref: 'x' }] } } };
+  const told = deployedOf(deployment(changes));
+  const metadata = metadataOf(told);
+
+  expect(JSON.stringify(metadata)).toMatch(/^\{"\w+":"[\w+/=]+"\}$/);
+  expect(deployedBy(metadata)).toEqual(told);
+});
+
+test('a start in local time stays at the times by which its rule was made, whatever zone data a later reader has', () => {
+  const night = deployment({ timeZone: 'Africa/Casablanca', nightly: { at: '02:30' } });
+  const told = deployedBy(metadataOf(deployedOf({ ...night, zoneOffsets: [0, 60, 120] })));
+  expect(told && timingOf(told, 'leads').starts).toEqual(['00:30', '01:30', '02:30']);
+});
+
+test.each([
+  ['no metadata', undefined],
+  ['those of others', { 'AWS::CloudFormation::Interface': {} }],
+  ['another form', { CrmExportConfiguration1: { Ref: 'x' } }],
+])('of a template with %s no configuration is known', (_, metadata) => {
+  expect(deployedBy(metadata)).toBeUndefined();
+});
+
+test('an equal configuration has no difference, in whatever order its keys stand, and wherever the zone data are from', () => {
+  expect(differencesFrom({ ...deployed, zoneOffsets: [0] }, deployment())).toEqual([]);
   const turned = [{ value: 'someone@example.org', operator: 'eq', field: 'email' }];
-  expect(
-    differencesFrom(outputs, deployment({ $schema: './x.json', entities: { leads: { filters: turned } } })),
-  ).toEqual([]);
+  const entities = { leads: { filters: turned, extra: { token: 'someone-else' } } };
+  expect(differencesFrom(deployed, deployment({ $schema: './x.json', entities }))).toEqual([]);
 });
 
-test('what only the deployed configuration has is a difference', () => {
-  const more = { ...outputs, ConfigurationDigests: `${outputs.ConfigurationDigests} quarantine:01234567` };
-  expect(differencesFrom(more, deployment())).toEqual([{ key: 'quarantine' }]);
+test('a setting that only the deployed release has is a difference', () => {
+  const more = { ...deployed, quarantine: { days: 3 } };
+  const values = { deployed: 3, file: undefined };
+  expect(differencesFrom(more, deployment())).toEqual([{ path: 'quarantine.days', values }]);
 });
+
+const entities = { leads: { filters, extra: { token: 'someone-else' } } };
 
 test.for<[string, object, object[]]>([
   [
-    'an address, with both values',
+    'an address',
     { crm: { ...crm, authUrl: 'https://new.example.com' } },
-    [{ key: 'crm.authUrl', deployed: 'https://auth.example.com', file: 'https://new.example.com' }],
+    [{ path: 'crm.authUrl', values: { deployed: 'https://auth.example.com', file: 'https://new.example.com' } }],
   ],
   [
     'customer updates, which add a scope',
     { customerUpdates: true },
     [
       {
-        key: 'crm.scopes',
-        deployed: 'openid profile global:export',
-        file: 'openid profile global:export customers:update',
+        path: 'crm.scopes',
+        values: {
+          deployed: ['openid', 'profile', 'global:export'],
+          file: ['openid', 'profile', 'global:export', 'customers:update'],
+        },
       },
-      { key: 'customerUpdates' },
+      { path: 'customerUpdates', values: { deployed: false, file: true } },
     ],
   ],
-  ['a field of the interface', { crm: { ...crm, emailField: 'mail' } }, [{ key: 'crm.emailField' }]],
   [
-    'the plan of one entity',
-    { entities: { leads: { filters }, meetings: { enabled: false } } },
-    [{ key: 'entities.meetings' }],
+    'a part of a plan that was not there',
+    { entities: { ...entities, meetings: { tables: { version: 2 } } } },
+    [
+      { path: 'entities.meetings.tables.columns', values: { deployed: undefined, file: {} } },
+      { path: 'entities.meetings.tables.misfit', values: { deployed: undefined, file: 'null' } },
+      { path: 'entities.meetings.tables.version', values: { deployed: undefined, file: 2 } },
+    ],
   ],
-  ['a plan that is gone', { entities: {} }, [{ key: 'entities.leads' }]],
   [
-    'waits and the zone',
-    { polling: { firstWaitSeconds: 7 }, timeZone: 'Asia/Jerusalem' },
-    [{ key: 'timeZone' }, { key: 'polling' }],
+    'filters and extra keys, which are not shown',
+    { entities: {} },
+    [{ path: 'entities.leads.filters' }, { path: 'entities.leads.extra' }],
   ],
-  ['addresses of people', { alarms: {} }, [{ key: 'alarms' }]],
+  [
+    'waits of all entities, once',
+    { polling: { firstWaitSeconds: 7 } },
+    [{ path: 'polling.firstWaitSeconds', values: { deployed: 15, file: 7 } }],
+  ],
+  [
+    'waits of one entity',
+    { entities: { ...entities, meetings: { polling: { firstWaitSeconds: 7 } } } },
+    [{ path: 'entities.meetings.polling.firstWaitSeconds', values: { deployed: 15, file: 7 } }],
+  ],
+  ['addresses of people, which are not shown', { alarms: {} }, [{ path: 'alarms.email' }]],
 ])('a difference is named: %s', ([, changes, expected]) => {
-  const found = differencesFrom(outputs, deployment(changes));
-  expect(found).toHaveLength(expected.length);
-  expect(found).toEqual(expect.arrayContaining(expected));
+  const found = differencesFrom(deployed, deployment(changes));
+  expect(found.toSorted(byPath)).toEqual(expected.toSorted(byPath));
 });
+
+const byPath = (one: object, other: object) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dependsOnDate, type LogicalDay, resolveDates } from '../../../core/export/relative-dates.ts';
+import { dependsOnDate } from '../../../core/config/relative-date.ts';
+import { type LogicalDay, resolveDates } from '../../../core/export/relative-dates.ts';
 import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
 
 const ZONES = [

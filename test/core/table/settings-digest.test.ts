@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deployedTables, settingsDigest, tableOutputs } from '../../../core/table/settings-digest.ts';
+import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { deployment } from '../../support/builders.ts';
 
 const digestOf = (leads: object) => settingsDigest(deployment({ entities: { leads } }).entities.leads);
@@ -22,23 +22,4 @@ test.each([
   ['where a column is left out', { columns: { except: ['a', 'b', 'c'] }, tables: { hash: ['d'] } }],
 ])('the digest is another with %s', (_, leads) => {
   expect(digestOf(leads)).not.toBe(digestOf(BASE));
-});
-
-test('the stack tells the version and the digest of all entities that have tables', () => {
-  const contacts = { tables: { version: 2 } };
-  const { TableEntities, TableSettings } = tableOutputs(
-    deployment({ entities: { leads: BASE, contacts, customers: {} } }),
-  );
-
-  expect(TableEntities.split(' ').sort()).toEqual(['contacts', 'leads']);
-  expect(deployedTables(TableSettings)).toEqual(
-    new Map([
-      ['leads', { version: 1, digest: digestOf(BASE) }],
-      ['contacts', { version: 2, digest: digestOf(contacts) }],
-    ]),
-  );
-});
-
-test('without such entities, and of entities that this release does not know, nothing is told', () => {
-  expect([deployedTables(''), deployedTables('ghosts:1:abc')]).toEqual([new Map(), new Map()]);
 });

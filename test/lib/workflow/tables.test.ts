@@ -15,7 +15,7 @@ test('nothing of it is there unless an entity has tables', () => {
 describe('the function WriteTable', () => {
   const [, { Properties }] = oneOf(tables, 'AWS::Lambda::Function', 'WriteTable');
 
-  test('has a CPU of its own, as long as Lambda lets it run, and is found by the command', () => {
+  test('has a CPU of its own, as long as Lambda lets it run', () => {
     expect(Properties).toMatchObject({ FunctionName: 'crm-export-example-WriteTable', MemorySize: 1769, Timeout: 900 });
     expect(Object.keys(Properties.Environment.Variables).sort()).toEqual([
       'BUCKET_NAME',
@@ -23,8 +23,6 @@ describe('the function WriteTable', () => {
       'NODE_OPTIONS',
       'SOFTWARE_VERSION',
     ]);
-    expect(tables.Outputs.TableEntities?.Value).toBe('leads');
-    expect(tables.Outputs.TableSettings?.Value).toMatch(/^leads:1:[0-9a-f]{16}$/);
   });
 
   test('has the memory that the configuration gives it', () => {

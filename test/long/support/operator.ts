@@ -16,7 +16,7 @@ export interface Operator {
 }
 
 /** These commands read the configuration, which lies elsewhere for deployments of tests. */
-const READS_CONFIGURATION = ['authorize', 'doctor'];
+const READS_CONFIGURATION = ['doctor'];
 
 export function operatorOf(system: Deployed, names: Record<string, string> = {}): Operator {
   const today = new Date().toISOString().slice(0, 10);

@@ -7,11 +7,11 @@ import { type Call, callOf, lineOf } from './call.ts';
 import { executions } from './executions.ts';
 import { type Publication, publishTo } from './publication.ts';
 import { rules } from './rules.ts';
-import { DEPLOYMENT, stack } from './stack.ts';
+import { configured, DEPLOYMENT, stack } from './stack.ts';
 import { answersOf, newWorld, type Part } from './world.ts';
 
 /** The parts of a deployment that has nothing yet; they stand behind the parts that a test gives. */
-const NOTHING_YET: Part[] = [stack(), executions([]), rules(), bucket];
+const NOTHING_YET: Part[] = [stack(), configured(), executions([]), rules(), bucket];
 
 /**
  * AWS on loopback with one deployment, for the length of a test, of the parts that the test is about: `aws(stack(…),

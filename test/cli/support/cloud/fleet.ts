@@ -5,7 +5,7 @@ import type { Call } from './call.ts';
 import { type Execution, executions } from './executions.ts';
 import { publishTo } from './publication.ts';
 import { rules } from './rules.ts';
-import { halfStack, machineOf, stack, stackMember } from './stack.ts';
+import { type Configuration, configured, halfStack, machineOf, stack, stackMember } from './stack.ts';
 import { answersOf, newWorld, type Part, type World } from './world.ts';
 
 /** When the runs that failed were started. */
@@ -21,11 +21,10 @@ export interface FakeDeployment {
   paused?: Entity[];
   alarms?: string[];
   version?: string;
-  /** The nightly start, as a rule has it; default: 01:00 UTC. */
-  schedule?: string;
-  timeZone?: string;
+  /** What is deployed; by default all nights begin at 01:00 UTC. */
+  configuration?: Configuration;
   /**
-   * What is wrong: it is only half deployed; the bucket refuses; the machine never answers; it was deleted last week;
+   * What is wrong: it is only half deployed; the bucket refuses; its stack never answers; it was deleted last week;
    * an update did not end.
    */
   trouble?: 'half' | 'denied' | 'silent' | 'deleted' | 'rolling back';
@@ -33,6 +32,8 @@ export interface FakeDeployment {
 
 const STATUS: Record<string, string> = { deleted: 'DELETE_COMPLETE', 'rolling back': 'UPDATE_ROLLBACK_FAILED' };
 const PAGE = 20;
+const AT_ONCE = { spreadMinutes: 0 };
+const USUAL = configured({ nightly: AT_ONCE });
 const stackOf = (name: string) => `crm-export-${name}`;
 const topicOf = (name: string) => `arn:aws:sns:us-east-1:000000000000:${stackOf(name)}-topic`;
 
@@ -47,6 +48,7 @@ export function fleet(all: FakeDeployment[]): Part[] {
       ListStacks: ({ input }) => stackPage(listed, Number(input.NextToken ?? 0)),
       DescribeAlarms: { MetricAlarms: alarms },
       DescribeStacks: ofOne,
+      GetTemplate: ofOne,
       '*': ofOne,
     },
   ];
@@ -77,19 +79,20 @@ function stackPage(all: { name: string; status: string }[], from: number) {
 }
 
 function partsOf(one: FakeDeployment): Answers[] {
-  const { name, failed = {}, published = {}, paused, schedule = 'cron(0 1 * * ? *)', trouble } = one;
+  const { name, configuration, failed = {}, published = {}, paused, trouble } = one;
   if (trouble === 'half') return [halfStack()];
   const world = newWorld();
   for (const [entity, startedAt] of Object.entries(published)) publishNight(world, entity as Entity, startedAt);
   const runs = Object.entries(failed).map(([entity, error]) => failedRun(entity, error));
-  const schedules = Object.fromEntries(ENTITIES.map((entity) => [entity, schedule]));
+  const schedules = Object.fromEntries(ENTITIES.map((entity) => [entity, 'cron(0 1 * * ? *)']));
   const parts = [
-    stack(outputsOf(one)),
+    stack(outputsOf(one), STATUS[trouble ?? '']),
+    configuration ? configured({ nightly: AT_ONCE, ...configuration }) : USUAL,
     executions(runs, { machine: machineOf(name) }),
     rules({ paused, schedules }, name),
   ];
   return [
-    ...(trouble === 'silent' ? [{ states: silent, events: silent }] : []),
+    ...(trouble === 'silent' ? [{ DescribeStacks: silent, '*': silent }] : []),
     ...(trouble === 'denied' ? [bucketRefuses('AccessDenied', 403)] : []),
     ...[...parts, bucket].map((part) => answersOf(part, world)),
   ];
@@ -100,17 +103,12 @@ function publishNight(world: World, entity: Entity, startedAt: string): void {
   publishTo(world, { entity, date, execution: `${entity}-${date}`, manifest: { startedAt, softwareVersion: '0.1.0' } });
 }
 
-function outputsOf({ name, timeZone = 'UTC', version }: FakeDeployment): Record<string, string> {
+function outputsOf({ name, configuration, version }: FakeDeployment): Record<string, string> {
   return {
     StateMachineArn: machineOf(name),
     BucketName: stackOf(name),
     AlarmTopicArn: topicOf(name),
-    CrmBaseUrl: 'https://crm.invalid/api/v1',
-    CrmAuthUrl: 'https://crm.invalid',
-    CrmScopes: 'global:export',
-    CrmClientAuthentication: 'basic',
-    ConfigurationDigests: 'local:00000000',
-    TimeZone: timeZone,
+    TimeZone: configuration?.timeZone ?? 'UTC',
     ...(version && { SoftwareVersion: version }),
   };
 }

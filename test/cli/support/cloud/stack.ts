@@ -1,3 +1,5 @@
+import { deployedOf, metadataOf } from '../../../../core/config/deployed.ts';
+import { deployment } from '../../../support/builders.ts';
 import { type Answers, xml } from './answers.ts';
 
 /** The deployment of the tests. */
@@ -38,6 +40,20 @@ function described(outputs: Outputs, status: string): Answers {
   const member = stackMember('s', status, `<Outputs>${members.join('')}</Outputs>`);
   const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks>${member}</Stacks></DescribeStacksResult></DescribeStacksResponse>`;
   return { DescribeStacks: xml(body) };
+}
+
+export type Configuration = Parameters<typeof deployment>[0];
+
+/** The template of a stack with this configuration; what a test does not say has its default. */
+export function configured(configuration?: Configuration): Answers {
+  return template({ Metadata: metadataOf(deployedOf(deployment(configuration))), Resources: {} });
+}
+
+/** A template as CloudFormation gives it back: what is not ASCII is a question mark. */
+export function template(body: object): Answers {
+  const text = JSON.stringify(body).replace(/[^\0-\x7f]/gu, '?');
+  const result = `<GetTemplateResult><TemplateBody><![CDATA[${text}]]></TemplateBody></GetTemplateResult>`;
+  return { GetTemplate: xml(`<GetTemplateResponse>${result}</GetTemplateResponse>`) };
 }
 
 export function stackMember(name: string, status: string, more = ''): string {

@@ -1,9 +1,10 @@
 import { type BatchManifest, noCounts } from '../../../../core/batch/batch-manifest.ts';
 import type { ResultLine } from '../../../../core/batch/result-line.ts';
+import { deployment } from '../../../support/builders.ts';
 import { runCli } from '../run-cli.ts';
-import { type Answers, refused } from './answers.ts';
+import { type Answers, answerOf, type Handler, refused } from './answers.ts';
 import { aws } from './cloud.ts';
-import { arnOf, stack, UPDATES_MACHINE } from './stack.ts';
+import { arnOf, configured, stack, UPDATES_MACHINE } from './stack.ts';
 import type { Part, World } from './world.ts';
 
 /** What becomes of a line: the parts of its result that differ from an applied one. */
@@ -11,6 +12,8 @@ type LineOutcome = (line: number, batch: string) => Partial<ResultLine>;
 
 interface Options {
   lineOutcome?: LineOutcome;
+  /** Whether the deployed configuration allows null, at the moment when it is read. */
+  allowNull?: boolean;
   /** Looks at the execution before it is over. */
   looks?: number;
   /** The machine ends without a summary, in this error. */
@@ -30,7 +33,15 @@ interface Batch {
 /** The local deployment with customer updates, and the batches that were started, by name. */
 export async function updatingCloud(options: Options = {}, ...faults: Answers[]) {
   const batches = new Map<string, Batch>();
-  const parts = [stack({ UpdatesStateMachineArn: UPDATES_MACHINE }), updates(options, batches)];
+  const template: Handler = (call) => {
+    const { allowNull = false } = options;
+    return answerOf(call, [configured({ updates: { ...deployment().updates, allowNull } })]);
+  };
+  const parts = [
+    stack({ UpdatesStateMachineArn: UPDATES_MACHINE }),
+    { GetTemplate: template },
+    updates(options, batches),
+  ];
   const cloud = await aws(...faults, ...parts);
   const place = ['--deployment', 'local', '--endpoint-url', cloud.endpoint];
   return { ...cloud, batches, place, cli: (...args: string[]) => runCli(...args, ...place) };

@@ -1,0 +1,29 @@
+import { type Deployed, deployedBy } from '../../core/config/deployed.ts';
+import { CommandError, USAGE } from './exit.ts';
+import { printErr } from './print.ts';
+import { isSettled, type Target } from './target.ts';
+import { readTemplate } from './template.ts';
+
+type Place = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
+
+/**
+ * The configuration that is deployed, by the template of the stack. Only commands that need a setting ask for it.
+ * @param warn told where the functions may have another one
+ * @throws CommandError (exit code 2), named `ConfigInvalid`, where another release has deployed the stack
+ */
+export async function deployedConfiguration(place: Place, warn = printErr): Promise<Deployed> {
+  const deployed = deployedBy((await readTemplate(place)).Metadata);
+  if (!deployed) {
+    const what = `The template of the stack ${place.stack} has no configuration that this release can read, for another one has deployed it`;
+    throw new CommandError(`ConfigInvalid: ${what}: deploy this release.`, USAGE);
+  }
+  const between = unsettledText(place);
+  if (between !== undefined) warn(between);
+  return deployed;
+}
+
+/** What a person must know of a stack that is between two configurations. */
+export function unsettledText({ stack, stackStatus }: Pick<Target, 'stack' | 'stackStatus'>): string | undefined {
+  if (isSettled(stackStatus)) return undefined;
+  return `The stack ${stack} is in ${stackStatus}: a deployment goes on, or was not finished. Until one has ended well, functions may have another configuration than the template says.`;
+}

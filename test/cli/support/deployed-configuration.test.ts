@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { deployedConfiguration, unsettledText } from '../../../cli/support/deployed-configuration.ts';
+import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
+import { deployment } from '../../support/builders.ts';
+import { refused } from './cloud/answers.ts';
+import { aws } from './cloud/cloud.ts';
+import { stack, template } from './cloud/stack.ts';
+
+const columns = {
+  only: Array.from({ length: 500 }, (_, n) => `column_${n}`),
+  labels: { 'טלפון נייד': 'column_1' },
+};
+const leads = { columns, sorts: [{ Ref: 'x' }], filters: [{ field: 'שם', value: { Ref: 'x' } }] };
+
+test('Hebrew, what looks like a reference, and 500 columns survive a GetTemplate that answers question marks', async () => {
+  const told = deployedOf(deployment({ entities: { leads } }));
+  const body = { Metadata: { ...metadataOf(told), greeting: 'שלום' }, Resources: {} };
+  const { target } = await aws(template(body));
+
+  const said: string[] = [];
+  const found = await deployedConfiguration(target, (line) => said.push(line));
+
+  expect(found).toEqual(told);
+  expect(said).toEqual([]);
+});
+
+test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPDATE_ROLLBACK_IN_PROGRESS'])(
+  'of a stack in %s it is said that functions may have another configuration',
+  async (status) => {
+    const { target, cli } = await aws(stack({}, status), { DescribeRule: { State: 'DISABLED' } });
+    const said: string[] = [];
+
+    await deployedConfiguration(target, (line) => said.push(line));
+
+    expect(said).toEqual([expect.stringMatching(`is in ${status}: .* functions may have another configuration`)]);
+    const [paused, doctor] = await Promise.all([cli('pause', 'leads'), cli('doctor')]);
+    expect(paused).toMatchObject({ code: 0, stderr: expect.stringContaining(said[0] ?? '') });
+    expect(doctor.stdout).toContain(`! stack: ${said[0]} -> Wait until`);
+  },
+);
+
+test.each(['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'IMPORT_COMPLETE'])(
+  'nothing is said of a stack in %s',
+  (stackStatus) => expect(unsettledText({ stack: 's', stackStatus })).toBeUndefined(),
+);
+
+const OF_ANOTHER_RELEASE = template({ Resources: {} });
+
+test.each<[string, string[]]>([
+  ['authorize', ['--client-id', 'x', '--no-browser']],
+  ['backfill', ['leads', '--from', '2026-03-01', '--to', '2026-03-02']],
+  ['pause', ['leads']],
+  ['resume', ['leads']],
+  ['report', ['-o', '-']],
+  ['table', ['leads', '--outdated']],
+])('%s of a stack that another release has deployed ends in one named sentence', async (name, args) => {
+  const { cli, asked } = await aws(OF_ANOTHER_RELEASE);
+
+  const { code, stdout, stderr } = await cli(name, ...args);
+
+  expect({ code, stdout, asked }).toEqual({ code: 2, stdout: '', asked: [] });
+  expect(stderr).toMatch(
+    /^ConfigInvalid: The template of the stack crm-export-test has no .*: deploy this release\.\n$/,
+  );
+});
+
+test('doctor names it as the first thing that is wrong, and looks at everything that needs no settings', async () => {
+  const { cli } = await aws(OF_ANOTHER_RELEASE);
+
+  const { stdout } = await cli('doctor');
+
+  expect(stdout).toMatch(/^✗ configuration: ConfigInvalid: The template of the stack .*\n✓ stack: /);
+});
+
+test('whoever may not read the template is told so, and works without settings', async () => {
+  const denied = refused('AccessDenied', 'not authorized to perform: cloudformation:GetTemplate', { status: 403 });
+  const { cli } = await aws({ GetTemplate: denied });
+
+  const [paused, doctor, listed] = await Promise.all([cli('pause', 'leads'), cli('doctor'), cli('list')]);
+
+  expect(paused).toMatchObject({ code: 3, stderr: expect.stringMatching(/^AWS denies access .*GetTemplate/) });
+  expect(doctor.stdout).toMatch(/^✗ configuration: AWS denies access .*GetTemplate/);
+  expect(listed).toMatchObject({ code: 0, stderr: '' });
+});
