@@ -6,7 +6,7 @@ import { isSchedule } from '../../core/schedule/schedule-expression.ts';
 import { type Finding, holds, warning } from '../checks/finding.ts';
 import type { Configured } from './configuration.ts';
 
-/** More than a year: every change of the clocks is in it. */
+/** The days are more than a year: every change of the clocks is in them. */
 const DAYS = 400;
 
 interface LocalStart {

@@ -8,7 +8,7 @@ const earlierSchema = z.object({
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** Of a child of a batch. Its machine answers its number, whatever became of it. */
+  /** Only a child of a batch has a chunk. Its machine answers its number, whatever became of it. */
   chunk: z.optional(z.unknown()),
 });
 
