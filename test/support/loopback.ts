@@ -16,7 +16,7 @@ export function servedOnLoopback(handle: Handle): Promise<string> {
 }
 
 /** Lets a server listen on loopback until the end of the test. */
-export async function addressOf(server: Server): Promise<string> {
+async function addressOf(server: Server): Promise<string> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   onTestFinished(async () => {
     server.closeAllConnections();
