@@ -16,7 +16,7 @@ const SERVICES: Partial<Record<keyof Clients, string>> = {
   secrets: 'secretsmanager',
 };
 
-/** From now on, the error of a call says which right it needs: AWS does not always name it. */
+/** Makes the error of every later call say which right it needs: AWS does not always name it. */
 export function nameCalls(clients: Clients, names: (keyof Clients)[]): void {
   for (const name of names) {
     const note = (error: unknown, command = '') => {

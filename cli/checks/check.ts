@@ -16,7 +16,7 @@ export interface Check<Context> {
 
 /** An answered question. */
 export interface Checked extends Omit<Finding, 'of'> {
-  /** Of the check, with what the finding is about: `columns.leads`. */
+  /** The id of the check, with what the finding is about: `columns.leads`. */
   id: string;
   question: string;
   rights: string[];

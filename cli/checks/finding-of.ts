@@ -45,7 +45,7 @@ function foreignFinding(error: unknown): Finding {
   if (NOT_HERE.test(name)) return unknown(`this cloud does not have it: ${what}`, null, ENVIRONMENT);
   if (GONE.test(name)) return broken(`${what}: ${plain(message)}`, `${RESTORE}.`, ENVIRONMENT);
   if (trouble) return unknown(trouble, null, ENVIRONMENT);
-  // Its words may quote data.
+  // The words of the error may quote data.
   return broken(what, 'Look again; if it stays, tell the developers.', ENVIRONMENT);
 }
 

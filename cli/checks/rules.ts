@@ -34,13 +34,13 @@ export const RULES: Check<RulesContext> = {
 /** A rule of the template, as it is in the account. */
 export interface DeployedRule {
   name: string;
-  /** As the template has it. */
+  /** The rule as the template has it. */
   wanted: Resource;
   arn: string;
   /** Empty where the rule is gone. */
   state: string;
   schedule: string;
-  /** Of its one target. */
+  /** The role of its one target. */
   role: string;
   machine: string;
   queue: string;
@@ -106,7 +106,8 @@ function differences({ StateMachineArn, UndeliveredStartsUrl }: RulesContext['ta
   const { name, wanted, state, schedule, machine, queue } = rule;
   if (state === '') return [`${name} is gone`];
   const queueName = UndeliveredStartsUrl?.split('/').at(-1);
-  const [want, when] = [textOf(wanted, 'State'), textOf(wanted, 'ScheduleExpression')];
+  const want = textOf(wanted, 'State');
+  const when = textOf(wanted, 'ScheduleExpression');
   return [
     ...(state === want ? [] : [`${name} is ${state}, configured as ${want}`]),
     ...(schedule === when ? [] : [`${name} starts at ${schedule}, configured is ${when}`]),

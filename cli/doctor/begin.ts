@@ -118,7 +118,7 @@ function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, '
   };
 }
 
-/** The same function, which does its work at the first call only. */
+/** Returns a function that does its work at the first call only. */
 function once<T>(work: () => T): () => T {
   let done: { result: T } | undefined;
   return () => {

@@ -40,7 +40,7 @@ const BEGINNING: Check<Beginning>[] = [
   },
 ];
 
-/** In the order in which a night needs what they ask for. */
+/** All checks in the order in which a night needs what they ask for. */
 export const DOCTOR_CHECKS: Check<Doctoring>[] = [...NIGHT_CHECKS, ...GRANT_CHECKS];
 
 /**

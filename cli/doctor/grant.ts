@@ -112,8 +112,9 @@ function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
 export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Finding {
   const held = scope.split(' ').filter(Boolean);
   const missing = needed.filter((name) => !held.includes(name));
-  // Only requested scopes by name: others are text of the CRM.
-  const [ours, others] = [held.filter((name) => needed.includes(name)), held.length - needed.length + missing.length];
+  // The finding names requested scopes only: others are text of the CRM.
+  const ours = held.filter((name) => needed.includes(name));
+  const others = held.length - needed.length + missing.length;
   const lists = `held: ${ours.join(' ') || 'none'}${others > 0 ? ` and ${others} more` : ''}; needed: ${needed.join(' ')}`;
   if (missing.length === 0) return holds(`All are there (${lists}).`);
   const text = `Lacking: ${missing.join(' ')} (${lists}).`;
@@ -144,7 +145,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Arou
   return holds(`${lives} and has ${duration(Date.parse(tokens.expiresAt) - now.getTime())} left.`);
 }
 
-/** For want of what an earlier check would have found. */
+/** A check that cannot be made for want of what an earlier one would have found. */
 export function notLooked(lacking: string, advice = 'Mend what failed above, then look again.'): Finding {
   return unknown(`Not looked at, for lack of ${lacking}.`, advice);
 }

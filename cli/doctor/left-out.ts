@@ -41,7 +41,8 @@ function findingOf(entity: Entity, published: Manifest[], except: string[]): Fin
     const names = manifest.file.header ?? manifest.request.columns;
     return exceptedAmong(names, [manifest, ...newest], except).length > 0;
   });
-  const [first, last] = [having[0], having.at(-1)];
+  const first = having[0];
+  const last = having.at(-1);
   if (!first || !last) return [];
   const kept = having.map(({ keptUntil }) => keptUntil).sort();
   const what = `${manyText(having.length, 'published file')} of ${entity} still ${having.length === 1 ? 'has' : 'have'} columns that the configuration leaves out today`;

@@ -14,10 +14,10 @@ import type { Configured } from './configuration.ts';
 
 interface AskOptions {
   now: () => Date;
-  /** Then a refusal is final; else a run would refresh first. */
+  /** The token was refreshed: then a refusal is final, else a run would refresh first. */
   refreshed: boolean;
   refreshCommand: string;
-  /** Whose newest published exports are compared with. */
+  /** The deployment whose newest published exports are compared with. */
   target: Pick<Target, 's3' | 'BucketName'>;
 }
 
@@ -42,14 +42,14 @@ export async function askCrm(known: Configured, tokens: Tokens, options: AskOpti
       columns.push(...(await entityFindings(known, { entity, fields }, options)));
     } catch (error) {
       if (error instanceof TokenRefused) return { service: refused(options.refreshCommand), columns: [] };
-      // The same for all entities: reported once, and not waited for again.
+      // A transient error is the same for all entities: it is reported once, and not waited for again.
       if (error instanceof RunError && error.transient) return { service: findingOf(error), columns };
       columns.push(ofRule(deployment, entity, about(entity, findingOf(error))));
     }
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
   const service = holds(`It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`);
-  // That the bucket cannot be read is the same for all entities.
+  // A bucket that cannot be read is reported once: it is the same for all entities.
   const once = new Map(columns.map((finding) => [finding.of, finding])).values();
   return { service, columns: [...once, ...unknownParts(known)] };
 }
@@ -77,7 +77,7 @@ function ofFile(finding: Finding): Finding[] {
   return [about(`file.${finding.of}`, asRemark(finding, ' (By the file, which is not deployed.)'))];
 }
 
-/** Without the newest export columns are judged nevertheless. */
+/** Columns are judged also where the newest export cannot be read. */
 async function newestOrWhyNot(target: AskOptions['target'], entity: Entity) {
   try {
     return { last: await newestManifest(target, entity), findings: [] };

@@ -6,7 +6,7 @@ import { dateAfter, dateIn, instantOf } from '../../core/schedule/local-time.ts'
 import { isSchedule } from '../../core/schedule/schedule-expression.ts';
 import { type Finding, holds, warning } from '../checks/finding.ts';
 
-/** More than a year: every change of the clocks is in it. */
+/** The days are more than a year: every change of the clocks is in them. */
 const DAYS = 400;
 
 interface LocalStart {

@@ -24,7 +24,9 @@ export async function tablesFindings(
 
 function findingOf(entity: Entity, tables: StandingTable[], place: TargetOptions): Finding {
   const of = (wanted: StandingTable['settings']) => tables.filter(({ settings }) => settings === wanted);
-  const [other, unknown, left] = [of('other'), of('unknown'), of('left')];
+  const other = of('other');
+  const unknown = of('unknown');
+  const left = of('left');
   const text = [
     ...said(other, 'stand under other settings of columns than today'),
     ...said(unknown, 'do not say under which settings they stand: an earlier release wrote them'),

@@ -28,7 +28,8 @@ export async function tonightFindings(
 ): Promise<Finding[]> {
   const enabled = ENTITIES.filter((entity) => deployment.entities[entity].enabled);
   const found: Finding[] = [];
-  const [looked, unread]: [Entity[], Entity[]] = [[], []];
+  const looked: Entity[] = [];
+  const unread: Entity[] = [];
   for (const entity of enabled) {
     const manifest = await newestManifest(target, entity);
     (manifest ? looked : unread).push(entity);

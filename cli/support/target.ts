@@ -39,7 +39,7 @@ const outputsSchema = z.object({
 export interface Target extends z.infer<typeof outputsSchema>, Clients {
   /** `crm-export-NAME`, with which the names of its rules and log groups begin. */
   stack: string;
-  /** Of the stack, as CloudFormation says it. */
+  /** The status of the stack, as CloudFormation says it. */
   stackStatus: string;
   /** Where the function that moves files logs. */
   downloadLogGroup: string;

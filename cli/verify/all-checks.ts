@@ -16,7 +16,7 @@ import { TRACE_CHECK } from './checks/trace-check.ts';
 import { UNDELIVERED_STARTS } from './checks/undelivered-starts.ts';
 import { UPDATE_CHECK } from './checks/update-check.ts';
 
-/** In the order in which they are shown; they are made at the same time. */
+/** All checks in the order in which they are shown; they are made at the same time. */
 export const ALL_CHECKS: Check<Verifying>[] = [
   ...EXPORT_CHECKS,
   LOG_CHECK,

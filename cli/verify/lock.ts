@@ -3,7 +3,7 @@ import { expressionValues } from '../../core/oauth/ledger-item.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-type Place = Pick<Target, 'dynamo' | 'LedgerTableName'>;
+type LockLedger = Pick<Target, 'dynamo' | 'LedgerTableName'>;
 
 /** A killed verify holds up the next one no longer than this. */
 const LEASE_MS = 120_000;
@@ -20,13 +20,13 @@ export interface Lock {
  * One verify of a deployment at a time: an item of the ledger, made by a conditional write, which expires.
  * @throws CommandError (exit code 2) where another has it
  */
-export async function takeLock(place: Place, owner: string, now: () => number = Date.now): Promise<Lock> {
-  const taken = await write(place, owner, now(), 'attribute_not_exists(pk) OR deadline < :now OR #owner = :owner');
+export async function takeLock(ledger: LockLedger, owner: string, now: () => number = Date.now): Promise<Lock> {
+  const taken = await write(ledger, owner, now(), 'attribute_not_exists(pk) OR deadline < :now OR #owner = :owner');
   if (!taken.ours) throw refused(taken.until);
   const lost = new AbortController();
   const renew = async () => {
     // A renewal that fails otherwise is tried again; the lease outlasts three.
-    const renewed = await write(place, owner, now(), '#owner = :owner').catch(() => undefined);
+    const renewed = await write(ledger, owner, now(), '#owner = :owner').catch(() => undefined);
     if (renewed && !renewed.ours) lost.abort(refused(renewed.until));
   };
   const timer = setInterval(() => void renew(), RENEWED_EVERY_MS);
@@ -35,7 +35,7 @@ export async function takeLock(place: Place, owner: string, now: () => number = 
     lost: lost.signal,
     release: async () => {
       clearInterval(timer);
-      await remove(place, owner);
+      await remove(ledger, owner);
     },
   };
 }
@@ -48,7 +48,7 @@ function refused(until: number): CommandError {
   );
 }
 
-async function write({ dynamo, LedgerTableName }: Place, owner: string, now: number, condition: string) {
+async function write({ dynamo, LedgerTableName }: LockLedger, owner: string, now: number, condition: string) {
   const deadline = now + LEASE_MS;
   const values = { owner, deadline, ttl: Math.ceil(deadline / 1000), ...(condition.includes(':now') && { now }) };
   const command = new UpdateItemCommand({
@@ -69,7 +69,7 @@ async function write({ dynamo, LedgerTableName }: Place, owner: string, now: num
   }
 }
 
-async function remove({ dynamo, LedgerTableName }: Place, owner: string): Promise<void> {
+async function remove({ dynamo, LedgerTableName }: LockLedger, owner: string): Promise<void> {
   const command = new DeleteItemCommand({
     TableName: LedgerTableName,
     Key: KEY,

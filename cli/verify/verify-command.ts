@@ -60,7 +60,7 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
   }
 }
 
-/** That nothing could be checked is no proof. */
+/** Tells whether anything was checked: that nothing could be is no proof. */
 export function isProof(checks: Checked[]): boolean {
   return countOf(checks, 'broken') === 0 && countOf(checks, 'holds') > 0;
 }

@@ -21,7 +21,7 @@ export interface VerifyOptions {
   alarm?: boolean;
   updates?: CheckedUpdates | undefined;
   signal: AbortSignal;
-  /** For commands to paste; default: the name of the deployment alone. */
+  /** Options for commands to paste; by default the name of the deployment alone. */
   place?: TargetOptions;
   /** Sees each check, in order. */
   onChecked?: (one: Checked) => void;

@@ -4,7 +4,7 @@ import { parseJson } from '../json.ts';
 /** The layout of the pointers, manifests and releases that this release writes. Releases before it wrote 1. */
 export const LAYOUT = 2;
 
-/** The version of the layout, as each of these objects says it. */
+/** The version of the layout of all these objects. */
 export const layoutVersion = z
   .int()
   .check(
@@ -24,7 +24,7 @@ export function isOfEarlierRelease(text: string): boolean {
   return parseJson(earlierSchema, text) !== undefined;
 }
 
-/** Says it of an object, for a person; the sentence lacks its dot. */
+/** A sentence for a person, without its last dot. */
 export function earlierText(key: string): string {
   return `The object ${key} is of an earlier release, so it counts as none`;
 }

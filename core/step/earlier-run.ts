@@ -8,7 +8,7 @@ const earlierSchema = z.object({
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** A child of a batch has one, and its machine answers the number of it, whatever became of the child. */
+  /** Only a child of a batch has a chunk. Its machine answers its number, whatever became of it. */
   chunk: z.optional(z.unknown()),
 });
 

@@ -17,17 +17,17 @@ export const RUN_RIGHTS = [
 
 /** A run that this verify made, to its end. */
 export interface Made extends NamedRun {
-  /** Before Step Functions was asked, by the clock of this machine. */
+  /** The time before Step Functions was asked, by the clock of this machine. */
   askedAt: Date;
   traceId: string;
-  /** Those whose functions it called: not every run has every step. */
+  /** The steps whose functions the run called: not every run has every step. */
   steps: string[];
 }
 
 export interface Runs {
   /** One export, made once for all checks. @throws CannotTell where it is not over in time */
   exported: () => Promise<Made>;
-  /** The same, if it is published. @throws CannotTell */
+  /** The export of `exported`, if it is published. @throws CannotTell */
   published: () => Promise<Made & { manifestKey: string; key: string }>;
   /** A run that has to fail. */
   failing: (input: object) => Promise<Made>;
@@ -35,7 +35,7 @@ export interface Runs {
   names: string[];
 }
 
-interface Place {
+interface RunsOptions {
   target: Pick<Target, 'sfn' | 'StateMachineArn'>;
   entity: Entity;
   pace: Pace;
@@ -44,16 +44,16 @@ interface Place {
   signal: AbortSignal;
 }
 
-export function createRuns(place: Place): Runs {
+export function createRuns(options: RunsOptions): Runs {
   const names: string[] = [];
   let export_: Promise<Made> | undefined;
   const make = (beginning: string, input: object) => {
-    const name = `${beginning}-${place.id}-${names.length}`;
+    const name = `${beginning}-${options.id}-${names.length}`;
     names.push(name);
-    return made(place, name, input);
+    return made(options, name, input);
   };
   const exported = () => {
-    export_ ??= make(`${place.entity}-verify`, { entity: place.entity });
+    export_ ??= make(`${options.entity}-verify`, { entity: options.entity });
     return export_;
   };
   return {
@@ -73,7 +73,7 @@ export function isPublished({ outcome, manifestKey }: Run): boolean {
   return outcome === 'published' && manifestKey !== null;
 }
 
-async function made({ target, entity, pace, signal }: Place, name: string, input: object): Promise<Made> {
+async function made({ target, entity, pace, signal }: RunsOptions, name: string, input: object): Promise<Made> {
   const askedAt = new Date();
   const traceId = `1-${Math.floor(askedAt.getTime() / 1000).toString(16)}-${randomBytes(12).toString('hex')}`;
   const { executionArn = '' } = await target.sfn.send(
@@ -81,7 +81,7 @@ async function made({ target, entity, pace, signal }: Place, name: string, input
       stateMachineArn: target.StateMachineArn,
       name,
       input: JSON.stringify(input),
-      // Else X-Ray takes a part of the runs only.
+      // X-Ray takes a part of the runs only where nobody asks for one.
       traceHeader: `Root=${traceId};Sampled=1`,
     }),
   );
@@ -94,7 +94,7 @@ async function made({ target, entity, pace, signal }: Place, name: string, input
   return { ...run, askedAt, traceId, steps: await stepsOf(target, executionArn) };
 }
 
-async function stepsOf({ sfn: client }: Place['target'], executionArn: string): Promise<string[]> {
+async function stepsOf({ sfn: client }: RunsOptions['target'], executionArn: string): Promise<string[]> {
   const entered = new Set<string | undefined>();
   for await (const { events = [] } of paginateGetExecutionHistory({ client }, { executionArn })) {
     for (const { stateEnteredEventDetails: details } of events) entered.add(details?.name);

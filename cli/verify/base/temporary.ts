@@ -11,10 +11,10 @@ import type { Target } from '../../support/target.ts';
  * one, killed, has left. With an underscore, which no deployment has in its name: `crm-export-a-verify-x` could be of another.
  */
 
-/** Of keys in the bucket. */
+/** What the keys of temporary objects begin with. */
 export const TEMPORARY_PREFIX = 'verify_/';
 
-/** Of a rule or a queue. */
+/** The name of a temporary rule or queue. */
 export function temporaryName(stack: string, id: string): string {
   return `${stack}_verify_${id}`;
 }

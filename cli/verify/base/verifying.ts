@@ -8,7 +8,7 @@ import type { Runs } from './runs.ts';
 /** One verify: the deployment, and what its checks share. */
 export interface Verifying {
   target: Target;
-  /** For commands to paste. */
+  /** Options for commands to paste. */
   place: TargetOptions;
   /** What the deployed template says. */
   stack: DeployedStack;

@@ -56,7 +56,10 @@ async function alarms(verifying: Verifying): Promise<Finding> {
   return holdsUnless(wrong, `${configured.length} alarms, as configured, tell the topic`);
 }
 
-/** With an action on ALARM alone, and not in it: setting it back mails nobody, and setting it changes something. */
+/**
+ * Finds an alarm with an action on ALARM alone, and not in it: setting it back mails nobody, and setting it changes
+ * something.
+ */
 async function quietAlarm(verifying: Verifying) {
   const topic = verifying.target.AlarmTopicArn ?? '';
   const one = (await deployedAlarms(verifying)).find(
@@ -88,7 +91,10 @@ async function queueThatHears({ target }: Verifying, QueueName: string, made: No
   const { sqs, sns, AlarmTopicArn: TopicArn } = target;
   const arn = (TopicArn ?? '').replace(/:sns:/, ':sqs:').replace(/[^:]*$/, QueueName);
   const statement = {
-    ...{ Effect: 'Allow', Principal: { Service: 'sns.amazonaws.com' }, Action: 'sqs:SendMessage', Resource: arn },
+    Effect: 'Allow',
+    Principal: { Service: 'sns.amazonaws.com' },
+    Action: 'sqs:SendMessage',
+    Resource: arn,
     Condition: { ArnEquals: { 'aws:SourceArn': TopicArn } },
   };
   const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });

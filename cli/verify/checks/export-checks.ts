@@ -53,7 +53,8 @@ async function exported({ runs }: Verifying): Promise<Finding> {
 async function history({ runs, target }: Verifying): Promise<Finding> {
   const { executionArn } = await runs.published();
   const look = { executionArn, includeExecutionData: true };
-  let [events, largest] = [0, 0];
+  let events = 0;
+  let largest = 0;
   for await (const page of paginateGetExecutionHistory({ client: target.sfn }, look)) {
     for (const event of page.events ?? []) {
       events += 1;

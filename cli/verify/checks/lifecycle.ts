@@ -28,7 +28,10 @@ const bucketSchema = z.object({ LifecycleConfiguration: z.object({ Rules: z.arra
 export function configuredRules(properties: object): Rule[] {
   const parsed = bucketSchema.safeParse(properties);
   return (parsed.data?.LifecycleConfiguration.Rules ?? []).map((rule) => ({
-    ...{ id: rule.Id, prefix: rule.Prefix, enabled: rule.Status === 'Enabled', expires: rule.ExpirationInDays },
+    id: rule.Id,
+    prefix: rule.Prefix,
+    enabled: rule.Status === 'Enabled',
+    expires: rule.ExpirationInDays,
     noncurrent: rule.NoncurrentVersionExpiration?.NoncurrentDays,
     incomplete: rule.AbortIncompleteMultipartUpload?.DaysAfterInitiation,
     deleteMarkers: rule.ExpiredObjectDeleteMarker,
@@ -37,7 +40,9 @@ export function configuredRules(properties: object): Rule[] {
 
 export function deployedRule(rule: LifecycleRule): Rule {
   return {
-    ...{ id: rule.ID ?? '', prefix: rule.Filter?.Prefix ?? rule.Prefix ?? '', enabled: rule.Status === 'Enabled' },
+    id: rule.ID ?? '',
+    prefix: rule.Filter?.Prefix ?? rule.Prefix ?? '',
+    enabled: rule.Status === 'Enabled',
     expires: rule.Expiration?.Days,
     noncurrent: rule.NoncurrentVersionExpiration?.NoncurrentDays,
     incomplete: rule.AbortIncompleteMultipartUpload?.DaysAfterInitiation,
@@ -45,7 +50,7 @@ export function deployedRule(rule: LifecycleRule): Rule {
   };
 }
 
-/** The same text for the same rule. */
+/** A text that is equal for equal rules. */
 export function ruleText({ id, prefix, enabled, expires, noncurrent, incomplete, deleteMarkers }: Rule): string {
   const does = [
     ...(enabled ? [] : ['is off']),

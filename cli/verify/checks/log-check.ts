@@ -10,7 +10,10 @@ import { lookUntil } from '../base/look-until.ts';
 import { RUN_RIGHTS } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 
-/** That nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here first. */
+/**
+ * Asks whether nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here
+ * first.
+ */
 export const LOG_CHECK: Check<Verifying> = {
   id: 'log-lines',
   question: 'Do the functions log listed fields only, since the start of that export?',

@@ -25,7 +25,7 @@ export const METRIC_CHECKS: Check<Verifying>[] = [
   },
 ];
 
-/** Those that an export leaves under every condition, by the names of their dimensions. */
+/** The metrics that an export leaves under every condition, by the names of their dimensions. */
 function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, 'rows' | 'steps'>): Metric[] {
   const own = (MetricName: string, dimensions: Record<string, string>) =>
     metricOf(namespaceOf(target.stack.replace(/^crm-export-/, '')), MetricName, dimensions);

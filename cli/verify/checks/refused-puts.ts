@@ -54,7 +54,7 @@ async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: P
   }
   try {
     const { VersionId } = await s3.send(command);
-    // By its version: else a version and a marker would stay for a day.
+    // The object is deleted by its version: otherwise a version and a marker would stay for a day.
     await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
     return false;
   } catch (error) {

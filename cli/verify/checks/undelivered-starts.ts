@@ -27,7 +27,7 @@ const policySchema = z.object({
   ),
 });
 
-/** Only EventBridge can show that a start arrives there; this reads the policy by which it may. */
+/** Reads the policy by which a start may arrive in the queue: only EventBridge can show that one does. */
 async function undeliveredStarts(verifying: Verifying): Promise<Finding> {
   const { UndeliveredStartsUrl: QueueUrl, sqs } = verifying.target;
   if (!QueueUrl) throw new CannotTell('the stack is of a release that does not name the queue');

@@ -8,10 +8,10 @@ import type { Verifying } from '../base/verifying.ts';
 export const ALARM_RIGHTS = ['cloudwatch:DescribeAlarms on `*`, for the alarms of all deployments'];
 export const DASHBOARD_RIGHTS = ['cloudwatch:GetDashboard on the dashboard'];
 
-type Place = Pick<Verifying, 'target' | 'stack'>;
+type WatchedStack = Pick<Verifying, 'target' | 'stack'>;
 
 /** The alarms of the template, as they are in the account. */
-export async function deployedAlarms({ target, stack }: Place): Promise<MetricAlarm[]> {
+export async function deployedAlarms({ target, stack }: WatchedStack): Promise<MetricAlarm[]> {
   const names = stack.ofType('AWS::CloudWatch::Alarm').map((alarm) => textOf(alarm, 'AlarmName'));
   const alarms: MetricAlarm[] = [];
   const look = { AlarmNamePrefix: `${target.stack}-` };
@@ -49,7 +49,7 @@ export interface GraphLine {
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html */
 export async function dashboardWidgets({
   target,
-}: Place): Promise<{ title: string; lines: GraphLine[] }[] | undefined> {
+}: WatchedStack): Promise<{ title: string; lines: GraphLine[] }[] | undefined> {
   const { DashboardName, cloudwatch } = target;
   if (!DashboardName) return undefined;
   const { DashboardBody } = await cloudwatch.send(new GetDashboardCommand({ DashboardName }));
@@ -67,7 +67,7 @@ export async function dashboardWidgets({
 }
 
 /** All metrics that alarms or dashboard read. */
-export async function watchedMetrics(place: Place): Promise<Metric[]> {
+export async function watchedMetrics(place: WatchedStack): Promise<Metric[]> {
   const alarms = await deployedAlarms(place);
   const widgets = (await dashboardWidgets(place)) ?? [];
   return [
@@ -83,7 +83,10 @@ export async function watchedMetrics(place: Place): Promise<Metric[]> {
 const OF_THE_ACCOUNT = ['AWS/Lambda Throttles', 'AWS/States ExecutionThrottled'];
 
 /** Whether nothing counts this metric: its name, its dimensions, or what it is of is wrong. */
-export function misreadMetric({ Namespace = '', MetricName = '', Dimensions = [] }: Metric, place: Place): boolean {
+export function misreadMetric(
+  { Namespace = '', MetricName = '', Dimensions = [] }: Metric,
+  place: WatchedStack,
+): boolean {
   const { target, stack } = place;
   const names = Dimensions.map(({ Name = '' }) => Name);
   const values = Dimensions.map(({ Value = '' }) => Value);

@@ -20,7 +20,7 @@ interface Given {
   off?: readonly Entity[];
   /** What the account has otherwise than the template; null: the rule is gone. */
   account?: Partial<Record<Entity, { State?: string; ScheduleExpression?: string; Arn?: string } | null>>;
-  /** Of the next deployment. */
+  /** The entities of the next deployment. */
   entities?: object;
   denied?: string;
 }

@@ -30,8 +30,12 @@ const NOW = new Date('2026-11-20T12:00:00.000Z');
 const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
 const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000).toISOString();
 const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
-  ...{ refreshToken: 'rt-canary', accessToken: 'at-canary', scope: 'openid global:export' },
-  ...{ obtainedAt: minutes(-10), expiresAt: minutes(50), earlierObtainedAt: [] },
+  refreshToken: 'rt-canary',
+  accessToken: 'at-canary',
+  scope: 'openid global:export',
+  obtainedAt: minutes(-10),
+  expiresAt: minutes(50),
+  earlierObtainedAt: [],
   ...changes,
 });
 const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });
@@ -67,7 +71,8 @@ describe('checks', () => {
   it('promise a good night only where the CRM was asked with the grant, for all columns', () => {
     const lastLine = (...checks: Checked[]) => linesOf(checks).at(-1);
     const untried = checkedAs('service', unknown('Not looked at.', 'Look.'));
-    const [grant, service] = [checkedAs('grant', holds('There.')), checkedAs('service', holds('It answers.'))];
+    const grant = checkedAs('grant', holds('There.'));
+    const service = checkedAs('service', holds('It answers.'));
 
     expect(lastLine(grant, service)).toBe('A nightly run would work.');
     expect(lastLine(grant, untried)).toBe(
@@ -117,8 +122,14 @@ describe('the grant', () => {
   });
 
   const item = (changes: Partial<LedgerItem>): LedgerItem => ({
-    ...{ state: 'CLAIMED', owner: 'o', deadline: NOW.getTime() + 30_000, unanswered: 0, unansweredSince: 0 },
-    ...{ authorizedAt: '', reason: '', diedAt: '' },
+    state: 'CLAIMED',
+    owner: 'o',
+    deadline: NOW.getTime() + 30_000,
+    unanswered: 0,
+    unansweredSince: 0,
+    authorizedAt: '',
+    reason: '',
+    diedAt: '',
     ...changes,
   });
   const passed = { deadline: NOW.getTime() - 1000 };

@@ -130,7 +130,8 @@ test('an entry of columns.except whose column the CRM lists no more is a warning
     );
 
   expect(await checksOf({ published, manifest: { plan, leftOut } })).toEqual({
-    ...{ leads: 'holds', 'leads.except': 'warning' },
+    leads: 'holds',
+    'leads.except': 'warning',
   });
   expect(await checksOf({ published: [field('id', 'uuid')], manifest: { plan, leftOut } })).toEqual({
     leads: 'broken',
