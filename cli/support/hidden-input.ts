@@ -24,8 +24,9 @@ export function hiddenLines({ stream, interrupt = () => process.kill(process.pid
 
 /** Asks for one line that nobody is to see; `undefined` when none was given. */
 export async function askHidden(input: Input, question: string): Promise<string | undefined> {
-  input.print(question);
+  // First the terminal is silenced: who answers at once is not seen either.
   const lines = hiddenLines(input);
+  input.print(question);
   try {
     return (await lines.next())?.trim() || undefined;
   } finally {

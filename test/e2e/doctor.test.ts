@@ -80,9 +80,10 @@ async function checked(look: Look = {}) {
 /** A grant of the sandbox, stored as if it had been authorized or refreshed now. */
 async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds = 3600): Promise<void> {
   const { accessToken, refreshToken, scopes: given } = system.sandbox.issueTokens({ ...(scopes && { scopes }) });
+  const grant = { accessToken, refreshToken, scope: given.join(' '), earlierObtainedAt: [] };
   const now = Date.now();
   const times = { obtainedAt: new Date(now).toISOString(), expiresAt: new Date(now + seconds * 1000).toISOString() };
-  await putTokens(system, JSON.stringify({ accessToken, refreshToken, scope: given.join(' '), ...times, ...changes }));
+  await putTokens(system, JSON.stringify({ ...grant, ...times, ...changes }));
   await rememberSecrets(system, secretsSeen);
 }
 

