@@ -32,15 +32,23 @@ class EarlierObject extends UnreadableObject {
   }
 }
 
+type Warn = (sentence: string, error: Error) => void;
+
 /** Reads what a command can do without: an object that is not what its key says is reported and left out. */
-export async function ifReadable<T>(
-  reading: Promise<T>,
-  warn: (sentence: string, error: Error) => void,
-): Promise<T | undefined> {
+export function ifReadable<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
+  return without(UnreadableObject, reading, warn);
+}
+
+/** Reads what counts: an object of an earlier release, which counts as none, is reported; one that is damaged is an error. */
+export function unlessEarlier<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
+  return without(EarlierObject, reading, warn);
+}
+
+async function without<T>(kind: typeof UnreadableObject | typeof EarlierObject, reading: Promise<T>, warn: Warn) {
   try {
     return await reading;
   } catch (error) {
-    if (!(error instanceof UnreadableObject)) throw error;
+    if (!(error instanceof kind)) throw error;
     warn(error.message, error);
     return undefined;
   }

@@ -94,13 +94,14 @@ function judgedBy(
   differences: Difference[],
   finding: Finding,
 ): Configured {
-  const differs = (entity: Entity, part = '') =>
-    !file || differences.some(({ path }) => path.startsWith(`entities.${entity}.${part}`));
+  const differs = (entity: Entity) => !file || differences.some(({ path }) => path.startsWith(`entities.${entity}.`));
+  const isOther = (entity: Entity, part: 'filters' | 'extra') =>
+    !file || differences.some(({ path }) => path === `entities.${entity}.${part}`);
   const plans = ENTITIES.map((entity): [Entity, EntityPlan] => {
     const { filters: _, ...plan } = deployed.entities[entity];
     const own = file?.entities[entity];
-    const filters = differs(entity, 'filters') ? undefined : own?.filters;
-    return [entity, { ...plan, ...(filters && { filters }), extra: (!differs(entity, 'extra') && own?.extra) || {} }];
+    const filters = isOther(entity, 'filters') ? undefined : own?.filters;
+    return [entity, { ...plan, ...(filters && { filters }), extra: (!isOther(entity, 'extra') && own?.extra) || {} }];
   });
   return {
     deployment: { ...deployed, entities: Object.fromEntries(plans) as Record<Entity, EntityPlan> },
@@ -108,7 +109,7 @@ function judgedBy(
     changed: ENTITIES.filter((entity) => file && differs(entity)),
     unknown: ENTITIES.filter((entity) => {
       const { filters, extra } = deployed.entities[entity];
-      return (filters && differs(entity, 'filters')) || (extra.digest !== NO_KEYS && differs(entity, 'extra'));
+      return (filters && isOther(entity, 'filters')) || (extra.digest !== NO_KEYS && isOther(entity, 'extra'));
     }),
     finding,
   };

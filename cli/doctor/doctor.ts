@@ -1,6 +1,9 @@
+import { ConfigurationError } from '../../core/config/configuration.ts';
+import type { Deployed } from '../../core/config/deployed.ts';
 import { type Check, type Checked, checked } from '../checks/check.ts';
 import { broken, holds, warning } from '../checks/finding.ts';
-import { deployedConfiguration, unsettledText } from '../support/deployed-configuration.ts';
+import { findingOf } from '../checks/finding-of.ts';
+import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError } from '../support/exit.ts';
 import { connect, type Target } from '../support/target.ts';
 import { begin, type Doctoring, type DoctorOptions } from './begin.ts';
@@ -52,12 +55,33 @@ export async function doctor(options: DoctorOptions): Promise<Checked[]> {
   // What is wrong with it is reported as the check 'stack'.
   const target = await connecting.catch(() => undefined);
   const reading = target && deployedConfiguration(target, () => undefined);
-  const configuration = async () => configured(options, await reading);
+  const configuration = () => configuredBy(options, reading);
   const beginning = await allOf(BEGINNING, { connecting, configuration }, options);
   if (!target) return beginning;
   // Why there is none is reported as the check 'configuration'.
   const known = await configuration().catch(() => undefined);
   return [...beginning, ...(await allOf(DOCTOR_CHECKS, begin(target, known, options), options))];
+}
+
+/** By what is deployed. Where another release has deployed the stack the file counts, as before a first deployment. */
+async function configuredBy(options: DoctorOptions, reading: Promise<Deployed> | undefined): Promise<Configured> {
+  try {
+    return configured(options, await reading);
+  } catch (error) {
+    if (!(error instanceof OtherRelease)) throw error;
+    return byFile(options, error);
+  }
+}
+
+/** @throws OtherRelease where no file can be used either */
+function byFile(options: DoctorOptions, other: OtherRelease): Configured {
+  try {
+    const { finding: _, ...known } = configured(options, undefined);
+    const finding = findingOf(other);
+    return { ...known, finding: { ...finding, found: `${finding.found} Until then the file is looked at here.` } };
+  } catch (error) {
+    throw error instanceof ConfigurationError ? other : error;
+  }
 }
 
 /** One after the other: each may rest on those before it. */

@@ -1,9 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
-import type { Manifest } from '../../core/export/manifest.ts';
 import { whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
-import { createManifests } from '../data/manifests.ts';
+import { createManifests, unlessEarlier } from '../data/manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -55,15 +54,13 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
 async function judge(target: Target, entity: Entity, run: string, newNormal: boolean): Promise<string> {
   const manifests = createManifests(target);
   const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
-  const why = whyNotReleased(run, manifest, newNormal) ?? (manifest && (await whyNotMoved(manifests, manifest)));
-  if (!manifest || why !== undefined) throw new CommandError(why ?? '', USAGE);
-  const latest = await manifests.pointer(entity, 'latest');
-  if (manifest.kind === 'partial' || !latest || latest.date <= manifest.date) return '';
-  return ` It becomes ${entity} of ${manifest.date}; the latest stays that of ${latest.date}.`;
-}
-
-async function whyNotMoved(manifests: ReturnType<typeof createManifests>, manifest: Manifest) {
-  const { entity, date, kind } = manifest;
-  const latest = kind === 'partial' ? [] : [await manifests.pointer(entity, 'latest')];
-  return whyPublished(manifest, await manifests.pointer(entity, date), latest);
+  const unreleasable = whyNotReleased(run, manifest, newNormal);
+  if (!manifest || unreleasable !== undefined) throw new CommandError(unreleasable ?? '', USAGE);
+  const { date, kind } = manifest;
+  const ofDate = await unlessEarlier(manifests.pointer(entity, date), printErr);
+  const latest = kind === 'partial' ? undefined : await unlessEarlier(manifests.pointer(entity, 'latest'), printErr);
+  const published = whyPublished(manifest, ofDate, kind === 'partial' ? [] : [latest]);
+  if (published !== undefined) throw new CommandError(published, USAGE);
+  if (!latest || latest.date <= date) return '';
+  return ` It becomes ${entity} of ${date}; the latest stays that of ${latest.date}.`;
 }

@@ -6,16 +6,19 @@ import { readTemplate } from './template.ts';
 
 type Place = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
 
+/** The stack is of a release whose configuration this one does not read: exit code 2. */
+export class OtherRelease extends CommandError {}
+
 /**
  * The configuration that is deployed, by the template of the stack. Only commands that need a setting ask for it.
  * @param warn told where the functions may have another one
- * @throws CommandError (exit code 2), named `ConfigInvalid`, where another release has deployed the stack
+ * @throws OtherRelease, named `ConfigInvalid`
  */
 export async function deployedConfiguration(place: Place, warn = printErr): Promise<Deployed> {
   const deployed = deployedBy((await readTemplate(place)).Metadata);
   if (!deployed) {
     const what = `The template of the stack ${place.stack} has no configuration that this release can read, for another one has deployed it`;
-    throw new CommandError(`ConfigInvalid: ${what}: deploy this release.`, USAGE);
+    throw new OtherRelease(`ConfigInvalid: ${what}: deploy this release.`, USAGE);
   }
   const between = unsettledText(place);
   if (between !== undefined) warn(between);

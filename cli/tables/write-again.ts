@@ -2,12 +2,13 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { notConfiguredText } from '../../core/table/table-rules.ts';
-import { createManifests } from '../data/manifests.ts';
+import { createManifests, unlessEarlier } from '../data/manifests.ts';
 import { followRun, startRun } from '../runs/executions.ts';
 import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { printErr } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -94,7 +95,7 @@ async function write(target: Target, entity: Entity, dates: OutdatedDate[], opti
 
 /** Changes the date in place. */
 async function writeDate(target: Target, entity: Entity, date: OutdatedDate, signal: AbortSignal): Promise<void> {
-  const pointer = await createManifests(target).pointer(entity, date.date);
+  const pointer = await unlessEarlier(createManifests(target).pointer(entity, date.date), printErr);
   const fail = (error: string) => void Object.assign(date, { state: 'failed', error });
   if (!pointer) return fail('NothingPublished');
   const executionArn = await startRun(target, entity, { table: { run: pointer.execution } });

@@ -56,11 +56,12 @@ export function metadataOf(deployed: Deployed): Record<string, string> {
   return { [METADATA_KEY]: Buffer.from(JSON.stringify(deployed)).toString('base64') };
 }
 
-/** @returns `undefined` where the template is of a release that wrote none, or another form */
+/** @returns `undefined` where the template is of a release that wrote none, another form, or fewer entities */
 export function deployedBy(metadata: Record<string, unknown> = {}): Deployed | undefined {
   const text = Buffer.from(String(metadata[METADATA_KEY] ?? ''), 'base64').toString();
   // What a synthesis has written is trusted, as the functions trust their own copy of it.
-  return jsonOrUndefined(text) as Deployed | undefined;
+  const deployed = jsonOrUndefined(text) as Deployed | undefined;
+  return deployed && ENTITIES.every((entity) => entity in deployed.entities) ? deployed : undefined;
 }
 
 /** A setting that a deployment of the file would change. */
@@ -82,7 +83,7 @@ export function differencesFrom(deployed: Deployed, file: Deployment): Differenc
 }
 
 /** Settings whose digests say only that they differ. */
-const HIDDEN = /^(entities\.\w+\.(filters|extra)|alarms\.email)$/;
+const HIDDEN = /^(entities\.[^.]+\.(filters|extra)|alarms\.email)$/;
 
 function differences(path: string, deployed: unknown, file: unknown): Difference[] {
   if (canonicalText(deployed) === canonicalText(file)) return [];

@@ -2,11 +2,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configured } from '../../../cli/doctor/configuration.ts';
-import { deployedOf } from '../../../core/config/deployed.ts';
+import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { tempDir } from '../../local/support/support.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { template } from '../support/cloud/stack.ts';
 
 const crm = { baseUrl: 'http://127.0.0.1:8080/api/v1', authUrl: 'http://127.0.0.1:8080/auth' };
+const PUBLIC = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
 const filters = [{ field: 'status', value: 'open' }];
 const leads = { columns: { except: ['notes'] }, filters, extra: { archive: true } };
 const file = { local: true, crm, entities: { leads } };
@@ -77,6 +80,15 @@ test('deployed filters that the file does not have are not known, and are judged
   expect(unknown).toEqual(['leads']);
 });
 
+test('filters that the file has are known, though it combines them otherwise', async () => {
+  const { unknown, changed, deployment } = await configuredBy({
+    ...file,
+    entities: { leads: { ...leads, filtersOperator: 'or' } },
+  });
+  expect(deployment.entities.leads).toMatchObject({ filters });
+  expect([changed, unknown]).toEqual([['leads'], []]);
+});
+
 test('no file, or a broken one, is no obstacle where the stack tells', async () => {
   const missing = configured({ deployment: 'missing' }, deployed);
   expect(missing).toMatchObject({ deployment: { crm }, file: undefined, changed: [], unknown: ['leads'] });
@@ -92,4 +104,18 @@ test('before a first deployment the file counts and is needed', async () => {
   expect(finding).toMatchObject({ verdict: 'holds' });
   await expect(configuredBy('{', false)).rejects.toThrow(/is not JSON/);
   expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(/does not exist/);
+});
+
+test('an entity that is not deployed yet is judged by the file, after a word on the stack', async () => {
+  const { meetings: _, ...entities } = deployed.entities;
+  const older = metadataOf({ ...deployed, entities: entities as typeof deployed.entities });
+  const { cli } = await aws(template({ Metadata: older, Resources: {} }));
+  const configuration = join(await tempDir(), 'test.json');
+  await writeFile(configuration, JSON.stringify({ ...file, local: false, crm: PUBLIC }));
+
+  const { code, stdout } = await cli('doctor', '--configuration', configuration);
+
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/^✗ configuration: .*: deploy this release\. Until then the file is looked at here\.$/m);
+  expect(stdout).toMatch(/^\? service: .* for lack of a grant\.$/m);
 });

@@ -57,6 +57,23 @@ test('it says what stays where a later date is published', async () => {
   expect(stderr).toContain('It becomes leads of 2026-11-20; the latest stays that of 2026-11-21.');
 });
 
+const LATEST = 'published/entity=leads/latest.json';
+
+test('a pointer of an earlier release counts as none and hinders nothing; a damaged one does', async () => {
+  const { release, started, objects } = await cloudWith(stopped());
+  objects.set(LATEST, Buffer.from('{"schemaVersion":1,"execution":"leads-old"}'));
+
+  const { code, stderr } = await release('leads-night', '--reason', 'Holidays');
+
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain(`The object ${LATEST} is of an earlier release, so it counts as none`);
+  expect(started).toHaveLength(1);
+
+  objects.set(LATEST, Buffer.from('{}'));
+  expect(await release('leads-night', '--reason', 'Holidays')).toMatchObject({ code: 1 });
+  expect(started).toHaveLength(1);
+});
+
 type Refusal = [what: string, manifest: Partial<Manifest> | null, execution: Partial<Execution>, says: RegExp];
 
 test.each<Refusal>([

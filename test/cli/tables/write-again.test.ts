@@ -85,6 +85,18 @@ test('where all tables stand under the settings of today, that is said and nothi
   expect(started).toEqual([]);
 });
 
+test('a date whose pointer an earlier release wrote is named, and the other tables are written', async () => {
+  const { cli, started, objects } = await cloudWith(MIXED);
+  objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('{"schemaVersion":1}'));
+
+  const { code, stdout, stderr } = await cli('leads', '--outdated');
+
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/2026-11-18: failed, NothingPublished\n.*2026-11-20: written/s);
+  expect(stderr).toContain('is of an earlier release, so it counts as none');
+  expect(started).toHaveLength(1);
+});
+
 test('a table of an earlier version is not written again: its folder gets none any more', async () => {
   const { cli, started, objects } = await cloudWith({}, undefined, 2);
   objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { deployedBy, deployedOf, differencesFrom, mailDigest, metadataOf } from '../../../core/config/deployed.ts';
 import { type Deployment, deploymentSchema } from '../../../core/config/deployment.ts';
-import { ENTITIES } from '../../../core/config/entities.ts';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { timingOf } from '../../../core/config/timing.ts';
 
 const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
@@ -49,10 +49,16 @@ test('a start in local time stays at the times by which its rule was made, whate
   expect(told && timingOf(told, 'leads').starts).toEqual(['00:30', '01:30', '02:30']);
 });
 
+function withoutEntity(entity: Entity): Record<string, string> {
+  const { [entity]: _, ...entities } = deployed.entities;
+  return metadataOf({ ...deployed, entities: entities as typeof deployed.entities });
+}
+
 test.each([
   ['no metadata', undefined],
   ['those of others', { 'AWS::CloudFormation::Interface': {} }],
   ['another form', { CrmExportConfiguration1: { Ref: 'x' } }],
+  ['an entity fewer than this release has', withoutEntity('meetings')],
 ])('of a template with %s no configuration is known', (_, metadata) => {
   expect(deployedBy(metadata)).toBeUndefined();
 });
@@ -100,6 +106,11 @@ test.for<[string, object, object[]]>([
       { path: 'entities.meetings.tables.misfit', values: { deployed: undefined, file: 'null' } },
       { path: 'entities.meetings.tables.version', values: { deployed: undefined, file: 2 } },
     ],
+  ],
+  [
+    'those of an entity whose name has two words',
+    { entities: { ...entities, 'agent-numbers': { filters, extra: { token: 'someone-else' } } } },
+    [{ path: 'entities.agent-numbers.filters' }, { path: 'entities.agent-numbers.extra' }],
   ],
   [
     'filters and extra keys, which are not shown',
