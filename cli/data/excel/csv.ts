@@ -6,6 +6,7 @@ import { TooMuchForSpreadsheet } from './too-much.ts';
  * takes no notice of its quotation marks either: so anything but a letter, a digit, a blank and these four may stand before a field.
  */
 const RUN_IN_A_FIELD = /(?=[=+\-@＝＋－＠])(?<=(?:^|[^\p{L}\p{M}\p{N} =+\-@])\s*)/gu;
+/** Programs leave these out where a cell begins, and look at what follows. */
 const LEFT_OUT_AT_THE_START = /^[\t\r\n]/;
 const BYTE_ORDER_MARK = '\ufeff';
 const WRITTEN_AT_ONCE = 64 * 1024;

@@ -8,7 +8,8 @@ const TYPE = 'application/vnd.openxmlformats-';
 const SHEET = 'xl/worksheets/sheet1.xml';
 
 /**
- * A workbook (xlsx) of one sheet in which every cell is a text, as its bytes come: it is never held whole.
+ * Yields a workbook (xlsx) of one sheet in which every cell is a text, as its bytes come. Libraries that write workbooks hold the
+ * sheet in memory (write-excel-file: 2.7 GB for 200,000 rows), so only the archive is a library's.
  * @param name of the sheet
  * @throws TooMuchForSpreadsheet where the records go beyond a sheet; what `records` throws
  */
