@@ -57,7 +57,8 @@ const COMMANDS: Record<string, Listed> = {
   },
   diff: {
     takes: '<entity>',
-    description: 'compare the published files of two dates: columns, rows, bytes, and how many keys came and went',
+    description:
+      'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
     load: async () => (await import('./data/diff.ts')).addDiff,
   },
   deployments: {
@@ -80,7 +81,8 @@ const COMMANDS: Record<string, Listed> = {
   },
   release: {
     takes: '<run>',
-    description: 'publish a file that a guard has stopped, for a reason that stays beside it',
+    description:
+      'publish a file that a guard has stopped, for a reason that stays beside it; says before how it differs',
     load: async () => (await import('./runs/release.ts')).addRelease,
   },
   table: {

@@ -7,19 +7,24 @@ import type { Target } from '../support/target.ts';
 import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadTo } from './download-file.ts';
-import { downloadForExcel } from './excel.ts';
+import { downloadForExcel, type ExcelForm } from './excel.ts';
 import { remarksOf } from './remarks.ts';
 
 interface Wanted {
   path: string;
   force: boolean;
-  excel: boolean;
+  /** For a spreadsheet, instead of as it is. */
+  excel: ExcelForm | undefined;
 }
 
 /** Where a file gets its name unless a person names one. @param directory default: where the person is */
-export function defaultPath({ entity, date, file }: Manifest, excel: boolean, directory?: string): string {
+export function defaultPath(
+  { entity, date, file }: Manifest,
+  excel: ExcelForm | undefined,
+  directory?: string,
+): string {
   // Another name than that of the proven file, which it is not.
-  const name = `${entity}-${date}${excel ? '.excel.csv' : extensionsOf(file.key)}`;
+  const name = `${entity}-${date}${excel ? `.excel.${excel}` : extensionsOf(file.key)}`;
   return directory === undefined ? pathArgument(name) : join(directory, name);
 }
 
@@ -36,10 +41,12 @@ export async function downloadOne(target: Target, manifest: Manifest, { path, fo
   if (excel) {
     const words = 'Stopped. Nothing was written: a file for spreadsheets is begun anew.';
     const { apostrophes } = await untilInterrupted(words, (signal) =>
-      downloadForExcel(target, manifest, path, { force, signal }),
+      downloadForExcel(target, manifest, path, { form: excel, force, signal }),
     );
-    const changed = `; for spreadsheets: ${manyText(apostrophes, 'cell')} got a leading apostrophe`;
-    return { document: { ...facts, excel, apostrophes, whole: true }, text: `${factsOf(manifest)}${changed}` };
+    const what =
+      excel === 'csv' ? `${manyText(apostrophes, 'cell')} got an apostrophe` : 'a workbook, every cell a text';
+    const document = { ...facts, excel, ...(excel === 'csv' && { apostrophes }), whole: true };
+    return { document, text: `${factsOf(manifest)}; for spreadsheets: ${what}` };
   }
   const row = progressRow(plainLine(path));
   const words = `Stopped. What is here stays in ${basename(path)}.part: the same command goes on with it.`;

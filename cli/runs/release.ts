@@ -1,10 +1,14 @@
 import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
 import { whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
-import { createManifests, unlessEarlier } from '../data/manifests.ts';
+import { diffText, keyWarnings } from '../data/diff/diff-text.ts';
+import { difference, publishedBefore } from '../data/difference.ts';
+import { createManifests, type Manifests, unlessEarlier } from '../data/manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { confirm } from '../support/confirm.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { findRun } from './find-run.ts';
@@ -15,7 +19,12 @@ interface ReleaseOptions extends FollowCommandOptions {
   reason: string;
   newNormal?: boolean;
   wait?: boolean;
+  yes?: boolean;
 }
+
+const NOTE = `
+Before it asks, it compares the file with what readers have, as diff --run does: both are read whole. With --yes neither is done;
+without a terminal nobody is asked.`;
 
 /** Registers `release`. */
 export function addRelease(command: Command): void {
@@ -23,6 +32,7 @@ export function addRelease(command: Command): void {
     .argument('<run>', 'name or ARN of the execution that ended as FileQuarantined, or an entity: its newest run')
     .requiredOption('--reason <text>', 'why the file is right; stays beside it in the bucket')
     .option('--new-normal', 'from now on guards compare with this file and later ones alone')
+    .option('--yes', 'do not compare, and do not ask')
     .option('--wait', 'follow the release to its end; Ctrl-C stops following, never the release')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(release);
@@ -30,7 +40,7 @@ export function addRelease(command: Command): void {
     'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait': 'readers get this file',
     'release meetings --reason "Archived" --new-normal --deployment prod':
       'the same, and so many rows are usual from now on',
-  });
+  }).addHelpText('after', NOTE);
 }
 
 async function release(named: string, options: ReleaseOptions): Promise<void> {
@@ -42,7 +52,9 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
   if (!entity) throw new CommandError(`The input of ${name} names no entity, so there is nothing to release.`, USAGE);
   if (status === 'RUNNING')
     throw new CommandError(`${name} is under way: ${commandFor(`follow ${quoted(name)}`, options)}`, USAGE);
-  const stays = await judge(target, entity, name, newNormal);
+  const manifests = createManifests(target);
+  const { manifest, stays } = await judge(manifests, entity, name, newNormal);
+  if (!options.yes) await askAfterDifference(target, manifests, manifest);
   const by = `${userInfo().username}@${hostname()}`.slice(0, 200);
   const input = { release: name, reason, by, ...(newNormal && { newNormal }) };
   const started = await startNamed(target, entity, input, options);
@@ -50,9 +62,31 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
   await afterStart(target, [started], options);
 }
 
+/**
+ * Prints how the file differs from what readers have, and asks where there is a terminal: then a release is a decision.
+ * @throws CommandError (exit code 2) where the answer is no
+ */
+async function askAfterDifference(target: Target, manifests: Manifests, manifest: Manifest): Promise<void> {
+  for (const line of await differenceText(target, manifests, manifest)) printErr(line);
+  if (!process.stdin.isTTY) return;
+  const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
+  if (!(await confirm(asking, `Release ${manifest.execution} to its readers?`)))
+    throw new CommandError('Not confirmed: nothing was released.', USAGE);
+}
+
+/** What cannot be compared may be right nevertheless: then it says why it was not. */
+async function differenceText(target: Target, manifests: Manifests, manifest: Manifest): Promise<string[]> {
+  try {
+    const found = await difference(target, await publishedBefore(manifests, manifest), manifest);
+    return [...diffText(found), ...keyWarnings(found).map((warning) => `Warning: ${warning}`)];
+  } catch (error) {
+    if (error instanceof CommandError && error.exitCode === RUN_FAILED) return [`Not compared: ${error.message}`];
+    throw error;
+  }
+}
+
 /** @returns what the release will not move; @throws CommandError (exit code 2) where there is nothing to release */
-async function judge(target: Target, entity: Entity, run: string, newNormal: boolean): Promise<string> {
-  const manifests = createManifests(target);
+async function judge(manifests: Manifests, entity: Entity, run: string, newNormal: boolean) {
   const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
   const unreleasable = whyNotReleased(run, manifest, newNormal);
   if (!manifest || unreleasable !== undefined) throw new CommandError(unreleasable ?? '', USAGE);
@@ -61,6 +95,6 @@ async function judge(target: Target, entity: Entity, run: string, newNormal: boo
   const latest = kind === 'partial' ? undefined : await unlessEarlier(manifests.pointer(entity, 'latest'), printErr);
   const published = whyPublished(manifest, ofDate, kind === 'partial' ? [] : [latest]);
   if (published !== undefined) throw new CommandError(published, USAGE);
-  if (!latest || latest.date <= date) return '';
-  return ` It becomes ${entity} of ${date}; the latest stays that of ${latest.date}.`;
+  const stays = latest && latest.date > date;
+  return { manifest, stays: stays ? ` It becomes ${entity} of ${date}; the latest stays that of ${latest.date}.` : '' };
 }

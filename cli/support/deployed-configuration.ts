@@ -4,7 +4,7 @@ import { printErr } from './print.ts';
 import { isSettled, type Target } from './target.ts';
 import { readTemplate } from './template.ts';
 
-type Place = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
+type DeployedStack = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
 
 /** The stack is of a release whose configuration this one does not read: exit code 2. */
 export class OtherRelease extends CommandError {}
@@ -14,7 +14,7 @@ export class OtherRelease extends CommandError {}
  * @param warn told where the functions may have another one
  * @throws OtherRelease, named `ConfigInvalid`
  */
-export async function deployedConfiguration(place: Place, warn = printErr): Promise<Deployed> {
+export async function deployedConfiguration(place: DeployedStack, warn = printErr): Promise<Deployed> {
   const deployed = deployedBy((await readTemplate(place)).Metadata);
   if (!deployed) {
     const what = `The template of the stack ${place.stack} has no configuration that this release can read, for another one has deployed it`;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
-import { keyChanges } from '../../../cli/data/key-changes.ts';
+import { describe, expect, test } from 'vitest';
+import { rowChanges } from '../../../cli/data/diff/row-changes.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
@@ -36,21 +36,30 @@ test('diff counts columns, rows, bytes, and keys wherever their column is, and p
       '  columns: email added, phone added, name removed',
       '  rows: 3 to 3',
       `  bytes: ${OLD.length} B to ${NEW.content.length} B`,
-      '  keys by id: 2 added, 2 removed, 1 in both\n',
+      '  keys by id: 2 added, 2 removed, 1 in both',
+      '  changed: 0 rows\n',
     ].join('\n'),
   );
   const document = JSON.parse((await diff('--json')).stdout);
   expect(document).toMatchObject({
     from: { date: '2026-11-20', rows: 3 },
     columns: { added: ['email', 'phone'], removed: ['name'] },
-    keys: { column: 'id', added: 2, removed: 2, kept: 1, repeated: { before: 0, after: 0 } },
+    keys: {
+      column: 'id',
+      added: 2,
+      removed: 2,
+      kept: 1,
+      repeated: { before: 0, after: 0 },
+      empty: { before: 0, after: 0 },
+    },
+    changed: { rows: 0, columns: {} },
   });
   expect(document).not.toHaveProperty('addedKeys');
 });
 
 test('the keys themselves are printed where they are asked for, each on one line', async () => {
   const { diff } = await between({ content: OLD }, NEW);
-  expect((await diff('--show-keys')).stdout).toMatch(/in both\n\+ 4 5\n\+ 6\n- 1\n- 2\n$/);
+  expect((await diff('--show-keys')).stdout).toMatch(/0 rows\n\+ 4 5\n\+ 6\n- 1\n- 2\n$/);
   expect(JSON.parse((await diff('--show-keys', '--json')).stdout)).toMatchObject({
     addedKeys: ['4\n5', '6'],
     removedKeys: ['1', '2'],
@@ -144,7 +153,7 @@ test.each<[string, Side, number, RegExp]>([
   ['has another checksum', { content: 'id,name\n1,a\n', file: { crc32: 'AAAAAA==' } }, 1, /is corrupt: its CRC-32/],
 ])('a file that %s is refused in one sentence without a value of it', async (_, side, exitCode, sentence) => {
   const { diff } = await between({ content: OLD }, side);
-  const { code, stdout, stderr } = await diff();
+  const { code, stdout, stderr } = await diff('--key', 'id');
   expect([code, stdout]).toEqual([exitCode, '']);
   expect(stderr).toMatch(sentence);
   expect(stderr.trimEnd()).not.toMatch(/\n|Ann/);
@@ -161,8 +170,113 @@ test('a date without a published file is refused before either is read', async (
 
 test('more keys than fit into memory are refused, not counted wrong', async () => {
   async function* keys(first: number) {
-    for (let key = first; key < first + 3; key += 1) yield String(key);
+    for (let key = first; key < first + 3; key += 1) yield { key: String(key), cells: [] };
   }
-  expect(await keyChanges(keys(1), keys(2), 4)).toMatchObject({ added: ['4'], removed: ['1'], kept: 2 });
-  await expect(keyChanges(keys(1), keys(2), 3)).rejects.toThrow(/more than 3 different keys: compare them with DuckDB/);
+  expect(await rowChanges(keys(1), keys(2), 4)).toMatchObject({ added: ['4'], removed: ['1'], kept: 2, changed: [] });
+  await expect(rowChanges(keys(1), keys(2), 3)).rejects.toThrow(/more than 3 different keys: compare them with DuckDB/);
+});
+
+const CHANGED = {
+  content: 'name,id,city,more\nAnn,1,Haifa,x\nBoB,2,Eilat,y\nCEM,3,,z\nDan,4,,\n',
+  file: { rows: 4, header: ['name', 'id', 'city', 'more'] },
+};
+const BEFORE = {
+  content: 'id,name,city\n3,Cem,Akko\n1,Ann,Haifa\n2,Bob,Eilat\n9,Eve,\n',
+  file: { rows: 4, header: ['id', 'name', 'city'] },
+};
+
+test('rows that both files have are compared by name of column, whatever the order, and changes are counted by column', async () => {
+  const { diff } = await between(BEFORE, CHANGED);
+  const { stdout } = await diff();
+  expect(stdout).toMatch(/ {2}keys by id: 1 added, 1 removed, 3 in both\n {2}changed: 2 rows: name 2, city 1\n$/);
+  expect(JSON.parse((await diff('--json')).stdout)).toMatchObject({
+    changed: { rows: 2, columns: { name: 2, city: 1 } },
+  });
+  expect((await diff('--show-keys')).stdout).toMatch(/\n\+ 4\n- 9\n~ 2\n~ 3\n$/);
+});
+
+test('rows without a key are counted and told, not compared; of rows that repeat one, the first is', async () => {
+  const { diff } = await between(
+    { content: 'id,name\n1,Ann\n,Bob\n,Cem\n1,Other\n' },
+    { content: 'id,name\n1,Ann\n,Dan\n' },
+  );
+  const { stdout, stderr } = await diff();
+  expect(stdout).toMatch(/keys by id: 0 added, 0 removed, 1 in both\n {2}changed: 0 rows\n$/);
+  expect(stderr).toBe(
+    [
+      'Warning: 1 row of 2026-11-20 repeat a id of an earlier row: it does not identify a row there.',
+      'Warning: 2 rows of 2026-11-20 have no id: they are not compared.',
+      'Warning: 1 row of 2026-11-21 have no id: they are not compared.\n',
+    ].join('\n'),
+  );
+  expect(JSON.parse((await diff('--json')).stdout).keys).toMatchObject({
+    ...{ repeated: { before: 1, after: 0 }, empty: { before: 2, after: 1 } },
+  });
+});
+
+test('files of more cells than fingerprints are kept of are compared by whole rows', async () => {
+  const { diff } = await between({ ...BEFORE, file: { ...BEFORE.file, rows: 60_000_000 } }, CHANGED);
+  expect((await diff()).stdout).toContain('  changed: 2 rows (too many cells to tell the columns)\n');
+  expect(JSON.parse((await diff('--json')).stdout).changed).toEqual({ rows: 2, columns: null });
+});
+
+test('files without a column id are compared by columns, rows and bytes, unless a key is named', async () => {
+  const { diff, asked, keys } = await between(
+    { content: 'mail\na\n', file: { header: ['mail'] } },
+    { content: 'mail\nb\n', file: { header: ['mail'] } },
+  );
+  const { code, stdout } = await diff();
+  expect(code).toBe(0);
+  expect(stdout).toContain('keys: not compared: not both files have a column id; name another with --key\n');
+  expect(asked.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
+  expect((await diff('--key', 'mail')).stdout).toContain('keys by mail: 1 added, 1 removed, 0 in both');
+});
+
+describe('without dates', () => {
+  /** Three nights, and a file of the last one that a guard has stopped. */
+  async function nights() {
+    const cloud = await aws();
+    const put = (date: string, content: string) => cloud.publish({ date, execution: `leads-${date}`, content });
+    put('2026-11-18', 'id,name\n1,a\n2,b\n');
+    put('2026-11-20', 'id,name\n1,a\n2,c\n3,d\n');
+    const stop = (date: string) =>
+      cloud.publish({
+        ...{ date, execution: `stopped-${date}`, content: 'id,name\n1,x\n', pointers: [] },
+        manifest: { state: 'quarantined' },
+      });
+    return { put, stop, diff: (...args: string[]) => cloud.cli('diff', 'leads', ...args) };
+  }
+
+  test('the newest is compared with the one before, and a date with the one before it', async () => {
+    const { diff, put } = await nights();
+    expect((await diff()).stdout).toMatch(
+      /^leads: 2026-11-18 \(leads-2026-11-18\) to 2026-11-20 .*\n(.*\n){3}.*1 added, 0 removed, 2 in both\n {2}changed: 1 row: name 1\n$/,
+    );
+    put('2026-11-21', 'id,name\n1,a\n');
+    expect((await diff('--to', '2026-11-20')).stdout).toMatch(/^leads: 2026-11-18 .* to 2026-11-20 /);
+    expect((await diff('--from', '2026-11-18')).stdout).toMatch(/^leads: 2026-11-18 .* to 2026-11-21 /);
+  });
+
+  test('a quarantined file is compared with what is published for its date, else before it', async () => {
+    const { diff, stop } = await nights();
+    stop('2026-11-20');
+    stop('2026-11-21');
+    for (const date of ['2026-11-20', '2026-11-21']) {
+      const { code, stdout, stderr } = await diff('--run', `stopped-${date}`);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/0 added, 2 removed, 1 in both\n {2}changed: 1 row: name 1\n$/);
+      expect(stdout.split('\n')[0]).toBe(
+        `leads: 2026-11-20 (leads-2026-11-20) to ${date} (stopped-${date}, quarantined)`,
+      );
+      expect(stderr).toMatch(/^Warning: A guard stopped this file/);
+    }
+  });
+
+  test('where nothing is published before, it says so in one sentence', async () => {
+    const { diff } = await nights();
+    expect(await diff('--to', '2026-11-18')).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr: 'Nothing of leads is published before 2026-11-18: there is nothing to compare it with.\n',
+    });
+  });
 });

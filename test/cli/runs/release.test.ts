@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
-import { expect, test } from 'vitest';
+import { Readable } from 'node:stream';
+import { expect, test, vi } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -38,6 +39,49 @@ test('a release starts an execution that says which run, why, who, and nothing e
   expect(started).toEqual([{ entity: 'leads', release: 'leads-night', reason: 'Holidays', by }]);
   expect(stdout).toMatch(/^arn:\S+\n$/);
   expect(stderr).toMatch(/leads-\S+ releases leads-night\.\nTo follow: /);
+});
+
+test('it says first how the file differs from what readers have, with --yes not', async () => {
+  const { release, publish, started } = await cloudWith(null);
+  publish({ date: '2026-11-19', execution: 'leads-before', content: 'id,name\n1,a\n2,b\n3,c\n' });
+  publish({ content: 'id,name\n1,a\n2,x\n', manifest: stopped(), pointers: [] });
+
+  const { code, stderr } = await release('leads-night', '--reason', 'Holidays');
+
+  expect(code, stderr).toBe(0);
+  const [first, ...lines] = stderr.split('\n');
+  expect(first).toBe('leads: 2026-11-19 (leads-before) to 2026-11-20 (leads-night, quarantined)');
+  expect(lines.slice(3, 6)).toEqual([
+    '  keys by id: 0 added, 1 removed, 2 in both',
+    '  changed: 1 row: name 1',
+    expect.stringMatching(/ releases leads-night\.$/),
+  ]);
+  expect((await release('leads-night', '--reason', 'Holidays', '--yes')).stderr).not.toContain('keys by');
+  expect(started).toHaveLength(2);
+});
+
+test('a person at a terminal is asked behind the difference, and anything but yes releases nothing', async () => {
+  const { release, started } = await cloudWith(stopped());
+  const answered = async (line: string) => {
+    vi.spyOn(process, 'stdin', 'get').mockReturnValue(Object.assign(Readable.from([line]), { isTTY: true }) as never);
+    return release('leads-night', '--reason', 'Holidays');
+  };
+
+  expect(await answered('n\n')).toMatchObject({
+    ...{ code: 2, stderr: expect.stringMatching(/Release leads-night to its readers\? \[y\/N\] Not confirmed/) },
+  });
+  expect(started).toEqual([]);
+  expect((await answered('y\n')).code).toBe(0);
+  expect(started).toHaveLength(1);
+});
+
+test('what cannot be compared is released nevertheless, and it says why it was not compared', async () => {
+  const { release } = await cloudWith(stopped());
+
+  const { code, stderr } = await release('leads-night', '--reason', 'The first night');
+
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^Not compared: Nothing of leads is published before 2026-11-20: there is nothing to compare/);
 });
 
 test('with --new-normal the input says so; a run is found by its entity as well', async () => {

@@ -1,21 +1,22 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Manifest } from '../../../core/export/manifest.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
-import { tempDir } from '../../local/support/support.ts';
-import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import type { Manifest } from '../../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../../core/gate/facts.ts';
+import { tempDir } from '../../../local/support/support.ts';
+import { smallWorkbook, workbookFile } from '../../../support/small-workbook.ts';
+import { aws } from '../../support/cloud/cloud.ts';
 
-/** A published file, and `download --excel` of it into an empty directory. */
+/** A published file, and `download --excel-csv` of it into an empty directory. */
 async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}) {
   const cloud = await aws();
   cloud.publish({ content, manifest: { file } });
   const directory = await tempDir();
   const path = join(directory, 'leads.csv');
-  const excel = (...args: string[]) => cloud.cli('download', 'leads', '--excel', '-o', path, ...args);
+  const excel = (...args: string[]) => cloud.cli('download', 'leads', '--excel-csv', '-o', path, ...args);
   return { directory, path, excel };
 }
 
@@ -23,29 +24,87 @@ const csv = (records: string[][]) =>
   records.map((record) => `${record.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`).join('');
 
 test('what a spreadsheet would run gets an apostrophe, and all cells are quoted behind a byte order mark', async () => {
-  const cells = ['=1+1', '+972 3', '-5', '@SUM(A1)', '\tx', '\rx', '\nx', '＝1', 'a=b', 'דנה', 'a;=1+1', ''];
-  const { path, excel } = await setting(csv([['id', 'name'], ...cells.map((cell) => ['1', cell])]));
+  const run = [
+    '=1+1',
+    '+972 3',
+    '-5',
+    '@SUM(A1)',
+    ' =1',
+    '\tx',
+    '\rx',
+    '\nx',
+    '＝1',
+    'x;=1',
+    'x, -1',
+    'x\n@y',
+    '"=1',
+    ')+1',
+  ];
+  const plain = ['a=b', 'a - b', '2026-11-20', 'dana@example.com', 'YWI==', 'דנה', ''];
+  const { path, excel } = await setting(csv([['id', 'name'], ...[...run, ...plain].map((cell) => ['1', cell])]));
   const { code, stdout } = await excel();
   expect(code).toBe(0);
-  expect(stdout).toMatch(
-    /size and CRC-32 as the manifest .* says; for spreadsheets: 8 cells got a leading apostrophe\.\n$/,
-  );
+  expect(stdout).toMatch(/size and CRC-32 as the manifest .* says; for spreadsheets: 14 cells got an apostrophe\.\n$/);
   const text = await readFile(path, 'utf8');
   expect(text.startsWith('\ufeff"id","name"\r\n"1","\'=1+1"\r\n')).toBe(true);
   const names = parse(text, { bom: true, record_delimiter: '\r\n' }).map((record) => record[1]);
-  expect(names).toEqual(['name', ...cells.map((cell, index) => (index < 8 ? `'${cell}` : cell))]);
+  const harmless = ["'=1+1", "'+972 3", "'-5", "'@SUM(A1)", " '=1", "'\tx", "'\rx", "'\nx", "'＝1"];
+  const inside = ["x;'=1", "x, '-1", "x\n'@y", '"\'=1', ")'+1"];
+  expect(names).toEqual(['name', ...harmless, ...inside, ...plain]);
 });
 
-test('whatever the cells, none can be run, and all others are as they were', async () => {
-  const cell = fc.stringMatching(/^[=+\-@\t\r\n"',;a א]{0,6}$/);
+/**
+ * The fields of a text as a program splits it by a separator of its own: quotation marks count where they begin a field, and what
+ * follows the closing one belongs to it.
+ */
+function fieldsBy(separator: string, text: string): string[] {
+  const end = `[^${separator}\r\n]*`;
+  const field = new RegExp(`(?:"((?:[^"]|"")*)"(${end})|(${end}))(?:${separator}|\r\n|\r|\n|$)`, 'g');
+  return [...text.matchAll(field)].map(
+    ([, quoted = '', tail = '', bare = '']) => quoted.replaceAll('""', '"') + tail + bare,
+  );
+}
+
+test.each([
+  [',', ','],
+  [';', ';'],
+  ['tab', '\t'],
+  ['|', '\\|'],
+  [':', ':'],
+  ['؛', '؛'],
+])(
+  'whatever the cells, none can be run where the separator is %s, with quotation marks or without',
+  async (_, separator) => {
+    const cell = fc.stringMatching(/^[=+\-@\t\r\n"',;|:؛ aא1]{0,8}$/);
+    const records = fc.sample(fc.tuple(cell, cell), 300);
+    const { path, excel } = await setting(csv([['id', 'name'], ...records]), { dialect: null });
+    await excel();
+    const text = (await readFile(path, 'utf8')).replace('\ufeff', '');
+    const naive = text.split(new RegExp(`${separator}|[\r\n]`)).map((field) => field.replace(/^[\s"]+/, ''));
+    const run = [...fieldsBy(separator, text), ...naive].filter((field) => /^\s*[=+\-@]/.test(field));
+    expect(run).toEqual([]);
+  },
+);
+
+test('without the apostrophes, all cells are as they were', async () => {
+  const cell = fc.stringMatching(/^[=+\-@\t\r\n",;a א]{0,6}$/);
   const records = fc.sample(fc.tuple(cell, cell), 300);
   const { path, excel } = await setting(csv([['id', 'name'], ...records]), { dialect: null });
   await excel();
   const written: string[][] = parse(await readFile(path), { bom: true, record_delimiter: '\r\n' }).slice(1);
-  expect(written.flat().filter((one) => /^[=+\-@\t\r\n]/.test(one))).toEqual([]);
-  const asWas = written.map((record) => record.map((one) => one.replace(/^'(?=[=+\-@\t\r\n])/, '')));
-  const expected = records.map((record) => record.map((one) => one.replace(/^'(?=[=+\-@\t\r\n])/, '')));
-  expect(asWas).toEqual(expected);
+  expect(written.map((record) => record.map((one) => one.replaceAll("'", '')))).toEqual(records);
+});
+
+test('a small packed export does not become a file of any size: it is refused, and nothing is left', async () => {
+  const packed = gzipSync(`id,name\n${`1,${'x'.repeat(1_000_000)}\n`.repeat(102)}`);
+  const { directory, excel } = await setting(packed, { compression: 'gzip' });
+  expect(packed.length).toBeLessThan(200_000);
+  const { code, stdout, stderr } = await excel();
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toBe(
+    'TooMuchForSpreadsheet: the leads of 2026-11-20 are too much for a spreadsheet: unpacked, they are more than 100 MB of CSV. download gets the file as it is.\n',
+  );
+  expect(await readdir(directory)).toEqual([]);
 });
 
 test('a file in another encoding with another separator becomes UTF-8 with the same separator', async () => {
@@ -103,7 +162,7 @@ test('what is there is kept without force, and what another attempt left is not 
   expect(await readFile(path, 'utf8')).toBe('mine');
   await writeFile(`${path}.part`, 'half');
   expect(JSON.parse((await excel('--force', '--json')).stdout)).toMatchObject({
-    excel: true,
+    excel: 'csv',
     apostrophes: 0,
     file: path,
   });

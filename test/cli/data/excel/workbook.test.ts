@@ -1,0 +1,177 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { sheetXml } from '../../../../cli/data/excel/sheet-xml.ts';
+import { workbookOf } from '../../../../cli/data/excel/workbook.ts';
+import type { Manifest } from '../../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../../core/gate/facts.ts';
+import { tempDir } from '../../../local/support/support.ts';
+import { awkwardTexts } from '../../../support/awkward-texts.ts';
+import { smallWorkbook, workbookFile } from '../../../support/small-workbook.ts';
+import { all, readWorkbook } from '../../../support/workbook.ts';
+import { aws } from '../../support/cloud/cloud.ts';
+
+async function* streamed<T>(values: Iterable<T>): AsyncGenerator<T> {
+  yield* values;
+}
+
+/** A published file, and `download --excel` of it into an empty directory. */
+async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}) {
+  const cloud = await aws();
+  cloud.publish({ content, manifest: { file } });
+  const directory = await tempDir();
+  const path = join(directory, 'leads.xlsx');
+  const excel = (...args: string[]) => cloud.cli('download', 'leads', '--excel', '-o', path, ...args);
+  const records = async (columns = ['id', 'name']) => (await readWorkbook(await readFile(path), columns)).records;
+  return { directory, path, excel, records };
+}
+
+test('whatever the texts, each is read back equal', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(awkwardTexts, awkwardTexts), { maxLength: 20 }), async (texts) => {
+      const written = [['id', 'a', 'b'], ...texts.map(([a, b], row) => [String(row), a, b])];
+      const bytes = Buffer.concat(await all(workbookOf('leads', streamed(written))));
+      expect((await readWorkbook(bytes, ['id', 'a', 'b'])).records).toEqual(written);
+    }),
+  );
+});
+
+test('telephone numbers, zeros and what begins like a formula are texts as they came', async () => {
+  const cells = [
+    '+972501234567',
+    '0501234567',
+    '-5',
+    '=1+1',
+    '@SUM(A1)',
+    '1e5',
+    ' blank ',
+    'two\nlines',
+    'TRUE',
+    '<&>',
+  ];
+  const { excel, records, path } = await setting(`id,name\n${cells.map((cell, row) => `${row},"${cell}"\n`).join('')}`);
+  const { code, stdout } = await excel();
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /size and CRC-32 as the manifest .* says; for spreadsheets: a workbook, every cell a text\.\n$/,
+  );
+  expect(await records()).toEqual([['id', 'name'], ...cells.map((cell, row) => [String(row), cell])]);
+  expect((await readFile(path)).includes('docProps')).toBe(false);
+});
+
+test('a cell is an inline text of the format "text", so nothing of it is a formula, also once a person edits it', async () => {
+  const xml = Buffer.concat(await all(sheetXml(streamed([['=1+1', '', ' a']])))).toString();
+  expect(xml).toContain(
+    '<row r="1"><c r="A1" s="1" t="inlineStr"><is><t>=1+1</t></is></c><c r="C1" s="1" t="inlineStr"><is><t xml:space="preserve"> a</t></is></c></row>',
+  );
+  expect(xml).not.toMatch(/<f|<v/);
+});
+
+const dialect = {
+  ...{ encoding: 'windows-1255', byteOrderMark: false },
+  ...{ separator: ';', separatorLine: true, lineBreak: 'crlf' },
+};
+const sheet = smallWorkbook([
+  ['id', 'name'],
+  ['1', '=1+1'],
+]);
+
+test.each<[string, string | Buffer, () => Promise<Partial<Manifest['file']>>, string]>([
+  [
+    'in windows-1255 with semicolons behind a line that names them',
+    Buffer.concat([Buffer.from('sep=;\r\nid;name\r\n1;'), Buffer.from([0xe0, 13, 10])]),
+    async () => ({ dialect }),
+    'א',
+  ],
+  ['packed with gzip', gzipSync('id,name\n1,a\n'), async () => ({ compression: 'gzip' }), 'a'],
+  ['that is a spreadsheet', sheet, () => workbookFile(sheet, ['id', 'name']), '=1+1'],
+  [
+    'without a header, by the configuration,',
+    '1,a\n',
+    async () => ({ header: null, content: { ...UNSEEN, headed: false, width: 2 } }),
+    'a',
+  ],
+])('a file %s becomes the same workbook', async (_, content, file, name) => {
+  const { excel, records } = await setting(content, await file());
+  const { code, stderr } = await excel();
+  expect(code, stderr).toBe(0);
+  expect(await records()).toEqual([
+    ['id', 'name'],
+    ['1', name],
+  ]);
+});
+
+const LONG = 'x'.repeat(32_767);
+
+test('a cell has up to 32,767 UTF-16 units; a longer one is refused by row and column, and nothing is left', async () => {
+  const { excel } = await setting(`id,name\n1,${LONG}\n`);
+  expect((await excel()).code).toBe(0);
+  const { directory, excel: refused } = await setting(`id,name\n1,a\n2,${LONG}x\n`);
+  const { code, stdout, stderr } = await refused();
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toBe(
+    'TooMuchForSpreadsheet: the leads of 2026-11-20 are too much for a spreadsheet: row 3, column B has 32,768 characters, and a cell has 32,767. download gets the file as it is.\n',
+  );
+  expect(await readdir(directory)).toEqual([]);
+});
+
+async function* rows(count: number): AsyncGenerator<string[]> {
+  for (let row = 1; row <= count; row += 1) yield [];
+}
+
+test('a sheet has 1,048,576 rows with the header, and 16,384 columns; what is more is refused by its place', async () => {
+  const endOf = async (records: AsyncIterable<string[]>) => {
+    let end = '';
+    for await (const chunk of sheetXml(records)) end = end.slice(-100_000) + chunk.toString();
+    return end;
+  };
+  expect(await endOf(rows(1_048_576))).toContain('<row r="1048576"></row></sheetData>');
+  await expect(endOf(rows(1_048_577))).rejects.toMatchObject({
+    ...{ name: 'TooMuchForSpreadsheet', message: 'row 1,048,577 is one more than a sheet has' },
+  });
+  const wide = (columns: number) => streamed([Array.from({ length: columns }, () => 'a')]);
+  expect(await endOf(wide(16_384))).toContain(
+    '<c r="XFD1" s="1" t="inlineStr"><is><t>a</t></is></c></row></sheetData>',
+  );
+  await expect(endOf(wide(16_385))).rejects.toThrow('row 1 has 16,385 columns, and a sheet has 16,384');
+});
+
+test('a workbook that nobody reads to its end does not go on, and its source is closed', async () => {
+  let [begun, closed] = [false, false];
+  async function* endless() {
+    begun = true;
+    try {
+      for (;;) yield [LONG];
+    } finally {
+      closed = true;
+    }
+  }
+  for await (const _ of workbookOf('leads', endless())) if (begun) break;
+  await expect.poll(() => closed).toBe(true);
+});
+
+test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
+  ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b" c\n`, {}, /is malformed CSV in line 40002/],
+  ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],
+])('of a file that %s no workbook is left', async (_, content, file, sentence) => {
+  const { directory, excel } = await setting(content, file);
+  const { code, stdout, stderr } = await excel();
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(sentence);
+  expect(await readdir(directory)).toEqual([]);
+});
+
+test('a workbook has a name of its own, and its document says what it is', async () => {
+  const cloud = await aws();
+  cloud.publish();
+  const directory = await tempDir();
+  const { stdout } = await cloud.cli('download', '--all', '--excel', '-o', directory, '--json');
+  expect(JSON.parse(stdout).files).toEqual([expect.objectContaining({ entity: 'leads', excel: 'xlsx', whole: true })]);
+  expect(await readdir(directory)).toEqual(['leads-2026-11-20.excel.xlsx']);
+  expect(await cloud.cli('download', 'leads', '--excel', '--excel-csv')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/'--excel-csv' cannot be used with option '--excel'/),
+  });
+});
