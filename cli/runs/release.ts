@@ -4,6 +4,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
 import { createManifests, unlessEarlier } from '../data/manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
@@ -45,6 +46,7 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
   const stays = await judge(target, entity, name, newNormal);
   const by = `${userInfo().username}@${hostname()}`.slice(0, 200);
   const input = { release: name, reason, by, ...(newNormal && { newNormal }) };
+  warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
   printErr(`${started.run} releases ${name}.${stays}`);
   await afterStart(target, [started], options);
