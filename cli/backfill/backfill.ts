@@ -10,6 +10,7 @@ import {
   numberArgument,
   withExamples,
 } from '../support/command-options.ts';
+import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -60,7 +61,8 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   const target = await connect(options);
   refuseDate(target, { date: options.from });
   refuseDate(target, { date: options.to });
-  if (!options.sameData) await refuseSameData(target, entity);
+  if (options.sameData) warnUnsettled(target);
+  else await refuseSameData(target, entity);
   const dates = await knownDates(target, entity, wanted);
   if (!options.dryRun) await fill(target, entity, dates, options);
   else createCalendarScreen(dates, streamOf(options)).end();

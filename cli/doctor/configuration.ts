@@ -77,7 +77,7 @@ function differenceText({ path, values }: Difference): string {
 
 const LONGEST = 200;
 
-/** A long list is shown as what the other one lacks. */
+/** A value for a person; where it is a long list, only what the other list lacks. */
 function valueText(value: unknown, other: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   if (text.length <= LONGEST) return text;

@@ -8,6 +8,7 @@ import { difference, publishedBefore } from '../data/difference.ts';
 import { createManifests, type Manifests, unlessEarlier } from '../data/manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
+import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
@@ -57,6 +58,7 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
   if (!options.yes) await askAfterDifference(target, manifests, manifest);
   const by = `${userInfo().username}@${hostname()}`.slice(0, 200);
   const input = { release: name, reason, by, ...(newNormal && { newNormal }) };
+  warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
   printErr(`${started.run} releases ${name}.${stays}`);
   await afterStart(target, [started], options);

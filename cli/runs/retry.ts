@@ -2,6 +2,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
@@ -56,6 +57,7 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   const again = readInput(input);
   const other = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
   refuseDate(target, again, `\nTo run it for another: ${other}`);
+  warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
   const adopting =
     again.adopt === undefined ? '' : ` It adopts the export of ${plainLine(again.adopt)}, if the CRM still has it.`;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
@@ -37,6 +38,7 @@ async function start(named: Entity[], options: StartOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
   const target = await connect(options);
   refuseDate(target, options);
+  warnUnsettled(target);
   const runs: NamedRun[] = [];
   for (const entity of entities) runs.push(await startNext(target, entity, runs, options));
   await afterStart(target, runs, options);

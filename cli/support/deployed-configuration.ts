@@ -4,7 +4,7 @@ import { printErr } from './print.ts';
 import { isSettled, type Target } from './target.ts';
 import { readTemplate } from './template.ts';
 
-type DeployedStack = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
+type DeployedTarget = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
 
 /** The stack is of a release whose configuration this one does not read: exit code 2. */
 export class OtherRelease extends CommandError {}
@@ -14,15 +14,20 @@ export class OtherRelease extends CommandError {}
  * @param warn told where the functions may have another one
  * @throws OtherRelease, named `ConfigInvalid`
  */
-export async function deployedConfiguration(place: DeployedStack, warn = printErr): Promise<Deployed> {
-  const deployed = deployedBy((await readTemplate(place)).Metadata);
+export async function deployedConfiguration(target: DeployedTarget, warn = printErr): Promise<Deployed> {
+  const deployed = deployedBy((await readTemplate(target)).Metadata);
   if (!deployed) {
-    const what = `The template of the stack ${place.stack} has no configuration that this release can read, for another one has deployed it`;
+    const what = `The template of the stack ${target.stack} has no configuration that this release can read, for another one has deployed it`;
     throw new OtherRelease(`ConfigInvalid: ${what}: deploy this release.`, USAGE);
   }
-  const between = unsettledText(place);
-  if (between !== undefined) warn(between);
+  warnUnsettled(target, warn);
   return deployed;
+}
+
+/** Tells a person who makes functions work that these may have another configuration than one thinks. */
+export function warnUnsettled(target: Pick<Target, 'stack' | 'stackStatus'>, warn = printErr): void {
+  const between = unsettledText(target);
+  if (between !== undefined) warn(between);
 }
 
 /** What a person must know of a stack that is between two configurations. */

@@ -47,7 +47,7 @@ async function removeRules({ events, stack }: Target): Promise<string[]> {
   return Rules.map(({ Name }) => `rule ${Name}`);
 }
 
-/** The alarms that are set by hand, set back to what they were. @returns the same */
+/** The alarms that are set by hand, set back to what they were. @returns them, in words */
 async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
   const look = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM', MaxRecords: 100 } as const;
   const { MetricAlarms = [] } = await cloudwatch.send(new DescribeAlarmsCommand(look));
@@ -60,7 +60,7 @@ async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
   return ours.map(({ AlarmName }) => `alarm ${AlarmName}`);
 }
 
-/** @returns the same */
+/** @returns what was removed, in words */
 async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Target): Promise<string[]> {
   const removed: string[] = [];
   if (!TopicArn) return removed;
@@ -74,14 +74,14 @@ async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Targ
   return removed;
 }
 
-/** @returns the same */
+/** @returns what was removed, in words */
 async function removeQueues({ sqs, stack }: Target): Promise<string[]> {
   const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: temporaryName(stack, '') }));
   for (const QueueUrl of QueueUrls) await sqs.send(new DeleteQueueCommand({ QueueUrl }));
   return QueueUrls.map((url) => `queue ${url.split('/').at(-1)}`);
 }
 
-/** @returns the same */
+/** @returns what was removed, in words */
 async function removeObjects({ s3, BucketName: Bucket }: Target): Promise<string[]> {
   const { Versions = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket, Prefix: TEMPORARY_PREFIX }));
   for (const { Key, VersionId } of Versions) await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
