@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { ALL_STEPS, type AnyStepName, folderOf, UPDATE_STEPS } from '../core/step/steps.ts';
 
@@ -11,21 +11,14 @@ const LARGEST_STACK = 80;
 
 /** What is wrong with the tree, a line for each; empty when all holds. */
 export function findProblems(root: string): string[] {
-  const files = [...SOURCES, 'test'].flatMap((folder) => codeFiles(root, folder));
+  const patterns = [...SOURCES, 'test'].map((folder) => `${folder}/**/*.{js,ts}`);
+  const files = globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
   const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   return [
     ...[...texts].flatMap(([file, text]) => [...sizeProblems(file, text), ...importProblems(file, text)]),
     ...folderProblems(texts),
     ...nameProblems(root, texts),
   ];
-}
-
-function codeFiles(root: string, folder: string): string[] {
-  if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.[jt]s$/.test(file) && !file.split(sep).includes('node_modules'))
-    .map((file) => join(folder, file))
-    .sort();
 }
 
 function sizeProblems(file: string, text: string): string[] {

@@ -24,64 +24,45 @@ interface Rule extends Record<Answered, Ends> {
   'died before'?: Ends;
 }
 
+/** The same end, whatever the fault does to the answer. */
+function whatever(ends: Ends): Rule {
+  return { refused: ends, throttled: ends, 'lost before': ends, 'lost after': ends, cut: ends, garbage: ends };
+}
+
 /** The bucket: a missing right does not come by waiting, all else may pass. */
 const bucket: Rule = {
+  ...whatever(outlasted('StorageUnavailable')),
   refused: 'StorageDenied',
-  throttled: outlasted('StorageUnavailable'),
-  'lost before': outlasted('StorageUnavailable'),
-  'lost after': outlasted('StorageUnavailable'),
-  cut: outlasted('StorageUnavailable'),
   garbage: 'StorageConflict',
 };
 
 /** The CRM: who may not, may not. */
 const crm: Rule = {
+  ...whatever(outlasted('CrmUnavailable')),
   refused: 'AuthRefused',
   throttled: outlasted('RateLimited'),
-  'lost before': outlasted('CrmUnavailable'),
-  'lost after': outlasted('CrmUnavailable'),
   // Where there is an export, what cannot be read may be readable later.
   cut: outlasted('CrmContractError'),
   garbage: outlasted('CrmContractError'),
 };
 
-const well: Rule = {
-  refused: 'well',
-  throttled: 'well',
-  'lost before': 'well',
-  'lost after': 'well',
-  cut: 'well',
-  garbage: 'well',
-};
-
 /** What is there already counts as written. */
 const written: Pick<Rule, 'cut' | 'garbage'> = { cut: 'well', garbage: 'well' };
 
-const lostAfterTheUse: Ends = ['ReauthorizationRequired', 'TokenRefreshInProgress'];
-
 const RULES: Record<Kind, Rule> = {
-  grant: {
-    refused: 'ConfigInvalid',
-    throttled: outlasted('TokenStoreUnavailable'),
-    'lost before': outlasted('TokenStoreUnavailable'),
-    'lost after': outlasted('TokenStoreUnavailable'),
-    cut: outlasted('TokenStoreUnavailable'),
-    garbage: outlasted('TokenStoreUnavailable'),
-  },
-  note: { ...well, 'died before': 'well', 'died after': 'well' },
+  grant: { ...whatever(outlasted('TokenStoreUnavailable')), refused: 'ConfigInvalid' },
+  note: { ...whatever('well'), 'died before': 'well', 'died after': 'well' },
   // A token that can be used once and whose successor nobody has seen: the loss that no client can prevent (docs/adr/0013).
   refresh: {
+    ...whatever(['ReauthorizationRequired', 'TokenRefreshInProgress']),
     refused: 'ConfigInvalid',
     throttled: outlasted('RateLimited'),
     'lost before': outlasted('TokenRefreshInProgress'),
-    'lost after': lostAfterTheUse,
-    cut: lostAfterTheUse,
-    garbage: lostAfterTheUse,
     'died after': ['ReauthorizationRequired', 'StepCrashed'],
   },
   // Tried until the claim ends, for the grant depends on it; stored is stored, whoever has heard of it.
   'store grant': {
-    ...well,
+    ...whatever('well'),
     refused: outlasted('ReauthorizationRequired'),
     throttled: outlasted('ReauthorizationRequired'),
     'lost before': outlasted('ReauthorizationRequired'),
@@ -90,33 +71,18 @@ const RULES: Record<Kind, Rule> = {
   },
   // A lost answer costs nothing where there is no export yet.
   fields: { ...crm, cut: outlasted('CrmUnavailable'), garbage: 'CrmContractError' },
-  create: {
-    ...crm,
-    'lost before': outlasted('CreateUnanswered'),
-    'lost after': outlasted('CreateUnanswered'),
-    cut: outlasted('CreateUnanswered'),
-    garbage: outlasted('CreateUnanswered'),
-  },
+  create: { ...whatever(outlasted('CreateUnanswered')), refused: crm.refused, throttled: crm.throttled },
   export: crm,
   // The run requests an export of its own.
   adoption: { ...crm, refused: 'well' },
   file: {
+    ...crm,
     refused: outlasted('DownloadLinkExpired'),
-    throttled: outlasted('RateLimited'),
-    'lost before': outlasted('CrmUnavailable'),
-    'lost after': outlasted('CrmUnavailable'),
     cut: outlasted('DownloadIncomplete'),
     garbage: outlasted('FileRejected'),
   },
   // One refused line is a line that was not applied.
-  change: {
-    refused: 'UpdatesIncomplete',
-    throttled: outlasted('UpdatesIncomplete'),
-    'lost before': outlasted('UpdatesIncomplete'),
-    'lost after': outlasted('UpdatesIncomplete'),
-    cut: outlasted('UpdatesIncomplete'),
-    garbage: outlasted('UpdatesIncomplete'),
-  },
+  change: { ...whatever(outlasted('UpdatesIncomplete')), refused: 'UpdatesIncomplete' },
   // What cannot be compared is said in a warning.
   comparison: { ...bucket, refused: 'well', garbage: 'well' },
   hint: { ...bucket, garbage: 'well' },
