@@ -3,7 +3,7 @@ import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 import { benchmark, type Found } from './support/kit.ts';
 import { withRecord } from './support/session.ts';
 import { atMost, exactly, median } from './support/targets.ts';
-import { type Cost, type Job, WARM_CALLS } from './tokens/job.ts';
+import { type Cost, type Figures, figuresOf, type Job, WARM_CALLS } from './tokens/job.ts';
 import { inProcesses } from './tokens/processes.ts';
 import { createWorld } from './tokens/world.ts';
 
@@ -60,12 +60,12 @@ async function oneClient(bench: Bench, rounds: number): Promise<Found> {
   const warm = await spend(bench, 'warm');
   const perCall = { ...warm, wallMs: warm.wallMs / WARM_CALLS, cpuMs: warm.cpuMs / WARM_CALLS };
   const calls = bench.sandbox.ledger.count({ kind: 'token' });
-  const bareMs = median(bare.map(({ wallMs }) => wallMs));
-  const typical = medianCost(valid);
+  const typicalBare = figuresOf(bare, median);
+  const bareMs = typicalBare.wallMs;
   return {
     runs: [
-      row('bare GetSecretValue, fresh process', medianCost(bare), 0, bareMs),
-      row('valid token, fresh process', typical, calls, bareMs),
+      row('bare GetSecretValue, fresh process', typicalBare, 0, bareMs),
+      row('valid token, fresh process', figuresOf(valid, median), calls, bareMs),
       row('warm, per call', perCall, calls, bareMs),
     ],
     targets: [
@@ -105,20 +105,7 @@ function expired(clients: number, processes: number): string {
   return `${clients} clients, ${processes} processes, expired`;
 }
 
-function medianCost(costs: Cost[]): Cost {
-  const of = (key: Exclude<keyof Cost, 'tokens'>) => median(costs.map((cost) => cost[key]));
-  return {
-    wallMs: of('wallMs'),
-    cpuMs: of('cpuMs'),
-    reads: of('reads'),
-    versions: of('versions'),
-    ledgerWrites: of('ledgerWrites'),
-    refusedClaims: of('refusedClaims'),
-    tokens: [],
-  };
-}
-
-function row(what: string, cost: Cost, tokenCalls: number, bareMs: number, sameMs?: number) {
+function row(what: string, cost: Figures, tokenCalls: number, bareMs: number, sameMs?: number) {
   const digits = cost.wallMs < 1 ? 4 : 1;
   return {
     what,

@@ -27,15 +27,23 @@ export function startChild<T>(file: string, job: unknown, env: NodeJS.ProcessEnv
   };
 }
 
+/** What such processes result in that begin at once, and how long it takes until the last has ended. */
+export async function inChildren<T>(file: string, jobs: unknown[], env?: NodeJS.ProcessEnv) {
+  const children = jobs.map((job) => startChild<T>(file, job, env));
+  try {
+    await Promise.all(children.map(({ ready }) => ready));
+    const started = performance.now();
+    const results = await Promise.all(children.map(({ begin }) => begin()));
+    return { results, seconds: (performance.now() - started) / 1000 };
+  } finally {
+    for (const { child } of children) child.kill();
+  }
+}
+
 /** What one such process results in. */
 export async function inChild<T>(file: string, job: unknown, env?: NodeJS.ProcessEnv): Promise<T> {
-  const { ready, begin, child } = startChild<T>(file, job, env);
-  try {
-    await ready;
-    return await begin();
-  } finally {
-    child.kill();
-  }
+  const { results } = await inChildren<T>(file, [job], env);
+  return results[0] as T;
 }
 
 /** Returns, in a child process, the job that it was given. */

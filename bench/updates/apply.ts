@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { startChild } from '../support/children.ts';
+import { inChildren } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
 import { median } from '../support/targets.ts';
 import { jsonLine, recordOf } from './customers.ts';
@@ -54,23 +54,16 @@ export async function applyRatio(world: ApplyWorld, concurrency: number, records
 
 async function applySeconds(world: ApplyWorld, accessToken: string, concurrency: number, records: number) {
   const { bucketUrl, sandbox } = world;
-  const children = await Promise.all(
-    Array.from({ length: concurrency }, async (_, process) => {
+  const jobs = await Promise.all(
+    Array.from({ length: concurrency }, async (_, process): Promise<ApplyJob> => {
       const warmUp = await prepare(bucketUrl, 0, WARM_UP_RECORDS);
       const measured = await prepare(bucketUrl, process * records, records);
-      const job: ApplyJob = { bucketUrl, baseUrl: sandbox.baseUrl, accessToken, warmUp, measured };
-      return startChild<ProcessCost>(join(import.meta.dirname, 'apply-child.ts'), job);
+      return { bucketUrl, baseUrl: sandbox.baseUrl, accessToken, warmUp, measured };
     }),
   );
-  try {
-    await Promise.all(children.map(({ ready }) => ready));
-    const started = performance.now();
-    const costs = await Promise.all(children.map(({ begin }) => begin()));
-    const seconds = (performance.now() - started) / 1000;
-    return { seconds, cpuSeconds: costs.reduce((sum, cost) => sum + cost.cpuSeconds, 0) };
-  } finally {
-    for (const { child } of children) child.kill();
-  }
+  const file = join(import.meta.dirname, 'apply-child.ts');
+  const { results, seconds } = await inChildren<ProcessCost>(file, jobs);
+  return { seconds, cpuSeconds: results.reduce((sum, cost) => sum + cost.cpuSeconds, 0) };
 }
 
 let batches = 0;
