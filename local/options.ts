@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
+import { entitiesArgument, numberArgument } from '../cli/support/command-options.ts';
 import { ENTITIES, type Entity, entitySchema } from '../core/config/entities.ts';
-import { suggestion } from '../core/suggestion.ts';
 import { ConfigurationError } from './processes/environment-error.ts';
 
 /** A CRM to export from instead of the sandbox. */
@@ -14,37 +14,35 @@ export interface OtherCrm {
   fileHosts?: string[];
 }
 
-export interface StartOptions {
-  entities: Entity[];
-  keep: boolean;
-  json: boolean;
-  crm?: OtherCrm;
-  /** A local cloud that already runs. */
-  endpointUrl?: string;
-  /** Whether customers can be updated, for which a scope more is requested. */
-  updates: boolean;
-  /** Whether files become tables. */
-  tables: boolean;
-  /** Whether another night follows, in which a file is quarantined and released. */
-  secondNight: boolean;
-  /** First and largest wait between two looks at the status. */
-  pollSeconds?: number;
-}
-
-const givenSchema = z.object({
+const optionsSchema = z.object({
   entity: z.array(entitySchema).default([...ENTITIES]),
   keep: z.boolean().default(false),
   json: z.boolean().default(false),
+  /** A local cloud that already runs. */
+  endpointUrl: z.string().optional(),
+  /** Whether customers can be updated, for which a scope more is requested. */
+  updates: z.boolean().default(false),
+  /** Whether files become tables. */
+  tables: z.boolean().default(false),
+  /** Whether another night follows, in which a file is quarantined and released. */
+  secondNight: z.boolean().default(false),
+  /** First and largest wait between two looks at the status. */
+  pollSeconds: z.number().optional(),
+});
+
+const otherCrmSchema = z.object({
   crmUrl: z.string().optional(),
   authUrl: z.string().optional(),
   clientId: z.string().optional(),
   fileHost: z.array(z.string()).optional(),
-  endpointUrl: z.string().optional(),
-  updates: z.boolean().default(false),
-  secondNight: z.boolean().default(false),
-  tables: z.boolean().default(false),
-  pollSeconds: z.number().optional(),
 });
+
+export interface StartOptions extends Omit<z.infer<typeof optionsSchema>, 'entity'> {
+  entities: Entity[];
+  crm?: OtherCrm | undefined;
+}
+
+const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);
 
 /**
  * The options of `npm start`.
@@ -53,7 +51,7 @@ const givenSchema = z.object({
 export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptions {
   const program = new Command('npm start --')
     .description('Runs the nightly export on this machine: a local cloud, a sandbox CRM, the very same stack.')
-    .option('--entity <name>', `only this entity, repeatable: ${ENTITIES.join(', ')}`, entityOption)
+    .option('--entity <name>', `only this entity, repeatable: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--keep', 'leave everything running until interrupted, and print how to use it')
     .option('--json', 'standard output is exactly one JSON document; all else goes to standard error')
     .option(
@@ -79,24 +77,22 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
-  const given = givenSchema.parse(program.opts());
-  const { entity: entities, keep, json, endpointUrl, pollSeconds, secondNight, tables } = given;
-  const crm = otherCrm(given, env.CRM_CLIENT_SECRET);
-  if (tables && (crm || !entities.includes('customers')))
+  const { entity: entities, ...options } = optionsSchema.parse(program.opts());
+  const crm = otherCrm(otherCrmSchema.parse(program.opts()), env.CRM_CLIENT_SECRET);
+  if (options.tables && (crm || !entities.includes('customers')))
     throw new ConfigurationError(
       '--tables needs the sandbox and its customers: leave out --crm-url, name --entity customers.',
     );
   // Updates widen the scopes, which matters for a real CRM.
-  const updates = given.updates || !crm;
-  if (secondNight && (crm || !entities.includes('meetings')))
+  const updates = options.updates || !crm;
+  if (options.secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
       '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
     );
-  const unique = [...new Set(entities)];
-  return { entities: unique, keep, json, endpointUrl, pollSeconds, secondNight, tables, updates, crm };
+  return { ...options, entities, updates, crm };
 }
 
-function otherCrm(given: z.infer<typeof givenSchema>, clientSecret: string | undefined): OtherCrm | undefined {
+function otherCrm(given: z.infer<typeof otherCrmSchema>, clientSecret: string | undefined): OtherCrm | undefined {
   const { crmUrl: url, authUrl, clientId, fileHost: fileHosts } = given;
   const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId };
   if (!url && !authUrl && !clientId) return undefined;
@@ -104,14 +100,6 @@ function otherCrm(given: z.infer<typeof givenSchema>, clientSecret: string | und
   if (url && authUrl && clientId && clientSecret) return { url, authUrl, clientId, clientSecret, fileHosts };
   const names = missing.map(([name]) => (name.startsWith('-') ? name : `the environment variable ${name}`));
   throw new ConfigurationError(`Another CRM needs its addresses and its client: ${names.join(', ')} is missing.`);
-}
-
-function entityOption(text: string, before: Entity[] = []): Entity[] {
-  const entity = entitySchema.safeParse(text);
-  if (entity.success) return [...before, entity.data];
-  throw new InvalidArgumentError(
-    `There is no entity "${text}"${suggestion(text, ENTITIES)}; there are ${ENTITIES.join(', ')}.`,
-  );
 }
 
 function address(text: string): string {
@@ -127,10 +115,4 @@ function loopback(text: string): string {
     return url.replace('//localhost', '//127.0.0.1');
   }
   throw new InvalidArgumentError('A local cloud is at a loopback address such as http://127.0.0.1:4566.');
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 3600) return value;
-  throw new InvalidArgumentError('Whole seconds from 1 to 3600.');
 }

@@ -2,6 +2,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { followRun } from '../runs/executions.ts';
 import { outcomeWord } from '../runs/run/words.ts';
 import type { Target } from '../support/target.ts';
+import { together } from '../support/together.ts';
 import type { BackfillDate } from './calendar.ts';
 import { isPublished, runOfDate } from './date-run.ts';
 
@@ -22,20 +23,10 @@ export async function fillDates(
   dates: BackfillDate[],
   { concurrency, signal, onChange }: FillOptions,
 ): Promise<void> {
-  const others = new AbortController();
-  const either = AbortSignal.any([signal, others.signal]);
-  const left = dates.filter(({ state }) => state !== 'published').values();
+  const left = dates.filter(({ state }) => state !== 'published');
   const change = (date: BackfillDate, to: Partial<BackfillDate>) => onChange(Object.assign(date, to));
-  const worker = async () => {
-    for (const date of left) {
-      await fillDate(target, entity, date, { signal: either, change });
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: concurrency }, worker));
-  } finally {
-    others.abort();
-  }
+  const fill = (date: BackfillDate, either: AbortSignal) => fillDate(target, entity, date, { signal: either, change });
+  await together(left, fill, { signal, atOnce: concurrency });
 }
 
 interface DateOptions {

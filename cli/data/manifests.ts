@@ -1,4 +1,4 @@
-import { type _Object, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { type _Object, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import type * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
@@ -108,12 +108,12 @@ function refused(error: unknown): never {
 
 async function listObjects({ s3, BucketName: Bucket }: Pick<Target, 's3' | 'BucketName'>, Prefix: string) {
   const found: _Object[] = [];
-  for (let ContinuationToken: string | undefined; ; ) {
-    const page = await s3
-      .send(new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }))
-      .catch((error: unknown) => refused(storageError(error, 'read', Prefix)));
-    found.push(...(page.Contents ?? []));
-    if (!page.IsTruncated) return found;
-    ContinuationToken = page.NextContinuationToken;
+  try {
+    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket, Prefix })) {
+      found.push(...Contents);
+    }
+    return found;
+  } catch (error) {
+    return refused(storageError(error, 'read', Prefix));
   }
 }

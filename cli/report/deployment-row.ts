@@ -5,8 +5,7 @@ import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import type { Target } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
-import { isMissing, isOpen, isPublished } from './night-outcome.ts';
-import { type Facts, reportDataOf } from './report-data.ts';
+import { type Facts, lastNightOf, reportDataOf } from './report-data.ts';
 import { type Headline, headlineOf } from './words.ts';
 
 /** What is known of a deployment, in one row. */
@@ -50,17 +49,13 @@ export async function deploymentRow(target: Target, { deployment, alarms, now }:
     newestStarts(target, warn),
   ]);
   const data = reportDataOf(facts);
-  const night = data.rows.map(({ last }) => last);
-  const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
   const on = ENTITIES.filter((entity) => !facts.paused.includes(entity));
   const { text: headline, tone } = isIdle(facts) && newest.size > 0 ? idle(on) : headlineOf(data);
   return {
     headline,
     tone,
     lastNight: data.lastNight,
-    published: names(isPublished),
-    missing: names(isMissing),
-    stillToCome: names(isOpen),
+    ...lastNightOf(data),
     paused: facts.paused,
     oldest: oldestOf(on, newest, now),
     neverPublished: on.filter((entity) => !newest.has(entity)),

@@ -6,7 +6,7 @@ import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
 import type { Run } from '../runs/run/run.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
-import { type NightOutcome, nightOutcome } from './night-outcome.ts';
+import { isMissing, isOpen, isPublished, type NightOutcome, nightOutcome } from './night-outcome.ts';
 import { nightOf, startsOf } from './starts.ts';
 
 /** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
@@ -141,4 +141,10 @@ function datesUpTo(last: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) =>
     new Date(end - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
   );
+}
+
+/** The entities whose file of the last night is there, missing, or may still come. */
+export function lastNightOf({ rows }: ReportData) {
+  const names = (wanted: (cell: Cell) => boolean) => rows.flatMap(({ last, entity }) => (wanted(last) ? entity : []));
+  return { published: names(isPublished), missing: names(isMissing), stillToCome: names(isOpen) };
 }

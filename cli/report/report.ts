@@ -17,8 +17,7 @@ import { documentOfFleet, fleetOf } from './fleet.ts';
 import { fleetPage } from './fleet-page.ts';
 import { headlineOfFleet } from './fleet-words.ts';
 import { gatherFacts } from './gather.ts';
-import { isMissing, isOpen, isPublished } from './night-outcome.ts';
-import { type ReportData, reportDataOf } from './report-data.ts';
+import { lastNightOf, type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions, AllDeploymentsOptions {
@@ -92,15 +91,11 @@ async function ofAll(options: ReportOptions, warn: (sentence: string) => void, w
 }
 
 function documentOf(data: ReportData) {
-  const night = data.rows.map(({ last }) => last);
-  const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
   return {
     headline: headlineOf(data).text,
     lastNight: data.lastNight,
     nights: data.nights.length,
-    published: names(isPublished),
-    missing: names(isMissing),
-    stillToCome: names(isOpen),
+    ...lastNightOf(data),
     paused: data.rows.flatMap(({ paused, entity }) => (paused ? entity : [])),
   };
 }

@@ -4,6 +4,7 @@ import { commandFor, quoted, withExamples } from '../support/command-options.ts'
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
+import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { followRun, type Progress } from './executions.ts';
 import { watchFile } from './file-progress.ts';
@@ -66,25 +67,22 @@ export async function followToTheEnd(
 async function show(target: Target, runs: FollowedRun[], json: boolean | undefined, signal: AbortSignal) {
   const screen = createScreen(json ? process.stderr : process.stdout);
   const rows = new Map<string, Progress>();
-  // Where one run cannot be read, following the others ends too.
-  const others = new AbortController();
   // Whoever may not read the bucket learns how a run ended all the same.
   const published = createPublished(target, () => undefined);
   const about = { published, timeZone: target.TimeZone };
-  const either = AbortSignal.any([signal, others.signal]);
+  const look = ({ entity, executionArn }: FollowedRun, either: AbortSignal) => {
+    const onProgress = (progress: Progress) => {
+      rows.set(executionArn, progress);
+      screen.progress(runs.flatMap((run) => rows.get(run.executionArn) ?? []));
+    };
+    // The function that moves a file logs its progress as often.
+    const fileProgress = watchFile(target, { everyMs: 5_000 });
+    return followRun(target.sfn, entity, executionArn, { signal: either, onProgress, fileProgress, ...about });
+  };
   try {
-    const looks = runs.map(({ entity, executionArn }) => {
-      const onProgress = (progress: Progress) => {
-        rows.set(executionArn, progress);
-        screen.progress(runs.flatMap((run) => rows.get(run.executionArn) ?? []));
-      };
-      // The function that moves a file logs its progress as often.
-      const fileProgress = watchFile(target, { everyMs: 5_000 });
-      return followRun(target.sfn, entity, executionArn, { signal: either, onProgress, fileProgress, ...about });
-    });
-    return await Promise.all(looks);
+    // Where one run cannot be read, following the others ends too.
+    return await together(runs, look, { signal });
   } finally {
-    others.abort();
     screen.endProgress();
   }
 }

@@ -1,6 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
-import { eachOf } from '../../core/each-of.ts';
 import { notConfiguredText } from '../../core/table/table-rules.ts';
 import { createManifests } from '../data/manifests.ts';
 import { followRun, startRun } from '../runs/executions.ts';
@@ -10,6 +9,7 @@ import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
+import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { standingTables } from './standing-tables.ts';
 
@@ -70,22 +70,14 @@ interface WriteOptions extends AgainOptions {
 
 async function write(target: Target, entity: Entity, dates: OutdatedDate[], options: WriteOptions): Promise<void> {
   const { signal, say, json, concurrency = AT_ONCE } = options;
-  const others = new AbortController();
-  const either = AbortSignal.any([signal, others.signal]);
+  const writeOne = async (date: OutdatedDate, either: AbortSignal) => {
+    // What one run was refused ends the others too: nothing more is started.
+    either.throwIfAborted();
+    await writeDate(target, entity, date, either);
+    say(date);
+  };
   try {
-    await eachOf(
-      dates,
-      async (date) => {
-        // What one run was refused ends the others too: nothing more is started.
-        either.throwIfAborted();
-        await writeDate(target, entity, date, either).catch((error: unknown) => {
-          others.abort(error);
-          throw error;
-        });
-        say(date);
-      },
-      concurrency,
-    );
+    await together(dates, writeOne, { signal, atOnce: concurrency });
   } catch (error) {
     if (signal.aborted) throw error;
     throw partialFailure(error, againText(entity, options), json ? { entity, dates } : undefined);

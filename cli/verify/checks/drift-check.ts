@@ -1,7 +1,7 @@
 import {
   DescribeStackDriftDetectionStatusCommand,
-  DescribeStackResourceDriftsCommand,
   DetectStackDriftCommand,
+  paginateDescribeStackResourceDrifts,
 } from '@aws-sdk/client-cloudformation';
 import type { Check } from '../../checks/check.ts';
 import { broken, CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
@@ -44,19 +44,12 @@ async function drift(verifying: Verifying): Promise<Finding> {
 /** Properties by their names: values may be anything. */
 async function changes({ target }: Verifying): Promise<string[]> {
   const changed: string[] = [];
-  for (let NextToken: string | undefined; ; ) {
-    const page = await target.cloudformation.send(
-      new DescribeStackResourceDriftsCommand({
-        StackName: target.stack,
-        StackResourceDriftStatusFilters: ['MODIFIED', 'DELETED'],
-        NextToken,
-      }),
-    );
+  const look = { StackName: target.stack, StackResourceDriftStatusFilters: ['MODIFIED' as const, 'DELETED' as const] };
+  for await (const page of paginateDescribeStackResourceDrifts({ client: target.cloudformation }, look)) {
     for (const one of page.StackResourceDrifts ?? []) {
       const paths = (one.PropertyDifferences ?? []).map(({ PropertyPath }) => PropertyPath).join(', ');
       changed.push(`${one.LogicalResourceId} is ${one.StackResourceDriftStatus}${paths ? ` (${paths})` : ''}`);
     }
-    if (!page.NextToken) return changed;
-    NextToken = page.NextToken;
   }
+  return changed;
 }
