@@ -6,8 +6,8 @@ import {
   CreateStackCommand,
   waitUntilStackCreateComplete,
 } from '@aws-sdk/client-cloudformation';
-import { AWS_LIMITS } from '../core/aws/aws-limits.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
+import { clientSettings } from '../cli/support/target.ts';
+import { LOCAL_REGION } from './ministack/ministack-environment.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 
 /** The template that `cdk bootstrap` deploys; the package of the CDK CLI has it for others to use. */
@@ -21,8 +21,7 @@ const PARAMETERS = [{ ParameterKey: 'FileAssetsBucketKmsKeyId', ParameterValue: 
  * @throws EnvironmentError when it fails
  */
 export async function bootstrap(endpoint: string, signal?: AbortSignal): Promise<void> {
-  const credentials = { accessKeyId: LOCAL_ACCOUNT, secretAccessKey: 'local' };
-  const client = new CloudFormationClient({ ...AWS_LIMITS, endpoint, region: LOCAL_REGION, credentials });
+  const client = new CloudFormationClient(clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION }));
   const options = { ...(signal && { abortSignal: signal }) };
   try {
     const TemplateBody = await readFile(TEMPLATE, 'utf8');

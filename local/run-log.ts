@@ -1,18 +1,15 @@
-import { CloudWatchLogsClient, FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import type { Target } from '../cli/support/target.ts';
 import { STEPS } from '../core/step/steps.ts';
-import { LOCAL_DEPLOYMENT } from './configuration.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 
 const LINES = 6;
 
 /** The last lines that the functions logged about a run, oldest first, and any crash: a crash does not know its run. */
-export async function runLog(endpoint: string, execution: string): Promise<string[]> {
-  const credentials = { accessKeyId: LOCAL_ACCOUNT, secretAccessKey: 'local' };
-  const client = new CloudWatchLogsClient({ endpoint, region: LOCAL_REGION, credentials });
-  const groups = Object.keys(STEPS).map((step) => `/aws/lambda/crm-export-${LOCAL_DEPLOYMENT}-${step}`);
+export async function runLog({ logs, stack }: Pick<Target, 'logs' | 'stack'>, execution: string): Promise<string[]> {
+  const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
   const found = await Promise.all(
     groups.map(async (logGroupName) => {
-      const answer = client.send(new FilterLogEventsCommand({ logGroupName }));
+      const answer = logs.send(new FilterLogEventsCommand({ logGroupName }));
       // A function that was never invoked may have no group.
       const { events = [] } = await answer.catch(() => ({ events: [] }));
       return events;

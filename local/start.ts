@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { createScreen, type Screen } from '../cli/runs/screen.ts';
 import { codeOf, USAGE } from '../cli/support/exit.ts';
+import type { Target } from '../cli/support/target.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
 import { aborted } from './aborted.ts';
@@ -78,7 +79,7 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
     const orDied = <T>(work: Promise<T>) => Promise.race([work, died(session.cloud)]);
     const date = nightBefore(target, options.secondNight ? 1 : 0);
     const runs = await orDied(runAll(target, options.entities, screen, signal, date));
-    await showLogs(screen, session.cloud, runs);
+    await showLogs(screen, target, runs);
     showSummary(screen, runs, session.target.BucketName);
     const tables = !options.tables || (await orDied((await import('./tables.ts')).showTables(target, runs, screen)));
     const night = { entities: options.entities, date: nightBefore(target, 0), screen, signal };
@@ -104,10 +105,10 @@ async function died({ exited, logFile }: Cloud): Promise<never> {
 }
 
 /** What the functions had to say about runs that failed. */
-async function showLogs(screen: Screen, cloud: Cloud, runs: FinishedRun[]): Promise<void> {
+async function showLogs(screen: Screen, target: Target, runs: FinishedRun[]): Promise<void> {
   const { runLog } = await import('./run-log.ts');
   for (const { report } of runs.filter(({ published }) => !published)) {
-    const lines = await runLog(cloud.endpoint, report.run);
+    const lines = await runLog(target, report.run);
     screen.line(`\nThe last lines of the log of ${report.entity}:`);
     for (const line of lines) screen.line(`  ${line}`);
   }

@@ -3,11 +3,11 @@ import { readContent } from '../../core/content/read-content.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
-import type { PackedJob, PackedReading } from './packed.ts';
+import type { PackedReading } from './packed.ts';
 
 /** Reads a packed file to its end as PublishFile does, with all of it loaded, and reports what it cost. */
 
-const { path } = givenJob<PackedJob>();
+const { path } = givenJob<{ path: string }>();
 await import('../../lambdas/publish-file/handler.ts');
 const columns = ['customerId', 'firstName', 'lastName', 'phone', 'city', 'createdAt', 'status'];
 const expected = {

@@ -16,10 +16,6 @@ export interface Packed {
   part: Buffer;
 }
 
-export interface PackedJob {
-  path: string;
-}
-
 export interface PackedReading extends ProcessCost {
   /** Records behind the header. */
   rows: number;
@@ -52,7 +48,7 @@ export async function writePacked({ part }: Packed, path: string, size: number):
 }
 
 /** Reads the file in a fresh process with the heap of the function. */
-export async function readPacked(job: PackedJob): Promise<PackedReading> {
+export async function readPacked(job: { path: string }): Promise<PackedReading> {
   const env = { ...process.env, ...streaming(DEFAULT_MEMORY_MB) };
   return inChild(join(import.meta.dirname, 'packed-child.ts'), job, env);
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { streaming } from '../../lib/workflow/node-options.ts';
 import { inChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
+import { DEFAULT_MEMORY_MB } from './packed.ts';
 import { ZipFileWriter } from './zip-file.ts';
 
 /** A spreadsheet that PublishFile reads to its end. */
@@ -30,8 +31,6 @@ export interface SheetReading extends ProcessCost {
   refused: string | null;
 }
 
-/** The memory that PublishFile has by default. */
-const MEMORY_MB = 512;
 const MOST_ROWS = 1_048_575;
 const NAMES = ['דוד', 'שרה', 'משה', 'רחל', 'יעל'];
 export const columnsOf = (count: number) => Array.from({ length: count }, (_, column) => `column${column}`);
@@ -125,7 +124,7 @@ function relationships(...all: string[][]): string {
 
 /** Reads the sheet in a fresh process with the heap of the function. */
 export async function readSheet(path: string, columns = COLUMNS.length): Promise<SheetReading> {
-  const env = { ...process.env, ...streaming(MEMORY_MB) };
+  const env = { ...process.env, ...streaming(DEFAULT_MEMORY_MB) };
   const job: SheetJob = { path, columns };
   return inChild(join(import.meta.dirname, 'sheet-child.ts'), job, env);
 }
