@@ -2,7 +2,6 @@ import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployed } from '../../core/config/deployed.ts';
 import { type Check, type Checked, checked } from '../checks/check.ts';
 import { broken, holds, warning } from '../checks/finding.ts';
-import { findingOf } from '../checks/finding-of.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError } from '../support/exit.ts';
 import { connect, type Target } from '../support/target.ts';
@@ -77,8 +76,8 @@ async function configuredBy(options: DoctorOptions, reading: Promise<Deployed> |
 function byFile(options: DoctorOptions, other: OtherRelease): Configured {
   try {
     const { finding: _, ...known } = configured(options, undefined);
-    const finding = findingOf(other);
-    return { ...known, finding: { ...finding, found: `${finding.found} Until then the file is looked at here.` } };
+    const found = `${other.message} Until then the file is looked at here.`;
+    return { ...known, finding: broken(found, 'npx cdk deploy', other.exitCode) };
   } catch (error) {
     throw error instanceof ConfigurationError ? other : error;
   }

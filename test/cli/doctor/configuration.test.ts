@@ -116,6 +116,8 @@ test('an entity that is not deployed yet is judged by the file, after a word on 
   const { code, stdout } = await cli('doctor', '--configuration', configuration);
 
   expect(code).toBe(2);
+  const advice = 'npx cdk deploy -c deployment=test';
   expect(stdout).toMatch(/^✗ configuration: .*: deploy this release\. Until then the file is looked at here\.$/m);
+  expect(stdout).toContain(`looked at here.\n    -> ${advice}\n`);
   expect(stdout).toMatch(/^\? service: .* for lack of a grant\.$/m);
 });
