@@ -56,7 +56,7 @@ export async function runsUnderWay(target: Target, entity: Entity): Promise<Map<
   return runs;
 }
 
-async function datedRun({ sfn, TimeZone: timeZone = 'UTC' }: Target, found: FoundRun): Promise<Run> {
+async function datedRun({ sfn, TimeZone: timeZone }: Target, found: FoundRun): Promise<Run> {
   const { name, executionArn } = found;
   const date = /-backfill-(\d{4}-\d\d-\d\d)-\d+$/.exec(name)?.[1];
   if (date !== undefined) return { ...runOf(found), date };

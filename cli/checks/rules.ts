@@ -105,14 +105,14 @@ function isPaused(rule: DeployedRule | undefined): boolean {
 function differences({ StateMachineArn, UndeliveredStartsUrl }: RulesContext['target'], rule: DeployedRule): string[] {
   const { name, wanted, state, schedule, machine, queue } = rule;
   if (state === '') return [`${name} is gone`];
-  const queueName = UndeliveredStartsUrl?.split('/').at(-1);
+  const queueName = UndeliveredStartsUrl.split('/').at(-1);
   const want = textOf(wanted, 'State');
   const when = textOf(wanted, 'ScheduleExpression');
   return [
     ...(state === want ? [] : [`${name} is ${state}, configured as ${want}`]),
     ...(schedule === when ? [] : [`${name} starts at ${schedule}, configured is ${when}`]),
     ...(machine === StateMachineArn ? [] : [`${name} does not start the machine alone`]),
-    ...(queueName && queue.split(':').at(-1) !== queueName ? [`${name} does not use the queue`] : []),
+    ...(queue.split(':').at(-1) !== queueName ? [`${name} does not use the queue`] : []),
   ];
 }
 

@@ -13,7 +13,6 @@ export async function alarmAddresses(
   { sns, AlarmTopicArn }: Pick<Target, 'sns' | 'AlarmTopicArn'>,
   addresses: string[] = [],
 ): Promise<Finding> {
-  if (!AlarmTopicArn) return warning('The stack is of a release without alarms.', 'Deploy again.');
   const subscriptions: Subscription[] = [];
   for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
     subscriptions.push(...(page.Subscriptions ?? []));

@@ -59,8 +59,8 @@ export async function deploymentRow(target: Target, { deployment, alarms, now }:
     paused: facts.paused,
     oldest: oldestOf(on, newest, now),
     neverPublished: on.filter((entity) => !newest.has(entity)),
-    alarms: alarms && target.AlarmTopicArn ? (alarms.get(target.AlarmTopicArn) ?? []).map(shortName(target)) : null,
-    version: target.SoftwareVersion ?? newestVersion(facts),
+    alarms: alarms ? (alarms.get(target.AlarmTopicArn) ?? []).map(shortName(target)) : null,
+    version: target.SoftwareVersion,
     warnings,
   };
 }
@@ -97,10 +97,4 @@ function oldestOf(on: Entity[], newest: Map<Entity, string>, now: Date): Deploym
 
 function shortName({ stack }: Target): (alarm: string) => string {
   return (alarm) => (alarm.startsWith(`${stack}-`) ? alarm.slice(stack.length + 1) : alarm);
-}
-
-function newestVersion({ published }: Facts): string | null {
-  const manifests = published.map(({ manifest }) => manifest);
-  const [newest] = manifests.sort((one, other) => Date.parse(other.startedAt) - Date.parse(one.startedAt));
-  return newest?.softwareVersion ?? null;
 }

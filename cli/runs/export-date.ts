@@ -4,15 +4,12 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-/** UTC+14, where every date begins first. */
-const FIRST_ZONE = 'Etc/GMT-14';
-
 /**
- * Refuses a logical date that CreateExport would refuse, as far as the zone of the deployment is known.
+ * Refuses a logical date that CreateExport would refuse.
  * @throws CommandError (exit code 2), with the advice
  */
 export function refuseDate(
-  { TimeZone = FIRST_ZONE }: Pick<Target, 'TimeZone'>,
+  { TimeZone }: Pick<Target, 'TimeZone'>,
   { date, scheduledFor }: { date?: string | undefined; scheduledFor?: string | undefined },
   advice = '',
 ): void {

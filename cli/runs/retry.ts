@@ -94,9 +94,7 @@ export async function inputAgain(
   const adopt = fresh ? undefined : adoptableRun(ended, last, asked.adopt);
   const { run, date: early } = last.state ?? {};
   const scheduledFor = asked.scheduledFor ?? startDate.toISOString();
-  const date = asked.date ?? run?.date ?? early ?? (TimeZone && dateOf(TimeZone, scheduledFor));
-  // `scheduledFor` is left out where the date is known: with it, the new run would be one of the nightly rule, and find
-  // that the old one has its start. The functions of a stack that does not name its zone do not look.
-  const when = date === undefined ? { scheduledFor } : { date };
-  return { ...input, entity, ...when, ...(adopt !== undefined && { adopt }) };
+  const date = asked.date ?? run?.date ?? early ?? dateOf(TimeZone, scheduledFor);
+  // `scheduledFor` is left out: with it, the new run would be one of the nightly rule, and find that the old one has its start.
+  return { ...input, entity, date, ...(adopt !== undefined && { adopt }) };
 }

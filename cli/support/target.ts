@@ -25,14 +25,14 @@ const outputsSchema = z.object({
   LedgerTableName: z.string(),
   /** Only where the configuration says `customerUpdates`. */
   UpdatesStateMachineArn: z.optional(z.string()),
-  /** These a stack of an earlier release does not have yet. */
-  AlarmTopicArn: z.optional(z.string()),
+  AlarmTopicArn: z.string(),
+  /** Only where the configuration wants a dashboard. */
   DashboardName: z.optional(z.string()),
   /** The release that is deployed. */
-  SoftwareVersion: z.optional(z.string()),
-  UndeliveredStartsUrl: z.optional(z.string()),
+  SoftwareVersion: z.string(),
+  UndeliveredStartsUrl: z.string(),
   /** The zone in which a run gets its date: for the commands that need no other setting, and no template. */
-  TimeZone: z.optional(z.string()),
+  TimeZone: z.string(),
 });
 
 /** A deployment within reach: its resources, and the clients to reach them. */
@@ -47,7 +47,7 @@ export interface Target extends z.infer<typeof outputsSchema>, Clients {
 
 /**
  * Finds a deployment by its stack.
- * @throws CommandError (exit code 3) when there is no such stack or AWS cannot be reached.
+ * @throws CommandError (exit code 3) when there is no such stack, it is not one of this release, or AWS cannot be reached
  */
 export async function connect(options: TargetOptions): Promise<Target> {
   const settings = clientSettings(options);
@@ -86,10 +86,10 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
   const outputs = Object.fromEntries(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   const parsed = outputsSchema.safeParse(outputs);
   if (parsed.success) return { ...parsed.data, stackStatus: StackStatus };
-  throw new CommandError(
-    `The stack ${StackName} is only half deployed (${StackStatus}): deploy it again.`,
-    ENVIRONMENT,
-  );
+  const why = isSettled(StackStatus)
+    ? `The stack ${StackName} lacks what commands find it by, for another release has deployed it: deploy this release.`
+    : `The stack ${StackName} is only half deployed (${StackStatus}): deploy it again.`;
+  throw new CommandError(why, ENVIRONMENT);
 }
 
 async function unreachable(client: CloudFormationClient, stackName: string, error: unknown): Promise<string> {

@@ -13,7 +13,7 @@ type Shown = { since: Date; failed: boolean; running: boolean };
 export async function listAll(entities: Entity[], options: ListOptions): Promise<void> {
   const { since = sinceArgument('7d'), failed = false, running = false, all = false, limit } = options;
   const looks = await eachTarget(options, (target, deployment) => {
-    const { TimeZone: timeZone = 'UTC' } = target;
+    const { TimeZone: timeZone } = target;
     return listRuns(target, { entities, since, failed, running, all, limit, timeZone, warn: warnOf(deployment) });
   });
   process.exitCode = exitCodeOfAll(looks.map(({ found }) => (found === null ? ENVIRONMENT : 0)));

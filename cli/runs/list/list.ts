@@ -35,7 +35,7 @@ export function addList(command: Command): void {
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   if (options.allDeployments) return (await import('./list-all.ts')).listAll(entities, options);
   const target = await connect(options);
-  const { TimeZone: timeZone = 'UTC' } = target;
+  const { TimeZone: timeZone } = target;
   const { since = sinceArgument('7d'), failed = false, running = false, all = false, limit } = options;
   const runs = await listRuns(target, { entities, since, failed, running, all, limit, timeZone, warn: printErr });
   const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });

@@ -63,7 +63,6 @@ async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
 /** @returns what was removed, in words */
 async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Target): Promise<string[]> {
   const removed: string[] = [];
-  if (!TopicArn) return removed;
   for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn })) {
     for (const { SubscriptionArn, Endpoint = '' } of page.Subscriptions ?? []) {
       if (!Endpoint.includes(`:${temporaryName(stack, '')}`)) continue;

@@ -45,7 +45,7 @@ async function alarms(verifying: Verifying): Promise<Finding> {
     const one = found.get(name);
     if (!one) return [`${name} is gone`];
     const unlike = COMPARED.filter((key) => (one[key] ?? undefined) !== resource.properties[key]);
-    const told = one.AlarmActions?.includes(verifying.target.AlarmTopicArn ?? '');
+    const told = one.AlarmActions?.includes(verifying.target.AlarmTopicArn);
     return [
       ...(unlike.length > 0 ? [`${name} differs in ${unlike.join(', ')}`] : []),
       ...(one.ActionsEnabled === false ? [`${name} has its actions switched off`] : []),
@@ -61,7 +61,7 @@ async function alarms(verifying: Verifying): Promise<Finding> {
  * something.
  */
 async function quietAlarm(verifying: Verifying) {
-  const topic = verifying.target.AlarmTopicArn ?? '';
+  const topic = verifying.target.AlarmTopicArn;
   const one = (await deployedAlarms(verifying)).find(
     ({ StateValue, AlarmActions = [], OKActions = [], InsufficientDataActions = [] }) =>
       StateValue !== 'ALARM' && AlarmActions.includes(topic) && OKActions.length + InsufficientDataActions.length === 0,
@@ -73,7 +73,6 @@ async function quietAlarm(verifying: Verifying) {
 async function alarm(verifying: Verifying): Promise<Finding> {
   const { target, id } = verifying;
   if (!verifying.alarm) throw new CannotTell('it mails everybody who hears of alarms: add --alarm');
-  if (!target.AlarmTopicArn) throw new CannotTell('the stack is of a release without alarms');
   const { name, before } = await quietAlarm(verifying);
   return removingAll(async (made) => {
     const QueueUrl = await queueThatHears(verifying, temporaryName(target.stack, id), made);
@@ -89,7 +88,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
 
 async function queueThatHears({ target }: Verifying, QueueName: string, made: Noting): Promise<string> {
   const { sqs, sns, AlarmTopicArn: TopicArn } = target;
-  const arn = (TopicArn ?? '').replace(/:sns:/, ':sqs:').replace(/[^:]*$/, QueueName);
+  const arn = TopicArn.replace(/:sns:/, ':sqs:').replace(/[^:]*$/, QueueName);
   const statement = {
     Effect: 'Allow',
     Principal: { Service: 'sns.amazonaws.com' },

@@ -8,11 +8,13 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { refused } from '../support/cloud/answers.ts';
 import type { Call } from '../support/cloud/call.ts';
 import { aws } from '../support/cloud/cloud.ts';
+import { OUTPUTS } from '../support/cloud/stack.ts';
 
 const crm = { baseUrl: 'https://crm.example.com', authUrl: 'https://auth.example.com' };
 const SCHEDULE = 'cron(0 1 * * ? *)';
 const all = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
 
+const QUEUE = 'arn:aws:sqs:us-east-1:000000000000:undelivered-starts';
 const StateMachineArn = 'arn:aws:states:us-east-1:000000000000:stateMachine:crm-export-prod-ExportRun';
 
 interface Given {
@@ -34,7 +36,7 @@ async function check({ off = [], account = {}, entities, denied }: Given = {}) {
     const here = account[entity];
     if (here === null) return refused('ResourceNotFoundException');
     const { Arn = StateMachineArn, ...rule } = here ?? {};
-    if (operation === 'ListTargetsByRule') return { Targets: [{ Id: '1', Arn }] };
+    if (operation === 'ListTargetsByRule') return { Targets: [{ Id: '1', Arn, DeadLetterConfig: { Arn: QUEUE } }] };
     return { State: stateOf(entity), ScheduleExpression: SCHEDULE, ...rule };
   };
   const { client } = await aws({ DescribeRule: answer, ListTargetsByRule: answer });
@@ -44,7 +46,12 @@ async function check({ off = [], account = {}, entities, denied }: Given = {}) {
     return { logicalId: entity, type: 'AWS::Events::Rule', physicalId: properties.Name, properties };
   });
   const file = entities && deploymentSchema.parse({ crm, entities });
-  const target = { events, stack: 'crm-export-prod', StateMachineArn, UndeliveredStartsUrl: undefined };
+  const target = {
+    events,
+    stack: 'crm-export-prod',
+    StateMachineArn,
+    UndeliveredStartsUrl: OUTPUTS.UndeliveredStartsUrl,
+  };
   const [found] = await checked(RULES, { target, stack: stackOf(rules), place: { deployment: 'prod' }, file }, 'prod');
   return found;
 }

@@ -83,11 +83,3 @@ test('no address at all, or one that has unsubscribed, means that nobody hears',
     });
   }
 });
-
-test('a stack of an earlier release is to be deployed again', async () => {
-  const { sns } = await topic();
-  expect(await alarmAddresses({ sns, AlarmTopicArn: undefined })).toMatchObject({
-    verdict: 'warning',
-    advice: 'Deploy again.',
-  });
-});

@@ -72,10 +72,10 @@ test('a start that ended without a job is shown with the reason', async () => {
   const text = async (name: string) => shownText(await showRun(target, name, endpoint), {});
 
   expect(await text('event-3')).toMatch(
-    /^event-3: leads, already started: event-2 has this start of the rule\n.*Requested nothing: already started: event-2 has this start of the rule\.\n.* Ended without a job, /s,
+    /^event-3: leads of 2026-11-20, already started: event-2 has this start of the rule\n.*Requested nothing: already started: event-2 has this start of the rule\.\n.* Ended without a job, /s,
   );
   expect(await text('event-1')).toMatch(
-    /^event-1: leads, not due: another start .*\n.*Requested nothing: not due: another start of the rule is the one for this date\./s,
+    /^event-1: leads of 2026-11-19, not due: another start .*\n.*Requested nothing: not due: another start of the rule is the one for this date\./s,
   );
 });
 

@@ -45,6 +45,15 @@ test('without a stack, or with half of one, it says what to do', async () => {
   });
 });
 
+test('of a stack of another release it says so in one sentence', async () => {
+  const other = await cloud(stack({ TimeZone: undefined, UndeliveredStartsUrl: undefined }));
+  expect(await endOf(connect({ deployment: 'prod', ...other }))).toMatchObject({
+    exitCode: 3,
+    message:
+      'The stack crm-export-prod lacks what commands find it by, for another release has deployed it: deploy this release.',
+  });
+});
+
 test('credentials that are refused or missing are named as such', async () => {
   const { endpointUrl } = await noStack('ExpiredToken', 'The security token is expired', 403);
   expect(await endOf(connect({ deployment: 'prod', endpointUrl }))).toMatchObject({

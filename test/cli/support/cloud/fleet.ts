@@ -103,13 +103,14 @@ function publishNight(world: World, entity: Entity, startedAt: string): void {
   publishTo(world, { entity, date, execution: `${entity}-${date}`, manifest: { startedAt, softwareVersion: '0.1.0' } });
 }
 
-function outputsOf({ name, configuration, version }: FakeDeployment): Record<string, string> {
+function outputsOf({ name, configuration, version = '0.1.0' }: FakeDeployment): Record<string, string> {
   return {
     StateMachineArn: machineOf(name),
     BucketName: stackOf(name),
     AlarmTopicArn: topicOf(name),
     TimeZone: configuration?.timeZone ?? 'UTC',
-    ...(version && { SoftwareVersion: version }),
+    SoftwareVersion: version,
+    UndeliveredStartsUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/undelivered-starts',
   };
 }
 

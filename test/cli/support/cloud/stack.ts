@@ -19,6 +19,10 @@ export const OUTPUTS = {
   ClientSecretId: 'arn:client',
   TokensSecretId: 'arn:tokens',
   LedgerTableName: 'ledger',
+  AlarmTopicArn: 'arn:aws:sns:us-east-1:000000000000:alarms',
+  SoftwareVersion: '0.2.0',
+  UndeliveredStartsUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/undelivered-starts',
+  TimeZone: 'UTC',
 };
 
 type Outputs = Partial<Record<string, string>>;
