@@ -74,6 +74,13 @@ const CASES: Case[] = [
     execution: failed('FileQuarantined'),
   },
   {
+    what: 'stopped by a guard and released, where another date is the newest',
+    outcome: 'released',
+    manifest: stopped,
+    pointers: ['date'],
+    execution: failed('FileQuarantined'),
+  },
+  {
     what: 'published without its table',
     outcome: 'withoutTable',
     manifest: {},
