@@ -183,6 +183,24 @@ test('whoever has to do something is told by the outcome, unless a later run was
   ]);
 });
 
+test('of a run that failed before it had a manifest its last state tells plan, export and dates', async () => {
+  const begun = run({ kind: 'partial', differs: ['columns'] });
+  const { cli } = await cloudWith({
+    what: 'failed',
+    outcome: 'failed',
+    execution: failed('ExportFailed', { ...state, run: begun }),
+  });
+
+  const { kind, differs, exportId, keptUntil } = JSON.parse((await cli('show', NIGHT, '--json')).stdout);
+
+  expect({ kind, differs, exportId, keptUntil }).toEqual({
+    kind: 'partial',
+    differs: ['columns'],
+    exportId: begun.exportId,
+    keptUntil: begun.keptUntil,
+  });
+});
+
 test('follow tells what readers have after a run that failed', async () => {
   const { cli } = await cloudWith(CASES.find(({ outcome }) => outcome === 'failed') ?? expect.unreachable());
 
