@@ -43,13 +43,17 @@ const TROUBLE: [nightsAgo: number, entity: Entity, error: ErrorName | undefined]
 const WARNED: [nightsAgo: number, entity: Entity] = [9, 'customers'];
 
 /** A month whose last night is published whole; `last` adds failures to that night. */
-export function madeUpMonth(last: { missing?: Entity[]; failed?: Entity[]; paused?: Entity[] } = {}): Facts {
-  const { missing = [], failed = [], paused = [] } = last;
+export function madeUpMonth(
+  last: { missing?: Entity[]; failed?: Entity[]; paused?: Entity[]; withoutRule?: Entity[] } = {},
+): Facts {
+  const { missing = [], failed = [], paused = [], withoutRule = [] } = last;
   const trouble: typeof TROUBLE = [
     ...TROUBLE,
     ...missing.map((entity): (typeof TROUBLE)[number] => [0, entity, undefined]),
     ...failed.map((entity): (typeof TROUBLE)[number] => [0, entity, 'ReauthorizationRequired']),
-    ...paused.flatMap((entity) => [0, 1, 2].map((ago): (typeof TROUBLE)[number] => [ago, entity, undefined])),
+    ...[...paused, ...withoutRule].flatMap((entity) =>
+      [0, 1, 2].map((ago): (typeof TROUBLE)[number] => [ago, entity, undefined]),
+    ),
   ];
   const troubleAt = (ago: number, of: Entity) => trouble.find(([nights, entity]) => nights === ago && entity === of);
   const nights = Array.from({ length: NIGHTS }, (_, index) => NIGHTS - 1 - index);
@@ -63,6 +67,7 @@ export function madeUpMonth(last: { missing?: Entity[]; failed?: Entity[]; pause
     attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
     withoutTable: [],
     paused,
+    withoutRule,
   };
 }
 

@@ -81,7 +81,7 @@ function judged({ target, place, file }: RulesContext, rules: DeployedRule[]): F
   const waiting = off.filter((entity) => isWanted(entity) && !paused.includes(entity));
   const still = ENTITIES.filter((entity) => file && !isWanted(entity) && !off.includes(entity));
   const text = [
-    nightsText(off),
+    nightsText(target, ruleOf),
     ...(waiting.length > 0 ? [`The configuration wants ${waiting.join(', ')}: not deployed yet.`] : []),
     ...(still.length > 0 ? [`The configuration switches off ${still.join(', ')}: not deployed yet.`] : []),
   ].join(' ');
@@ -116,8 +116,21 @@ function differences({ StateMachineArn, UndeliveredStartsUrl }: RulesContext['ta
   ];
 }
 
-function nightsText(off: Entity[]): string {
-  const count = ENTITIES.length;
-  if (off.length === 0) return `All ${count} entities are exported every night.`;
-  return `${count - off.length} of ${count} entities are exported every night; switched off: ${off.join(', ')}.`;
+/** How many nights come as they were deployed, and why the others do not. */
+function nightsText(target: RulesContext['target'], ruleOf: (entity: Entity) => DeployedRule | undefined): string {
+  const lacking = Map.groupBy(ENTITIES, (entity) => lackOf(target, ruleOf(entity)));
+  const all = ENTITIES.length;
+  const count = lacking.get('')?.length ?? 0;
+  if (count === all) return `All ${all} entities are exported every night.`;
+  lacking.delete('');
+  const lacks = [...lacking].map(([lack, entities]) => `; ${lack}: ${entities.join(', ')}`);
+  return `${count} of ${all} entities are exported every night${lacks.join('')}.`;
+}
+
+/** What keeps the night of an entity from coming as it was deployed; empty where nothing does. */
+function lackOf({ StateMachineArn }: RulesContext['target'], rule: DeployedRule | undefined): string {
+  if (!rule || rule.state === '') return 'without a rule';
+  if (rule.state !== 'ENABLED') return 'switched off';
+  const isAsDeployed = rule.machine === StateMachineArn && rule.schedule === textOf(rule.wanted, 'ScheduleExpression');
+  return isAsDeployed ? '' : 'changed';
 }

@@ -13,12 +13,24 @@ export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}): st
 
 function conclusionOf(checks: Checked[]): string {
   const count = countOf(checks, 'broken');
-  if (count > 0) return `A nightly run would fail: see ✗ (${count}).`;
+  if (count > 0) return `A nightly run would ${troubleOf(checks)}: see ✗ (${count}).`;
   return exitCodeOf(checks) === 0 ? good(checks) : 'Whether a nightly run would work cannot be told: see ?.';
+}
+
+/** What would become of a nightly run, where something is broken: if only rules are, it would succeed, if it came. */
+export function troubleOf(checks: Checked[]): string {
+  const isRules = checks.every(({ id, verdict }) => verdict !== 'broken' || id === 'rules');
+  return isRules ? 'not come as it was deployed' : 'fail';
+}
+
+/** Whether the rules were not seen, or start no night, or not each that the configuration wants. */
+export function mayNotCome(checks: Checked[]): boolean {
+  return checks.some(({ id, verdict }) => id === 'rules' && verdict !== 'holds');
 }
 
 /** Only a call to the CRM with the grant proves that the grant works. */
 function good(checks: Checked[]): string {
+  if (mayNotCome(checks)) return 'Nothing was found that stops a nightly run, but not every night may come: see rules.';
   const isTried = checks.some(({ id, verdict }) => id === 'service' && verdict === 'holds');
   const unknownColumns = checks.some(({ id }) => id === 'columns');
   if (isTried && !unknownColumns) return 'A nightly run would work.';

@@ -4,7 +4,7 @@ import { eachDeployment, exitCodeOfAll } from '../support/all-deployments.ts';
 import { ENVIRONMENT } from '../support/exit.ts';
 import { colorsFor, manyText, plainLine } from '../support/text.ts';
 import type { DoctorOptions } from './begin.ts';
-import { exitCodeOf } from './conclusion.ts';
+import { exitCodeOf, mayNotCome, troubleOf } from './conclusion.ts';
 import { doctor } from './doctor.ts';
 
 /** `doctor` of every deployment: a row for each, and what fails a night below it. Warnings are counted; `--json` has all. */
@@ -31,11 +31,12 @@ function rowsOf(deployment: string, checks: Checked[]): string[] {
   const warnings = count > 0 ? `, ${manyText(count, 'warning')}` : '';
   const bad = checks.filter(({ exitCode }) => exitCode !== 0);
   if (bad.length === 0) {
-    return [green(`✓ ${deployment}: nothing was found that stops a nightly run${warnings}.`)];
+    const but = mayNotCome(checks) ? ', but not every night may come' : '';
+    return [green(`✓ ${deployment}: nothing was found that stops a nightly run${but}${warnings}.`)];
   }
   const row =
     countOf(checks, 'broken') > 0
-      ? red(`✗ ${deployment}: a nightly run would fail${warnings}:`)
+      ? red(`✗ ${deployment}: a nightly run would ${troubleOf(checks)}${warnings}:`)
       : yellow(`? ${deployment}: whether a nightly run would work cannot be told${warnings}:`);
   return [row, ...bad.map((check) => textOf(check, process.stdout).replace(/^/gm, '    '))];
 }

@@ -1,4 +1,4 @@
-import { type Check, given, remark } from '../checks/check.ts';
+import { type Check, given, ifSeen, remark } from '../checks/check.ts';
 import { RULES } from '../checks/rules.ts';
 import { alarmAddresses, runbookUrl } from './alarms.ts';
 import type { Doctoring } from './begin.ts';
@@ -14,7 +14,7 @@ const READING = [
   'kms:Decrypt on the key, through S3',
 ];
 
-/** What a night needs besides the grant, and what readers have. Somebody may have switched a rule off on purpose. */
+/** What a night needs besides the grant, and what readers have. A rule may be off on purpose: its night does not come all the same. */
 export const NIGHT_CHECKS: Check<Doctoring>[] = [
   {
     id: 'runbook',
@@ -22,7 +22,7 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     rights: [],
     look: ({ deployment }) => (deployment ? runbookUrl(deployment) : []),
   },
-  remark(
+  ifSeen(
     given(RULES, async ({ target, stack, options, known }: Doctoring) => {
       return { target, place: options, stack: await stack(), file: known?.file };
     }),

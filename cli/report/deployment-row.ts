@@ -2,6 +2,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import type { NotStarted } from '../schedule/rules.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import type { Target } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
@@ -9,7 +10,7 @@ import { type Facts, lastNightOf, reportDataOf } from './report-data.ts';
 import { type Headline, headlineOf } from './words.ts';
 
 /** What is known of a deployment, in one row. */
-export interface DeploymentRow {
+export interface DeploymentRow extends NotStarted {
   /** How the last night of the deployment went, in a few words. */
   headline: string;
   tone: Headline['tone'];
@@ -18,10 +19,9 @@ export interface DeploymentRow {
   published: Entity[];
   missing: Entity[];
   stillToCome: Entity[];
-  paused: Entity[];
-  /** Which of the entities whose rule is on has the oldest newest published export, and when that run started. */
+  /** Which of the entities that are not paused has the oldest newest published export, and when that run started. */
   oldest: { entity: Entity; startedAt: string; hours: number } | null;
-  /** Entities whose rule is on, and of which no file was ever published. */
+  /** Entities that are not paused, and of which no file was ever published. */
   neverPublished: Entity[];
   /** Alarms that are raised now; `null` where they are not known. */
   alarms: string[] | null;
@@ -57,6 +57,7 @@ export async function deploymentRow(target: Target, { deployment, alarms, now }:
     lastNight: data.lastNight,
     ...lastNightOf(data),
     paused: facts.paused,
+    withoutRule: facts.withoutRule,
     oldest: oldestOf(on, newest, now),
     neverPublished: on.filter((entity) => !newest.has(entity)),
     alarms: alarms ? (alarms.get(target.AlarmTopicArn) ?? []).map(shortName(target)) : null,

@@ -5,11 +5,12 @@ import { printErr } from '../support/print.ts';
 import { plainLine } from '../support/text.ts';
 import { fittedTable } from '../support/text-table.ts';
 import { documentOfFleet, exitCodeOfFleet, type Fleet, fleetOf } from './fleet.ts';
-import { ageText, alarmsText, outcomeOf, SIGNS_OF_ALL } from './fleet-words.ts';
+import { ageText, alarmsText, outcomeOf, rulesText, SIGNS_OF_ALL } from './fleet-words.ts';
 
 const LINES = `
 In a pipe: one line for each deployment, separated by tabs: name, outcome (good, bad, open or unknown), what became of its last night or
-why it is not known, hours since the oldest of its newest exports was started, raised alarms, release, paused entities.`;
+why it is not known, hours since the oldest of its newest exports was started, raised alarms, release, paused entities,
+entities whose rule is gone.`;
 
 /** Registers `deployments`, which changes nothing. */
 export function addDeployments(command: Command): void {
@@ -35,7 +36,7 @@ export function fleetText(fleet: Fleet, stream: { isTTY?: boolean; columns?: num
     `${SIGNS_OF_ALL[tone]} ${deployment}`,
     found ? ageText(found) : '',
     found ? alarmsText(found) : '',
-    found?.paused.join(', ') ?? '',
+    found ? rulesText(found) : '',
     found?.version ?? '',
     plainLine(text),
   ]);
@@ -56,13 +57,14 @@ const COLUMNS = [
   { name: 'deployment' },
   { name: 'oldest export', optional: 1 },
   { name: 'alarms', optional: 2 },
-  { name: 'paused', optional: 3 },
-  { name: 'release', optional: 4 },
+  { name: 'rules' },
+  { name: 'release', optional: 3 },
   { name: 'last night' },
 ];
 
 function lineOf({ deployment, found }: Fleet['deployments'][number], tone: string, text: string): string {
-  const known = found && [found.oldest?.hours, found.alarms?.length, found.version, found.paused.join(',')];
+  const rules = found && [found.paused.join(','), found.withoutRule.join(',')];
+  const known = rules && [found.oldest?.hours, found.alarms?.length, found.version, ...rules];
   const cells = [deployment, tone, plainLine(text), ...(known ?? [])];
   return cells
     .map((cell) => cell ?? '')

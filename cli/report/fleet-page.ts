@@ -2,7 +2,7 @@ import { SIGNS } from '../runs/run/words.ts';
 import type { Look } from '../support/all-deployments.ts';
 import type { DeploymentRow } from './deployment-row.ts';
 import type { Fleet } from './fleet.ts';
-import { ageText, alarmsText, headlineOfFleet, outcomeOf, SIGNS_OF_ALL, worstFirst } from './fleet-words.ts';
+import { ageText, alarmsText, headlineOfFleet, outcomeOf, rulesText, SIGNS_OF_ALL, worstFirst } from './fleet-words.ts';
 import { framed } from './frame.ts';
 import { html, type Markup } from './html.ts';
 import { timeText } from './words.ts';
@@ -19,7 +19,7 @@ ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 <div class="scroll" role="region" aria-labelledby="deployments-caption" tabindex="0"><table class="list">
 <caption id="deployments-caption">The last night of each; how old the oldest of its newest exports is</caption>
 <thead><tr><th scope="col">Deployment</th><th scope="col">Last night</th><th scope="col" class="narrow-off">Oldest export</th>
-<th scope="col">Alarms</th><th scope="col" class="narrow-off">Paused</th><th scope="col" class="narrow-off">Release</th></tr></thead>
+<th scope="col">Alarms</th><th scope="col">Rules</th><th scope="col" class="narrow-off">Release</th></tr></thead>
 <tbody>${worstFirst(deployments).map(rowOf)}</tbody></table></div></section>
 </main>
 <footer>
@@ -38,5 +38,5 @@ function rowOf(look: Look<DeploymentRow>): Markup {
   return html`<tr class="${CLASSES[tone]}"><th scope="row">${deployment}</th>
 <td class="long"><span class="sign" aria-hidden="true">${SIGNS_OF_ALL[tone]}</span> ${text}${(found?.warnings ?? []).map((warning) => html`<br><small>${warning}</small>`)}</td>
 <td class="narrow-off">${found ? ageText(found) : ''}</td><td class="long">${found ? alarmsText(found) : ''}</td>
-<td class="long narrow-off">${found?.paused.join(', ') ?? ''}</td><td class="narrow-off">${found?.version ?? ''}</td></tr>`;
+<td class="long">${found ? rulesText(found) : ''}</td><td class="narrow-off">${found?.version ?? ''}</td></tr>`;
 }

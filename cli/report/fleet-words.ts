@@ -1,3 +1,4 @@
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { SIGNS } from '../runs/run/words.ts';
 import type { Look } from '../support/all-deployments.ts';
 import { manyText } from '../support/text.ts';
@@ -26,6 +27,17 @@ export function ageText({ oldest, neverPublished }: DeploymentRow): string {
 export function alarmsText({ alarms }: DeploymentRow): string {
   if (alarms === null) return 'not known';
   return alarms.length === 0 ? '' : `${alarms.length}: ${alarms.join(', ')}`;
+}
+
+/** `paused: leads; no rule: 3 of 7`: the entities that no rule starts; empty where all rules are on. Many names have no room. */
+export function rulesText({ paused, withoutRule }: DeploymentRow): string {
+  const some = (entities: Entity[]) =>
+    entities.length > 2 ? `${entities.length} of ${ENTITIES.length}` : entities.join(', ');
+  const parts = [
+    ...(paused.length > 0 ? [`paused: ${some(paused)}`] : []),
+    ...(withoutRule.length > 0 ? [`no rule: ${some(withoutRule)}`] : []),
+  ];
+  return parts.join('; ');
 }
 
 /** `48 of 50 deployments have all of last night; without: agency-3; not known: agency-9`. */

@@ -2,7 +2,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createManifests, ifReadable, type PublishedRun } from '../data/manifests.ts';
 import { unpublishedRuns } from '../runs/list/list-runs.ts';
-import { pausedRules } from '../schedule/rules.ts';
+import { notStarted } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';
 import type { Attempt, Facts } from './report-data.ts';
 
@@ -18,13 +18,13 @@ interface Wanted extends Pick<Facts, 'deployment' | 'plan' | 'nights' | 'now'> {
 /** Looks at bucket, machine and rules. What cannot be read, except for the bucket, is reported and left out. */
 export async function gatherFacts(target: ReportSources, { warn, ...wanted }: Wanted): Promise<Facts> {
   const since = new Date(wanted.now.getTime() - (wanted.nights + 1) * DAY_MS);
-  const [published, paused] = await Promise.all([
+  const [published, rules] = await Promise.all([
     eachOf(ENTITIES, (entity) => countingRuns(target, entity, since.toISOString().slice(0, 10), warn)),
-    pausedRules(target).catch((error: unknown) => {
+    notStarted(target).catch((error: unknown) => {
       warn(
         `Whether rules are paused is taken from the configuration: EventBridge could not be read (${nameOf(error)}).`,
       );
-      return ENTITIES.filter((entity) => !wanted.plan.enabled[entity]);
+      return { paused: ENTITIES.filter((entity) => !wanted.plan.enabled[entity]), withoutRule: [] };
     }),
   ]);
   const counting = published.flat();
@@ -32,7 +32,7 @@ export async function gatherFacts(target: ReportSources, { warn, ...wanted }: Wa
     warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);
     return { attempts: [], withoutTable: [] };
   });
-  return { ...wanted, published: counting, ...others, paused };
+  return { ...wanted, published: counting, ...others, ...rules };
 }
 
 /** The runs that the pointers to the dates name: superseded ones do not count. */

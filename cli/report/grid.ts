@@ -60,8 +60,8 @@ export function gridTable(data: ReportData): Markup {
     return html`<th scope="col"${last}><span aria-hidden="true">${Number(date.slice(8))}</span><span class="hidden">${shortDate(date)}</span></th>`;
   });
   const body = rows.map(
-    ({ entity, paused, cells }) =>
-      html`<tr><th scope="row">${entity}${paused ? html` <small>paused</small>` : null}</th>${cells.map((cell) => gridCell(cell))}</tr>\n`,
+    ({ entity, paused, withoutRule, cells }) =>
+      html`<tr><th scope="row">${entity}${paused ? html` <small>paused</small>` : null}${withoutRule ? html` <small>no rule</small>` : null}</th>${cells.map((cell) => gridCell(cell))}</tr>\n`,
   );
   return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it; the arrow keys move between cells.</p>
 <div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="grid">

@@ -6,6 +6,7 @@ import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
 import type { Run } from '../runs/run/run.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
+import type { NotStarted } from '../schedule/rules.ts';
 import { isMissing, isOpen, isPublished, type NightOutcome, nightOutcome } from './night-outcome.ts';
 import { nightOf, startsOf } from './starts.ts';
 
@@ -16,7 +17,7 @@ export interface Attempt
   date: string;
 }
 
-export interface Facts {
+export interface Facts extends NotStarted {
   deployment: string;
   plan: NightlyPlan;
   now: Date;
@@ -26,8 +27,6 @@ export interface Facts {
   attempts: Attempt[];
   /** Published runs whose table was not written. */
   withoutTable: string[];
-  /** Entities whose rule is switched off now. */
-  paused: Entity[];
 }
 
 export interface Cell {
@@ -55,6 +54,7 @@ export interface ReportData {
 interface Row {
   entity: Entity;
   paused: boolean;
+  withoutRule: boolean;
   /** The cell of the night that began last, whose starts may lie on both sides of midnight. */
   last: Cell;
   /** A cell for each of the nights. */
@@ -81,14 +81,14 @@ function rowOf(facts: Facts, entity: Entity, nights: string[], lastNight: string
   const starts = startsOf(facts.plan, entity, facts.now, nights.length + 2);
   const expected = { starts, since: sinceOf(facts, entity) };
   const dates = [...new Set([...nights, lastNight])].sort();
-  const paused = facts.paused.includes(entity);
-  const all = pausedFrom(
+  const rule = { paused: facts.paused.includes(entity), withoutRule: facts.withoutRule.includes(entity) };
+  const all = notStartedFrom(
     dates.map((date) => cellOf(facts, entity, date, expected)),
-    paused,
+    rule,
   );
   const cells = all.filter(({ date }) => nights.includes(date));
   const last = all.find(({ date }) => date === lastNight) ?? cellOf(facts, entity, lastNight, expected);
-  return { entity, paused, last, cells };
+  return { entity, ...rule, last, cells };
 }
 
 /** The starts of a rule, and since when a start without a run counts as missing: the first known run. */
@@ -128,12 +128,16 @@ function hasWarnings(manifest: Manifest): boolean {
   return [...remarksOf(manifest), ...manifest.warnings].length > 0;
 }
 
-/** Marks the cells of a paused entity since its last night with a run: no record tells when a rule was switched off. */
-function pausedFrom(cells: Cell[], paused: boolean): Cell[] {
-  if (!paused) return cells;
+/**
+ * Marks the cells of an entity that no rule starts, since its last night with a run: no record tells when a rule was switched
+ * off. Without a rule nothing is still to come, and nobody meant that.
+ */
+function notStartedFrom(cells: Cell[], { paused, withoutRule }: Pick<Row, 'paused' | 'withoutRule'>): Cell[] {
+  if (!paused && !withoutRule) return cells;
+  const marked = paused ? 'paused' : 'missing';
   const last = cells.findLastIndex(({ published, attempts }) => published !== null || attempts.length > 0);
   const lacking = ({ outcome }: Cell) => outcome === 'missing' || outcome === 'due';
-  return cells.map((cell, index) => (index > last && lacking(cell) ? { ...cell, outcome: 'paused' } : cell));
+  return cells.map((cell, index) => (index > last && lacking(cell) ? { ...cell, outcome: marked } : cell));
 }
 
 function datesUpTo(last: string, count: number): string[] {

@@ -97,5 +97,6 @@ function documentOf(data: ReportData) {
     nights: data.nights.length,
     ...lastNightOf(data),
     paused: data.rows.flatMap(({ paused, entity }) => (paused ? entity : [])),
+    withoutRule: data.rows.flatMap(({ withoutRule, entity }) => (withoutRule ? entity : [])),
   };
 }

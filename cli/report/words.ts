@@ -60,6 +60,7 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
   const paused = data.rows.filter((row) => row.paused).map(({ entity }) => entity);
+  const withoutRule = data.rows.filter((row) => row.withoutRule).map(({ entity }) => entity);
   const changed = manifests.flatMap(({ entity, drift }) => (drift && countChanges(drift) > 0 ? [entity] : []));
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
@@ -69,6 +70,7 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
     ...(paused.length > 0 ? [`paused: ${paused.join(', ')}`] : []),
+    ...(withoutRule.length > 0 ? [`without a rule: ${withoutRule.join(', ')}`] : []),
   ];
 }
 

@@ -1,11 +1,6 @@
-import {
-  DescribeRuleCommand,
-  DisableRuleCommand,
-  EnableRuleCommand,
-  ListRulesCommand,
-  type Rule,
-} from '@aws-sdk/client-eventbridge';
+import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
 import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -39,24 +34,33 @@ export async function switchRule(
     }
     return { entity, rule: Name, state, changed };
   } catch (error) {
-    if (!(error instanceof Error && error.name === 'ResourceNotFoundException')) throw error;
+    if (!isGone(error)) throw error;
     throw new CommandError(`There is no rule ${Name}: ${RESTORE}.`, ENVIRONMENT, { cause: error });
   }
 }
 
-/** Entities whose nightly rule is switched off in the account. */
-export async function pausedRules(target: DeployedRules): Promise<Entity[]> {
-  const rules = await nightlyRules(target);
-  return ENTITIES.filter((entity) => rules.get(entity)?.State === 'DISABLED');
+/** Entities that no rule starts now. */
+export interface NotStarted {
+  /** The rule is switched off. */
+  paused: Entity[];
+  /** The rule is gone. */
+  withoutRule: Entity[];
 }
 
-/** The nightly rules that are in the account. */
-async function nightlyRules({ events, stack }: DeployedRules): Promise<Map<Entity, Rule>> {
-  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: `${stack}-` }));
-  return new Map(
-    ENTITIES.flatMap((entity) => {
-      const rule = Rules.find(({ Name }) => Name === `${stack}-${entity}`);
-      return rule ? [[entity, rule] as const] : [];
-    }),
-  );
+/** Asks for each nightly rule by its name: other deployments may have names that begin like this one's. */
+export async function notStarted({ events, stack }: DeployedRules): Promise<NotStarted> {
+  const states = await eachOf(ENTITIES, async (entity) => {
+    try {
+      return (await events.send(new DescribeRuleCommand({ Name: `${stack}-${entity}` }))).State;
+    } catch (error) {
+      if (isGone(error)) return 'GONE';
+      throw error;
+    }
+  });
+  const having = (state: string) => ENTITIES.filter((_, index) => states[index] === state);
+  return { paused: having('DISABLED'), withoutRule: having('GONE') };
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ResourceNotFoundException';
 }

@@ -87,7 +87,7 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
   await rememberSecrets(system, secretsSeen);
 }
 
-/** A second stack over the same resources, with other addresses deployed. */
+/** A second stack over the same resources, with other addresses deployed, and with a rule of its own. */
 async function deployElsewhere(deployment: string, changes: Partial<Deployment['crm']>): Promise<void> {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: system.cloud.endpoint, region: 'us-east-1', credentials });
@@ -96,7 +96,16 @@ async function deployElsewhere(deployment: string, changes: Partial<Deployment['
   const Outputs = Object.fromEntries(outputs.map(([name, Value]) => [name, { Value }]));
   const deployed = await deployedConfiguration(system.target);
   const Metadata = metadataOf({ ...deployed, crm: { ...deployed.crm, ...changes } });
-  const TemplateBody = JSON.stringify({ Metadata, Resources: { Queue: { Type: 'AWS::SQS::Queue' } }, Outputs });
+  const { StateMachineArn: Arn, UndeliveredStartsUrl } = system.target;
+  const DeadLetterConfig = { Arn: `arn:aws:sqs:us-east-1:000000000000:${UndeliveredStartsUrl.split('/').at(-1)}` };
+  // Its one rule is off as it was deployed: it starts nothing, and that is no fault.
+  const rule = { Name: `crm-export-${deployment}-leads`, State: 'DISABLED', ScheduleExpression: 'rate(1 day)' };
+  const Properties = { ...rule, Targets: [{ Id: 'Target0', Arn, DeadLetterConfig }] };
+  const TemplateBody = JSON.stringify({
+    Metadata,
+    Resources: { Rule: { Type: 'AWS::Events::Rule', Properties } },
+    Outputs,
+  });
   await client.send(new CreateStackCommand({ StackName: `crm-export-${deployment}`, TemplateBody }));
 }
 
@@ -259,8 +268,9 @@ it('names a rule that somebody switched off, with the command that switches it o
   const paused = await checked();
   await switchRule(system.target, 'meetings', 'ENABLED');
 
+  expect(paused.code).toBe(1);
   expect(paused.at('rules')).toMatchObject({
-    verdict: 'warning',
+    verdict: 'broken',
     found:
       '6 of 7 entities are exported every night; switched off: meetings. crm-export-doctor-meetings is DISABLED, configured as ENABLED.',
     advice: expect.stringMatching(/: npm run cli -- resume meetings --endpoint-url \S+ --deployment doctor$/),

@@ -63,8 +63,8 @@ test('doctor looks at each by what is deployed', async () => {
   for (const name of NAMES) {
     const checks =
       of<{ deployment: string; checks: { id: string; verdict: string }[] }>(deployments, name)?.checks ?? [];
-    const failed = checks.filter(({ verdict }) => verdict === 'broken');
-    expect(failed, JSON.stringify(failed)).toEqual([]);
+    const failed = checks.flatMap(({ id, verdict }) => (verdict === 'broken' ? id : []));
+    expect(failed, name).toEqual(name === 'agency-paused' ? ['rules'] : []);
     expect(checks).toContainEqual(expect.objectContaining({ id: 'service', verdict: 'holds' }));
   }
 });

@@ -80,11 +80,15 @@ test('a paused rule is named, with the command that switches it on', async () =>
 });
 
 test.each<[string, NonNullable<Given['account']>, string]>([
-  ['is gone', { leads: null }, 'switched off: leads. crm-export-prod-leads is gone.'],
+  [
+    'is gone',
+    { leads: null },
+    '6 of 7 entities are exported every night; without a rule: leads. crm-export-prod-leads is gone.',
+  ],
   [
     'starts at another time',
     { leads: { ScheduleExpression: 'rate(1 day)' } },
-    `crm-export-prod-leads starts at rate(1 day), configured is ${SCHEDULE}.`,
+    `6 of 7 entities are exported every night; changed: leads. crm-export-prod-leads starts at rate(1 day), configured is ${SCHEDULE}.`,
   ],
   ['starts something else', { leads: { Arn: 'arn:other' } }, 'crm-export-prod-leads does not start the machine alone.'],
 ])('a rule that %s is named, with the command that restores it', async (_, account, found) => {

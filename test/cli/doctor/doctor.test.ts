@@ -23,9 +23,10 @@ import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { deployment } from '../../support/builders.ts';
-import { Reply, refused } from '../support/cloud/answers.ts';
+import { Reply, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { halfStack, stack } from '../support/cloud/stack.ts';
+import { rules } from '../support/cloud/rules.ts';
+import { halfStack, stack, template } from '../support/cloud/stack.ts';
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
@@ -88,6 +89,34 @@ describe('checks', () => {
     expect(lastLine(grant, checkedAs('ledger', unknown('No right.', null, 3)))).toBe(
       'Whether a nightly run would work cannot be told: see ?.',
     );
+  });
+
+  it('promise no night that no rule starts', () => {
+    const service = checkedAs('service', holds('It answers.'));
+    const lines = [broken('Gone.', 'Deploy.'), warning('All off.', 'Set.'), unknown('No right.')].map((finding) =>
+      linesOf([checkedAs('rules', finding), service]).at(-1),
+    );
+
+    const unseen = 'Nothing was found that stops a nightly run, but not every night may come: see rules.';
+    expect(lines).toEqual(['A nightly run would not come as it was deployed: see ✗ (1).', unseen, unseen]);
+    const both = [checkedAs('rules', broken('Gone.', '-')), checkedAs('grant', broken('Dead.', '-'))];
+    expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✗ (2).');
+  });
+
+  it('fail where a rule is not as deployed, although the run would work', async () => {
+    const Properties = { Name: 'crm-export-test-leads', State: 'ENABLED' };
+    const { target } = await aws(
+      template({ Resources: { Leads: { Type: 'AWS::Events::Rule', Properties } } }),
+      { ListStackResources: xml('<r><ListStackResourcesResult/></r>') },
+      rules({ gone: ['leads'] }),
+    );
+    const check = NIGHT_CHECKS.find(({ id }) => id === 'rules');
+
+    const found = check && (await checked(check, begin(target, undefined, { deployment: 'test' }), 'test'));
+
+    expect(found).toMatchObject([
+      { id: 'rules', verdict: 'broken', exitCode: 1, found: expect.stringContaining('crm-export-test-leads is gone') },
+    ]);
   });
 
   it('of what a night does without fail nothing where AWS lets nobody look', async () => {

@@ -63,6 +63,7 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
     version: '0.3.0+abc',
     alarms: [],
     paused: [],
+    withoutRule: [],
     oldest: { startedAt: NIGHT },
   });
   expect(by.get('failed')).toMatchObject({
@@ -88,6 +89,30 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   expect(by.get('silent')?.why).toMatch(/does not answer/);
   expect(by.has('gone')).toBe(false);
   expect(cloud.calls.filter(({ operation }) => operation === 'DescribeAlarms')).toHaveLength(1);
+});
+
+test('rules are asked for by name: those of twenty others whose names begin alike are not taken for those of one', async () => {
+  const others = Array.from({ length: 20 }, (_, index) => ({ name: `prod-${index}`, published: all(NIGHT) }));
+  const { endpoint, calls } = await aws(
+    ...fleet([
+      { name: 'prod', published: all(NIGHT), paused: [...ENTITIES] },
+      ...others,
+      { name: 'gone', gone: ['leads'] },
+    ]),
+  );
+
+  const { stdout } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
+
+  const { deployments } = JSON.parse(stdout);
+  const off = deployments.flatMap(({ deployment, paused, withoutRule }: Record<string, unknown[]>) =>
+    [paused, withoutRule].flat().length > 0 ? [{ deployment, paused, withoutRule }] : [],
+  );
+  expect(deployments).toHaveLength(22);
+  expect(off).toEqual([
+    { deployment: 'gone', paused: [], withoutRule: ['leads'] },
+    { deployment: 'prod', paused: ENTITIES, withoutRule: [] },
+  ]);
+  expect(calls.map(({ operation }) => operation)).not.toContain('ListRules');
 });
 
 const FIRST_START = '2026-11-21T01:00:00Z';
@@ -186,11 +211,14 @@ test('a pipe gets a line for each, a terminal a table that fits', async () => {
   expect(lines.find((line) => line.startsWith('half'))).toMatch(/^half\tunknown\tNot known: The stack/);
   const row = { published: [], missing: [], stillToCome: [], neverPublished: [], warnings: ['A pointer is gone.'] };
   const found = { ...row, headline: 'Last night: 1 of 1 published', tone: 'good' as const, lastNight: '2026-11-20' };
-  const known = { ...found, paused: [], oldest: null, alarms: ['A', 'B'], version: '1' };
+  const rules = { paused: ENTITIES.slice(0, 3), withoutRule: ENTITIES.slice(3, 4) };
+  const known = { ...found, ...rules, oldest: null, alarms: ['A', 'B'], version: '1' };
   const deployments = [{ deployment: 'one', found: known, why: null }];
   const table = fleetText({ madeAt: NIGHT, deployments }, { isTTY: true, columns: 60 });
   expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
   expect(table).toContain('✓ one');
+  // A night that will not come is told in every width.
+  expect(table).toContain('paused: 3 of 7; no rule: contacts');
   expect(table).toContain('one: A pointer is gone.');
 });
 

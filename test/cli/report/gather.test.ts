@@ -84,7 +84,7 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
   const start = '2026-11-20T01:21:00.000Z';
   const failure = { status: 'FAILED', input: { entity: 'contacts', scheduledFor: start }, start, stop: start };
   const cloud = await aws(
-    rules({ paused: ['meetings'] }),
+    rules({ paused: ['meetings'], gone: ['leads'] }),
     executions([{ name: 'rule-1', ...failure, error: 'RateLimited', cause: 'Too many.' }]),
   );
   cloud.publish({ execution: 'first' });
@@ -103,12 +103,12 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
   expect(facts.attempts).toMatchObject([
     { run: 'rule-1', entity: 'contacts', date: '2026-11-20', error: 'RateLimited' },
   ]);
-  expect(facts.paused).toEqual(['meetings']);
+  expect(facts).toMatchObject({ paused: ['meetings'], withoutRule: ['leads'] });
   expect(said).toEqual([]);
 });
 
 test('what may not be read is reported, and left out', async () => {
-  const cloud = await aws(denied('ListExecutions', 'ListRules'));
+  const cloud = await aws(denied('ListExecutions', 'DescribeRule'));
   cloud.publish();
   cloud.objects.delete('runs/entity=leads/run=leads-night/_manifest.json');
   const said: string[] = [];
@@ -124,7 +124,7 @@ test('what may not be read is reported, and left out', async () => {
     now,
     warn: (line) => said.push(line),
   });
-  expect(facts).toMatchObject({ published: [], attempts: [], paused: ['employers'] });
+  expect(facts).toMatchObject({ published: [], attempts: [], paused: ['employers'], withoutRule: [] });
   expect(said.sort()).toEqual([
     expect.stringMatching(/^Runs that failed are not shown: .*AccessDenied/),
     'The pointer to the leads of 2026-11-20 names a manifest that is gone.',

@@ -24,6 +24,15 @@ test('the headline says how many of last night are published, or which are missi
   );
 });
 
+test('an entity whose rule is gone is named so, and is missed: nothing of it is still to come', () => {
+  const now = new Date('2026-11-20T01:01:00Z');
+  const due = reportDataOf({ ...madeUpMonth({ missing: ['meetings'] }), now });
+  const gone = reportDataOf({ ...madeUpMonth({ withoutRule: ['meetings'] }), now });
+  expect([due, gone].map((data) => outcomes(data)[5])).toEqual(['due', 'missing']);
+  expect(headlineOf(gone)).toMatchObject({ tone: 'bad', notes: expect.arrayContaining(['without a rule: meetings']) });
+  expect(parseHTML(reportPage(gone)).document.body.textContent).toContain('meetings no rule');
+});
+
 test('an entity that is paused is named so, and is not missed', () => {
   const data = reportDataOf(madeUpMonth({ paused: ['meetings'] }));
   expect(headlineOf(data)).toMatchObject({ tone: 'good', text: `Last night: ${ALL - 1} of ${ALL - 1} published` });

@@ -19,6 +19,8 @@ export interface FakeDeployment {
   /** Errors of runs that failed, of `LAST_NIGHT`. */
   failed?: Partial<Record<Entity, string>>;
   paused?: Entity[];
+  /** Entities whose rule somebody has deleted. */
+  gone?: Entity[];
   alarms?: string[];
   version?: string;
   /** What is deployed; by default all nights begin at 01:00 UTC. */
@@ -57,10 +59,12 @@ export function fleet(all: FakeDeployment[]): Part[] {
 /**
  * The deployment that a call is about: a stack, a machine, an execution, rules or a bucket, which are all named alike.
  */
-function nameOf({ bucket, input: { StackName, stateMachineArn, executionArn, NamePrefix } }: Call): string {
-  const asked = StackName ?? stateMachineArn ?? executionArn ?? NamePrefix ?? bucket;
-  return /crm-export-(.+?)(-ExportRun.*|-)?$/.exec(String(asked))?.[1] ?? '';
+function nameOf({ bucket, input: { StackName, stateMachineArn, executionArn, Name } }: Call): string {
+  const asked = StackName ?? stateMachineArn ?? executionArn ?? Name ?? bucket;
+  return NAME_IN.exec(String(asked))?.[1] ?? '';
 }
+
+const NAME_IN = new RegExp(`crm-export-(.+?)(-ExportRun.*|-(${ENTITIES.join('|')}))?$`);
 
 const STRANGER: Answers[] = [
   { DescribeStacks: ({ input }) => refused('ValidationError', `Stack with id ${input.StackName} does not exist`) },
@@ -79,17 +83,16 @@ function stackPage(all: { name: string; status: string }[], from: number) {
 }
 
 function partsOf(one: FakeDeployment): Answers[] {
-  const { name, configuration, failed = {}, published = {}, paused, trouble } = one;
+  const { name, configuration, failed = {}, published = {}, paused, gone, trouble } = one;
   if (trouble === 'half') return [halfStack()];
   const world = newWorld();
   for (const [entity, startedAt] of Object.entries(published)) publishNight(world, entity as Entity, startedAt);
   const runs = Object.entries(failed).map(([entity, error]) => failedRun(entity, error));
-  const schedules = Object.fromEntries(ENTITIES.map((entity) => [entity, 'cron(0 1 * * ? *)']));
   const parts = [
     stack(outputsOf(one), STATUS[trouble ?? '']),
     configuration ? configured({ nightly: AT_ONCE, ...configuration }) : USUAL,
     executions(runs, { machine: machineOf(name) }),
-    rules({ paused, schedules }, name),
+    rules({ paused, gone }, name),
   ];
   return [
     ...(trouble === 'silent' ? [{ DescribeStacks: silent, '*': silent }] : []),
