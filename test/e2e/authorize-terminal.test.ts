@@ -27,6 +27,10 @@ beforeAll(async () => {
     LedgerTableName: { Value: { Ref: 'Ledger' } },
     StateMachineArn: { Value: 'x' },
     BucketName: { Value: 'x' },
+    AlarmTopicArn: { Value: 'x' },
+    SoftwareVersion: { Value: 'x' },
+    UndeliveredStartsUrl: { Value: 'x' },
+    TimeZone: { Value: 'UTC' },
   };
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });

@@ -51,6 +51,8 @@ function smallTemplate(): string {
     LedgerTableName: { Ref: idOf('AWS::DynamoDB::GlobalTable') },
     AlarmTopicArn: { Ref: idOf('AWS::SNS::Topic') },
     UndeliveredStartsUrl: `${endpoint}/000000000000/undelivered`,
+    SoftwareVersion: '0.2.0',
+    TimeZone: 'UTC',
   };
   const Outputs = Object.fromEntries(Object.entries(outputs).map(([name, Value]) => [name, { Value }]));
   const rule = {
