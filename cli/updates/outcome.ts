@@ -5,6 +5,7 @@ import { type LineOutcome, OUTCOMES, parseResults, type ResultLine } from '../..
 import { parseJson } from '../../core/json.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
 /**
@@ -45,7 +46,7 @@ export async function failuresText(
   ]);
   const more = all > failures.length ? `\n  … and ${(all - failures.length).toLocaleString('en')} more` : '';
   const headings = ['line', 'outcome', 'error', 'status', 'attempts', 'fields'];
-  return ['', `${textTable(headings, rows)}${more}`, '', `Result: ${resultKey}, ${manifestKey}`];
+  return ['', `${textTable(headings, rows)}${more}`, '', plainLine(`Result: ${resultKey}, ${manifestKey}`)];
 }
 
 const SHOWN = 20;

@@ -14,7 +14,7 @@ import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { fault, lost } from '../support/cloud/answers.ts';
 import { stack } from '../support/cloud/stack.ts';
-import { updatingCloud } from '../support/cloud/updates.ts';
+import { manifestOf, updatingCloud } from '../support/cloud/updates.ts';
 import { runCli, startCli } from '../support/run-cli.ts';
 
 const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
@@ -502,6 +502,26 @@ test('update-status lists the last batches, and shows one', async () => {
   );
   const unknown = await cli('update-status', 'nope');
   expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
+});
+
+test('names, errors and causes of batches carry no escape to the screen', async () => {
+  const ESCAPES = '\x1b]0;owned\x07\x1b[2J\x9b31m';
+  const crash = { error: `StepCrashed${ESCAPES}`, cause: `It died.${ESCAPES}` };
+  const { cli, batches, objects } = await updatingCloud({ crash, looks: 1 });
+  await cli('update', await fileOf(jsonl(people(2))), '--yes');
+  const [batch = ''] = [...batches.keys()];
+  const one = await cli('update-status', batch);
+  expect(one.stdout).toContain('StepCrashed: It died.\n');
+  const [found] = [...batches.values()];
+  if (found) found.input = JSON.stringify({ file: `updates/named${ESCAPES}/input.jsonl` });
+  const list = await cli('update-status');
+  expect(list.stdout).toMatch(/^ {2}named +2026-\S+ +StepCrashed /m);
+  const result = { ...applied, ...refusedLine, line: 1, id: idOf(0), fields: [`city${ESCAPES}`] } as ResultLine;
+  objects.set(`updates/${batch}/result.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
+  objects.set(`updates/${batch}/_manifest.json`, Buffer.from(JSON.stringify(manifestOf(batch, [result]))));
+  const known = await cli('update-status', batch);
+  expect(known.stdout).toMatch(/ city\n\nResult: /);
+  expect(`${one.stdout}${list.stdout}${known.stdout}`.match(/owned|[^\P{Cc}\n]/u)).toBeNull();
 });
 
 test('a batch whose execution is forgotten is known by its manifest', async () => {
