@@ -41,12 +41,16 @@ export async function failuresText(
   if (resultKey === null || all === 0) return [];
   const failures = await firstFailures(store, resultKey);
   const rows = failures.map(({ line, outcome, error, status, attempts, fields }) => [
-    ...[String(line), outcome, error ?? '', String(status ?? ''), String(attempts)],
+    ...[String(line), outcome, error ?? '', statusText(status), String(attempts)],
     (fields ?? []).join(', '),
   ]);
   const more = all > failures.length ? `\n  … and ${(all - failures.length).toLocaleString('en')} more` : '';
   const headings = ['line', 'outcome', 'error', 'status', 'attempts', 'fields'];
   return ['', `${textTable(headings, rows)}${more}`, '', plainLine(`Result: ${resultKey}, ${manifestKey}`)];
+}
+
+function statusText(status: number | null): string {
+  return status === 404 ? '404: no such customer' : String(status ?? '');
 }
 
 const SHOWN = 20;

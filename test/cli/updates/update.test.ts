@@ -251,6 +251,13 @@ test('lines that were not applied are reported without ids and values, and the e
   expect(stderr).toMatch(/UpdatesIncomplete: Some lines were not applied\.\n$/);
 });
 
+test('a line that was answered 404 says that there is no such customer', async () => {
+  const gone = { ...refusedLine, status: 404, fields: [] };
+  const { cli } = await updatingCloud({ lineOutcome: (line) => (line === 2 ? gone : {}) });
+  const { stdout } = await cli('update', await fileOf(jsonl(people(3))), '--yes');
+  expect(stdout).toMatch(/\n +2 +REJECTED +CrmRejectedRequest +404: no such customer +1\n/);
+});
+
 test('--json prints one document: the run, its batch, and how its lines ended', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   const { code, stdout } = await cli('update', await fileOf(jsonl(people(10))), '--yes', '--json');
