@@ -5,7 +5,7 @@ import { failedLines } from '../../core/batch/failed-lines.ts';
 import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
 import { formatOf } from '../../core/updates/file-format.ts';
 import { failureText, outcomeWord } from '../runs/run/words.ts';
-import { pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -53,7 +53,7 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   }
   const status = await oneBatch(target, batch);
   if (options.json) printOut(JSON.stringify(status));
-  else printOut([...detailsOf(status), ...(await failuresText(target.store, status))].join('\n'));
+  else printOut([...detailsOf(status, options), ...(await failuresText(target.store, status))].join('\n'));
   if (options.failedTo === undefined) return;
   const written = await writeFailedLines(target.store, status, options.failedTo);
   printErr(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.`);
@@ -77,13 +77,14 @@ function listText(batches: BatchStatus[]): string {
   return textTable(['batch', 'started (UTC)', 'outcome', ...outcomes], rows);
 }
 
-function detailsOf(status: BatchStatus): string[] {
-  const { batch, startedAt, endedAt, error, counts } = status;
+function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
+  const { batch, startedAt, endedAt, error, counts, resumedAs } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
   return [
     plainLine(`${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`),
     plainLine(`From ${startedAt} to ${endedAt ?? 'now'}.`),
     ...(error ? [failureText(status)] : []),
+    ...(resumedAs ? [`Resumed as ${resumedAs}: ${commandFor(`update-status ${resumedAs}`, options)}`] : []),
     '',
     countsText(counts),
   ];

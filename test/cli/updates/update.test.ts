@@ -168,7 +168,7 @@ test('more than one customer is not changed unless somebody says so', async () =
   const { code, stderr } = await cli('update', await fileOf(jsonl(people(2))));
   expect(code).toBe(2);
   expect(stderr).toMatch(
-    /changes 2 customers of local, and nobody is there to be asked: add --yes\. Nothing was sent\.\n$/,
+    /changes 2 customers of local \(account 000000000000, us-east-1\), and nobody is there to be asked: add --yes\. Nothing was sent\.\n$/,
   );
   expect(asked).toEqual([]);
 });
@@ -529,6 +529,21 @@ test('names, errors and causes of batches carry no escape to the screen', async 
   const known = await cli('update-status', batch);
   expect(known.stdout).toMatch(/ city\n\nResult: /);
   expect(`${one.stdout}${list.stdout}${known.stdout}`.match(/owned|[^\P{Cc}\n]/u)).toBeNull();
+});
+
+test('update-status of a batch that was resumed names the batch that has the rest', async () => {
+  const { cli, first } = await withBatch({ lineOutcome: atFirst });
+  const before = await cli('update-status', first);
+  await cli('update', '--resume', first, '--yes');
+  const after = await cli('update-status', first);
+  const document = JSON.parse((await cli('update-status', `${first}-r2`, '--json')).stdout);
+
+  expect(before.stdout).not.toContain('Resumed');
+  expect(after.stdout).toMatch(
+    new RegExp(`\nResumed as ${first}-r2: .* update-status ${first}-r2 .*--deployment local`),
+  );
+  expect(JSON.parse((await cli('update-status', first, '--json')).stdout)).toMatchObject({ resumedAs: `${first}-r2` });
+  expect(document).toMatchObject({ resumedAs: null });
 });
 
 test('a batch whose execution is forgotten is known by its manifest', async () => {
