@@ -1,5 +1,5 @@
 import { createLogUpdate } from 'log-update';
-import { colorsFor, manyText, movedText } from '../support/text.ts';
+import { colorsFor, manyText, movedText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import type { Progress } from './executions.ts';
 import { reasonText, timesText } from './run/waiting.ts';
@@ -76,9 +76,9 @@ function liveRows(rows: Progress[], colors: Colors): string {
 }
 
 function stateText({ state, status }: Progress): string {
-  return status === 'RUNNING' ? state || 'starting' : `${state} (${status})`;
+  return plainLine(status === 'RUNNING' ? state || 'starting' : `${state} (${status})`);
 }
 
 function waitingTexts({ waiting }: Progress): string[] {
-  return waiting ? [reasonText(waiting), timesText(waiting)].filter(Boolean) : [];
+  return waiting ? [reasonText(waiting), timesText(waiting)].filter(Boolean).map(plainLine) : [];
 }

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Input } from './hidden-input.ts';
+import { plainLine } from './text.ts';
 
 /** Asks a person; anything but "y" or "yes" is a no, the end of the input too. */
 export async function confirm({ stream, print }: Pick<Input, 'stream' | 'print'>, question: string): Promise<boolean> {
-  print(`${question} [y/N] `);
+  print(`${plainLine(question)} [y/N] `);
   // The answer is read line by line, not key by key, so that Ctrl-C stays the terminal's.
   const lines = createInterface({ input: stream, terminal: false });
   try {

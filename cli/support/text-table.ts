@@ -1,6 +1,8 @@
-/** Rows under headings, columns as wide as their widest cell. */
+import { plainLine } from './text.ts';
+
+/** Rows under headings, columns as wide as their widest cell. Cells may come from others: none carries an escape. */
 export function textTable(headings: string[], rows: string[][]): string {
-  const all = [headings, ...rows];
+  const all = [headings, ...rows].map((row) => row.map(plainLine));
   const widths = headings.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
   const line = (row: string[]) =>
     `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
@@ -39,7 +41,7 @@ export function fittedTable(columns: Column[], rows: string[][], width: number) 
       rows.map((row) => row.filter((_, index) => shown.includes(columns[index] as Column))),
     );
     if (count < order.length && !fits([heading, ...texts])) continue;
-    const named = texts.map((text, index) => `${text}\n    ${rows[index]?.at(-1)}`);
+    const named = texts.map((text, index) => `${text}\n    ${plainLine(rows[index]?.at(-1) ?? '')}`);
     return { lines: [heading, ...named], leftOut: leftOut.map(({ name }) => name) };
   }
 }

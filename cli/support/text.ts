@@ -1,9 +1,23 @@
-import { stripVTControlCharacters } from 'node:util';
 import { createColors } from 'picocolors';
+
+/**
+ * What a terminal obeys: commands to it (OSC, such as a title), those with parameters (CSI, such as a colour), and short ones.
+ * No part passes over the beginning of another one, so each character is looked at a few times however hostile the text is:
+ * `stripVTControlCharacters` of Node takes minutes for a megabyte.
+ */
+const SEQUENCES = new RegExp(
+  [
+    String.raw`(?:\x1b\]|\x9d)[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)`,
+    String.raw`(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]`,
+    String.raw`\x1b[ -/]*[0-OQ-WYZ\\\x60-~]`,
+  ].join('|'),
+  'g',
+);
 
 /** A text of another program on one line, with nothing in it that a terminal would obey. */
 export function plainLine(text: string): string {
-  return stripVTControlCharacters(text)
+  return text
+    .replace(SEQUENCES, '')
     .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
     .trim();
 }

@@ -5,6 +5,7 @@ import { type LineOutcome, OUTCOMES, parseResults, type ResultLine } from '../..
 import { parseJson } from '../../core/json.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
 /**
@@ -40,12 +41,16 @@ export async function failuresText(
   if (resultKey === null || all === 0) return [];
   const failures = await firstFailures(store, resultKey);
   const rows = failures.map(({ line, outcome, error, status, attempts, fields }) => [
-    ...[String(line), outcome, error ?? '', String(status ?? ''), String(attempts)],
+    ...[String(line), outcome, error ?? '', statusText(status), String(attempts)],
     (fields ?? []).join(', '),
   ]);
   const more = all > failures.length ? `\n  … and ${(all - failures.length).toLocaleString('en')} more` : '';
   const headings = ['line', 'outcome', 'error', 'status', 'attempts', 'fields'];
-  return ['', `${textTable(headings, rows)}${more}`, '', `Result: ${resultKey}, ${manifestKey}`];
+  return ['', `${textTable(headings, rows)}${more}`, '', plainLine(`Result: ${resultKey}, ${manifestKey}`)];
+}
+
+function statusText(status: number | null): string {
+  return status === 404 ? '404: no such customer' : String(status ?? '');
 }
 
 const SHOWN = 20;

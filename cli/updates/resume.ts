@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
@@ -6,6 +5,7 @@ import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
 import { VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
 import { readBatchManifest } from './outcome.ts';
+import { resumedBy, resumedName } from './resumed-name.ts';
 import { refused, type UpdateSource } from './source.ts';
 import { executionOf } from './status.ts';
 import type { UpdatesTarget } from './updates-target.ts';
@@ -79,18 +79,8 @@ export async function refuseToResume(
   }
   const execution = manifest ? undefined : await executionOf(target, batch);
   if (execution?.status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
-  if (await store.read(keysOf(resumedName(batch)).started)) throw resumedAlready(batch);
+  if (await resumedBy(store, batch)) throw resumedAlready(batch);
   return execution;
-}
-
-const LONGEST_NAME = 60;
-
-/** `BATCH-r2`, then `BATCH-r3`: fixed, so that two who resume at once make one batch. */
-export function resumedName(batch: string): string {
-  const [, stem = batch, last = '1'] = /^(.+)-r(\d{1,4})$/.exec(batch) ?? [];
-  const suffix = `-r${Number(last) + 1}`;
-  if (stem.length + suffix.length <= LONGEST_NAME) return stem + suffix;
-  return `${stem.slice(0, 40)}-${createHash('sha256').update(batch).digest('hex').slice(0, 8)}${suffix}`;
 }
 
 export function resumedAlready(batch: string) {

@@ -5,11 +5,11 @@ import { failedLines } from '../../core/batch/failed-lines.ts';
 import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
 import { formatOf } from '../../core/updates/file-format.ts';
 import { failureText, outcomeWord } from '../runs/run/words.ts';
-import { pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { printOut } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import { sendsUntil } from './drain.ts';
 import { countsText, failuresText } from './outcome.ts';
@@ -53,15 +53,15 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   }
   const status = await oneBatch(target, batch);
   if (options.json) printOut(JSON.stringify(status));
-  else printOut([...detailsOf(status), ...(await failuresText(target.store, status))].join('\n'));
+  else printOut([...detailsOf(status, options), ...(await failuresText(target.store, status))].join('\n'));
   if (options.failedTo === undefined) return;
   const written = await writeFailedLines(target.store, status, options.failedTo);
-  process.stderr.write(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);
+  printErr(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.`);
   const { endedAt, manifestKey } = status;
   const until = manifestKey === null && endedAt ? sendsUntil(endedAt) : undefined;
   if (until === undefined) return;
-  process.stderr.write(
-    `Warning: functions of ${batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.\n`,
+  printErr(
+    `Warning: functions of ${batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.`,
   );
 }
 
@@ -77,13 +77,14 @@ function listText(batches: BatchStatus[]): string {
   return textTable(['batch', 'started (UTC)', 'outcome', ...outcomes], rows);
 }
 
-function detailsOf(status: BatchStatus): string[] {
-  const { batch, startedAt, endedAt, error, counts } = status;
+function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
+  const { batch, startedAt, endedAt, error, counts, resumedAs } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
   return [
-    `${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`,
-    `From ${startedAt} to ${endedAt ?? 'now'}.`,
+    plainLine(`${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`),
+    plainLine(`From ${startedAt} to ${endedAt ?? 'now'}.`),
     ...(error ? [failureText(status)] : []),
+    ...(resumedAs ? [`Resumed as ${resumedAs}: ${commandFor(`update-status ${resumedAs}`, options)}`] : []),
     '',
     countsText(counts),
   ];

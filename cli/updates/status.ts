@@ -12,6 +12,7 @@ import { readInput } from '../runs/run/input.ts';
 import { foundRun, type Run, runOf } from '../runs/run/run.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { readBatchManifest } from './outcome.ts';
+import { resumedBy } from './resumed-name.ts';
 import { ResultTally } from './tally.ts';
 import type { UpdatesTarget } from './updates-target.ts';
 
@@ -20,6 +21,8 @@ export interface BatchStatus extends Run {
   batch: string;
   /** Counts of all records; null while they are not counted. */
   records: number | null;
+  /** The batch that resumes it. */
+  resumedAs: string | null;
   /** Counts of the lines that have an outcome. */
   counts: Counts;
   resultKey: string | null;
@@ -67,6 +70,7 @@ export async function statusOf(
     manifestKey: manifest ? keysOf(batch).manifest : null,
     batch,
     records: input?.records ?? null,
+    resumedAs: (await resumedBy(store, batch)) ?? null,
     counts: counts ?? tally.counts,
     resultKey: result?.key ?? null,
   };

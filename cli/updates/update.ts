@@ -13,7 +13,8 @@ import { manyText } from '../support/text.ts';
 import { type CheckedUpdates, checkUpdates, samplesOf } from './check-updates.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
-import { refuseToResume, resumedAlready, resumedName, unfinishedLines } from './resume.ts';
+import { refuseToResume, resumedAlready, unfinishedLines } from './resume.ts';
+import { resumedName } from './resumed-name.ts';
 import { openUpdateFile, refused, type UpdateSource } from './source.ts';
 import { type BatchOptions, newBatchName, startBatch, startResumed } from './start-batch.ts';
 import { connectForUpdates, type UpdatesTarget } from './updates-target.ts';
@@ -107,7 +108,7 @@ async function showDryRun({ source, records, lines }: CheckedUpdates, { showValu
 }
 
 async function send(checked: CheckedUpdates, target: UpdatesTarget, options: UpdateOptions): Promise<void> {
-  await askBefore(checked, options);
+  await askBefore(checked, target, options);
   const { maxRate, stopAfterFailures, resume } = options;
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
   const key = await uploadInput(target.store, batch, checked, resume !== undefined);
@@ -123,9 +124,14 @@ async function send(checked: CheckedUpdates, target: UpdatesTarget, options: Upd
   if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
 }
 
-async function askBefore({ source, records }: CheckedUpdates, { yes, deployment }: UpdateOptions): Promise<void> {
+async function askBefore(
+  { source, records }: CheckedUpdates,
+  { UpdatesStateMachineArn }: UpdatesTarget,
+  { yes, deployment }: UpdateOptions,
+): Promise<void> {
   if (yes || records === 1) return;
-  const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment}`;
+  const [, , , region = '', account = ''] = UpdatesStateMachineArn.split(':');
+  const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment} (account ${account}, ${region})`;
   if (!process.stdin.isTTY) throw refused(`${what}, and nobody is there to be asked: add --yes.`);
   const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');

@@ -4,10 +4,10 @@ import { ERRORS, type ErrorName, RunError } from '../errors.ts';
 /** Every outcome of a line, and what it means for the customer. */
 export const OUTCOMES = {
   APPLIED: 'the CRM confirmed the change',
-  REJECTED: 'the CRM refused the change for what it is (400, 404, 409, 412, 422): correct the line',
-  FAILED: 'the CRM did not take the change (401, 403; 408, 425, 429 after the retries): send it again',
+  REJECTED: 'the CRM refused the change for what it is (400, 404: no such customer, 409, 412, 422): correct the line',
+  FAILED: 'the CRM did not take the change (401, 403; 429 after the retries): send it again',
   UNKNOWN:
-    'sent, and nothing confirms or rules out the change (no answer, a 5xx, a 2xx that is no JSON object): send it again',
+    'sent, and nothing confirms or rules out the change (no answer, 408, 425, a 5xx, a 2xx that is no JSON object): send it again',
   NOT_SENT: 'never sent',
 } as const;
 export type LineOutcome = keyof typeof OUTCOMES;

@@ -12,8 +12,10 @@ const stopSchema = z.object({
 });
 export type Stop = z.infer<typeof stopSchema>;
 
-/** A person may put anything there. */
-const BY_HAND: Stop = { reason: 'UpdateStopped', sentence: 'It was stopped by hand.', at: '1970-01-01T00:00:00Z' };
+/** A person may put anything there: the time is that of the object. */
+function byHand(at = new Date()): Stop {
+  return { reason: 'UpdateStopped', sentence: 'It was stopped by hand.', at: at.toISOString() };
+}
 
 /** The flag that all children of a batch share, and a person may set: while it is there, nothing is sent. Read it before each line. */
 export function createStopFlag(store: Pick<BatchStore, 'putOnce' | 'read'>, key: string) {
@@ -23,7 +25,7 @@ export function createStopFlag(store: Pick<BatchStore, 'putOnce' | 'read'>, key:
     seen: () => seen !== undefined,
     read: async (): Promise<Stop | undefined> => {
       const object = seen ? undefined : await store.read(key);
-      if (object) seen = parseJson(stopSchema, object.text) ?? BY_HAND;
+      if (object) seen = parseJson(stopSchema, object.text) ?? byHand(object.at);
       return seen;
     },
     /** The first that raises it gives the reason. */

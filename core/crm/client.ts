@@ -36,7 +36,7 @@ export interface CrmExchange {
   /**
    * Makes one call as `CrmClient.call` does, and returns whatever was answered.
    * @param inTime whether enough time is left for a request; if not, the first is an error, its repetition has `trouble`
-   * @throws RunError what `GetAccessToken` throws for the first token; where no time is left, `TokenRefreshInProgress`
+   * @throws RunError what `GetAccessToken` throws for the first token; `CrmContractError` for one that no header can hold; where no time is left, `TokenRefreshInProgress`
    *   if the token took it, else `CrmUnavailable`: nothing was sent
    */
   exchange(call: CrmCall, inTime?: () => boolean): Promise<Exchange>;
@@ -88,6 +88,7 @@ async function exchangeOver(
     getAccessToken: async (options) => {
       if (!inTime()) throw new RunError('CrmUnavailable', notSentFor('What came before', call));
       const token = await deps.getAccessToken(options);
+      if (!SENDABLE.test(token.accessToken)) throw unsendable(call);
       if (inTime()) return token;
       throw new RunError('TokenRefreshInProgress', notSentFor('The wait for a token', call));
     },
@@ -137,6 +138,14 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
   } catch (error) {
     return { response: undefined, unanswered: notReached(error, call) };
   }
+}
+
+/** What a header can hold of a token, which nobody checked: the token endpoint may answer any text. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
+
+function unsendable(call: CrmCall): RunError {
+  const what = 'The access token that the CRM issued has a character that no header can hold';
+  return new RunError('CrmContractError', `${what}: ${nameOf(call)} was not sent.`);
 }
 
 function notSentFor(reason: string, call: CrmCall): string {

@@ -6,13 +6,13 @@ import type { WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './client.ts';
-import { refusal } from './refusals.ts';
+import { maybeProcessed, refusal } from './refusals.ts';
 
 /** The answer to one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). It holds no value of a customer. */
 export interface UpdateAnswer {
   /** `null` when the request was sent and never answered. */
   status: number | null;
-  /** `made`: a 200 with a JSON object. `refused`: a 4xx. `unclear`: anything else. */
+  /** `made`: a 200 with a JSON object. `refused`: a 4xx but 408 and 425. `unclear`: anything else. */
   change: 'made' | 'refused' | 'unclear';
   error: { name: RunErrorName; message: string } | null;
   retryAfterSeconds?: number | undefined;
@@ -44,7 +44,7 @@ export async function updateCustomer(
   const { response, token, trouble } = exchange;
   const { status } = response;
   if (response.ok) return confirmation(response, call);
-  const change = status >= 400 && status < 500 ? 'refused' : 'unclear';
+  const change = status >= 400 && status < 500 && !maybeProcessed(status) ? 'refused' : 'unclear';
   if (trouble) {
     const later = trouble.transient ? { trouble } : {};
     return { status, change, error: plain(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
@@ -85,9 +85,10 @@ function isScopeMissing(scope: string): boolean {
   return scopes.length > 0 && !scopes.includes(UPDATE_SCOPE);
 }
 
-function plain({ name, message }: RunError): { name: RunErrorName; message: string } {
+function plain({ name, message, status }: RunError): { name: RunErrorName; message: string } {
   // The client's name for a 404 speaks of exports.
-  return { name: name === 'ExportNotFound' ? 'CrmRejectedRequest' : name, message };
+  if (name !== 'ExportNotFound') return { name, message };
+  return { name: 'CrmRejectedRequest', message: status === 404 ? `${message} There is no such customer.` : message };
 }
 
 /** Sent fields that the answer names: as a key, a text or the last part of a path. Nothing else is kept. */

@@ -14,6 +14,11 @@ import { type CrmCall, nameOf, unanswered } from './call.ts';
 const NOT_PROCESSED = [503, 521, 523, 525, 526];
 const MAYBE_PROCESSED = [408, 425];
 
+/** Whether a call with this answer may have been processed: a create and an update mean the same by it. */
+export function maybeProcessed(status: number): boolean {
+  return (status >= 500 && !NOT_PROCESSED.includes(status)) || MAYBE_PROCESSED.includes(status);
+}
+
 /** The error of a call without an answer: not sent, or its answer was lost. */
 export function notReached(error: unknown, call: CrmCall): RunError {
   const code = codeOf(error);
@@ -46,8 +51,7 @@ export function refusal(
   if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`, { status });
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
   if (NOT_PROCESSED.includes(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
-  if (status >= 500 || MAYBE_PROCESSED.includes(status))
-    return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
+  if (maybeProcessed(status)) return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
     return new RunError('ExportNotFound', `${what}.`, { status });
   return new RunError('CrmRejectedRequest', `${what}.`, { status });

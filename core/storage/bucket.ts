@@ -12,8 +12,8 @@ export interface Bucket {
   putOnce(key: string, body: string): Promise<boolean>;
   /** Overwrites the version that was read; `false` when another has come in between. */
   replace(key: string, body: string, etag: string): Promise<boolean>;
-  /** A small object; `undefined` when there is none. */
-  read(key: string): Promise<{ text: string; etag: string } | undefined>;
+  /** A small object, and when it was written; `undefined` when there is none. */
+  read(key: string): Promise<{ text: string; etag: string; at?: Date | undefined } | undefined>;
   /**
    * The bytes of an object or a part of it; `undefined` when there are none.
    * @throws RunError `StorageConflict` also when the object has another `etag`
@@ -52,8 +52,8 @@ export function createBucket(client: S3Client, name: string, count: () => void =
     count();
     try {
       const command = new GetObjectCommand({ Bucket: name, Key: key, ...condition });
-      const { Body, ETag: etag = '', ContentLength: bytes = 0 } = await client.send(command);
-      return Body && { etag, bytes, chunks: unbroken(Body as AsyncIterable<Uint8Array>, key) };
+      const { Body, ETag: etag = '', ContentLength: bytes = 0, LastModified: at } = await client.send(command);
+      return Body && { etag, bytes, at, chunks: unbroken(Body as AsyncIterable<Uint8Array>, key) };
     } catch (error) {
       if (error instanceof Error && ['NoSuchKey', 'InvalidRange'].includes(error.name)) return undefined;
       if (refusedCondition(error)) {
@@ -79,7 +79,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
     replace: (key, body, etag) => put(key, body, { IfMatch: etag }),
     read: async (key) => {
       const object = await get(key);
-      return object && { text: await text(object.chunks), etag: object.etag };
+      return object && { text: await text(object.chunks), etag: object.etag, at: object.at };
     },
     stream: (key, { from = 0, to, etag } = {}) => {
       const Range = from > 0 || to !== undefined ? `bytes=${from}-${to === undefined ? '' : to - 1}` : undefined;

@@ -7,12 +7,11 @@ const ATTEMPTS = 3;
 const THROTTLED_ATTEMPTS = 8;
 
 /** Any other 4xx refuses the line itself, and would do so again. */
-const OF_US_OR_TIME = new Set([401, 403, 408, 425, 429]);
+const OF_US_OR_TIME = new Set([401, 403, 429]);
 
 /** How often a line with this answer is sent. */
 export function attemptsFor({ status, change }: UpdateAnswer): number {
   if (status === 429) return THROTTLED_ATTEMPTS;
-  if (status === 408 || status === 425) return ATTEMPTS;
   // Redirects are not followed, and would be the same at the next attempt.
   const redirected = status !== null && status >= 300 && status < 400;
   return change === 'unclear' && !redirected ? ATTEMPTS : 1;

@@ -10,7 +10,7 @@ interface Options {
   streamed?: (key: string) => void;
   /** Bytes of each chunk that `stream` gives. */
   chunkBytes?: number;
-  /** When every object was written, as a listing tells. */
+  /** When every object was written, as a listing and a reading tell. */
   writtenAt?: Date | undefined;
 }
 
@@ -53,7 +53,7 @@ export function fakeBucket({
       await begin('read', key);
       const bytes = stored.get(key);
       if (!bytes) return undefined;
-      return { text: Buffer.from(bytes).toString('utf8'), etag: etagOf(bytes) };
+      return { text: Buffer.from(bytes).toString('utf8'), etag: etagOf(bytes), at: writtenAt };
     },
     stream: async (key, { from = 0, to, etag } = {}) => {
       await begin('stream', key);

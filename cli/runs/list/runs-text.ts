@@ -34,13 +34,13 @@ function toneAt(run: Run | undefined): Tone {
 /** What the table has no room for. */
 function notesOf(runs: Run[]): string[] {
   const notes = runs.flatMap(({ run, what, of, warningCount, changedColumns, waiting }) => [
-    ...(what === 'release' ? [`${plainLine(run)}: releases ${plainLine(of ?? '')}`] : []),
-    ...(what === 'table' ? [`${plainLine(run)}: table of ${plainLine(of ?? '')}`] : []),
-    ...(waiting ? [`${plainLine(run)}: ${waitingText(waiting)}`] : []),
-    ...(warningCount ? [`${plainLine(run)}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
-    ...(changedColumns ? [`${plainLine(run)}: ${manyText(changedColumns, 'column')} changed, which show names`] : []),
+    ...(what === 'release' ? [`${run}: releases ${of ?? ''}`] : []),
+    ...(what === 'table' ? [`${run}: table of ${of ?? ''}`] : []),
+    ...(waiting ? [`${run}: ${waitingText(waiting)}`] : []),
+    ...(warningCount ? [`${run}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
+    ...(changedColumns ? [`${run}: ${manyText(changedColumns, 'column')} changed, which show names`] : []),
   ]);
-  return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)];
+  return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${plainLine(note)}`)];
 }
 
 const COLUMNS = [
@@ -66,16 +66,16 @@ function cellsOf(run: Run): string[] {
     rows?.toLocaleString('en-US') ?? '',
     bytesText(bytes),
     standing === 'current' ? '' : (standing ?? ''),
-    plainLine(run.run),
+    run.run,
   ];
 }
 
 function lineOf(run: Run): string {
   const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
-  const measures = [seconds, rows, bytes, standing, plainLine(run.run), run.warningCount || null];
+  const measures = [seconds, rows, bytes, standing, run.run, run.warningCount || null];
   const cells = [startedAt, entity, date, cellOf(run), ...measures, run.waiting && waitingText(run.waiting)];
   return cells
-    .map((cell) => cell ?? '')
+    .map((cell) => plainLine(String(cell ?? '')))
     .join('\t')
     .trimEnd();
 }

@@ -35,7 +35,7 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
     ({ at, text }, index) => `  ${colors.dim(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${plainLine(text)}`,
   );
   return [
-    paint(`${plainLine(shown.run)}: ${headText(shown)}`),
+    paint(plainLine(`${shown.run}: ${headText(shown)}`)),
     '',
     `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
     ...moments,
@@ -53,11 +53,11 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
 function releaseOf({ release, standing }: ShownRun): string[] {
   if (!release) return [];
   const { by, requestedAt, execution, reason, newNormal } = release;
-  const who = by === null ? '' : ` by ${plainLine(by)}`;
+  const who = by === null ? '' : ` by ${by}`;
   const when = requestedAt.slice(0, 16).replace('T', ' ');
   const mark = newNormal ? ' Guards compare with this file and later ones from then on.' : '';
   const done = standing === 'latest' || standing === 'current' ? 'Released' : 'Release requested';
-  return [`\n  ${done}${who}, ${when} UTC (${plainLine(execution)}): "${plainLine(reason)}".${mark}`];
+  return [`\n  ${plainLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
 }
 
 /** What the file was compared with, where a guard stopped it. */
@@ -66,15 +66,18 @@ function comparedWith({ guards }: ShownRun): string[] {
   const nights = guards.comparedWith.map(
     ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
   );
-  return [`  Compared with ${nights.join(', ')}.`];
+  return [`  ${plainLine(`Compared with ${nights.join(', ')}.`)}`];
 }
 
 function failureOf(shown: ShownRun): string[] {
   const { runbook, readers, entity, date, makeUp } = shown;
   if (runbook === null) return [];
-  const have = readers && entity ? [`  ${readersText(readers, entity, date)}`] : [];
-  const command = makeUp ? [`  To make it up: ${makeUp}`] : [];
-  return ['', `  ${failureText(shown)}`, `  Runbook: ${runbook}`, ...have, ...command];
+  const have = readers && entity ? [readersText(readers, entity, date)] : [];
+  const command = makeUp ? [`To make it up: ${makeUp}`] : [];
+  return [
+    '',
+    ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${plainLine(line)}`),
+  ];
 }
 
 /** Changes that no warning names: the configuration accepts them, or they are of labels. */
@@ -95,18 +98,19 @@ const STEPS: Partial<Record<Phase, string>> = {
 function logOf({ status, timeline, links }: ShownRun): string[] {
   const step = STEPS[timeline.findLast(({ phase }) => phase in STEPS)?.phase ?? 'create'] ?? '';
   const url = links.logGroups[step];
-  return status === 'SUCCEEDED' || status === null || !url ? [] : [`  Log of ${step}: ${url}`];
+  return status === 'SUCCEEDED' || status === null || !url ? [] : [`Log of ${step}: ${url}`];
 }
 
 function placesOf(shown: ShownRun): string[] {
   const { bucket, key, manifestKey, keptUntil, links, executionArn, table } = shown;
   const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
-  return [
-    ...(key === null ? [] : [`  File: s3://${bucket}/${plainLine(key)}${kept}`]),
-    ...(manifestKey === null ? [] : [`  Manifest: s3://${bucket}/${plainLine(manifestKey)}`]),
-    ...(table === null ? [] : [`  Table: s3://${bucket}/${plainLine(table.key)}`]),
-    ...(executionArn === null ? [] : [`  Execution: ${links.execution ?? executionArn}`]),
+  const places = [
+    ...(key === null ? [] : [`File: s3://${bucket}/${key}${kept}`]),
+    ...(manifestKey === null ? [] : [`Manifest: s3://${bucket}/${manifestKey}`]),
+    ...(table === null ? [] : [`Table: s3://${bucket}/${table.key}`]),
+    ...(executionArn === null ? [] : [`Execution: ${links.execution ?? executionArn}`]),
     ...logOf(shown),
-    ...(links.endpoint === null ? [] : [`  Local cloud: ${links.endpoint}`]),
+    ...(links.endpoint === null ? [] : [`Local cloud: ${links.endpoint}`]),
   ];
+  return places.map((place) => `  ${plainLine(place)}`);
 }

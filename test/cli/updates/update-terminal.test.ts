@@ -13,7 +13,9 @@ async function questioned({ looks = 2, size = 'cols 100 rows 30' } = {}) {
   const file = join(await tempDir(), 'customers.csv');
   await writeFile(file, 'id,city\n3f2504e0-4f89-41d3-9a0c-000000000001,A\n3f2504e0-4f89-41d3-9a0c-000000000002,B\n');
   const terminal = inTerminal(['cli/main.js', 'update', file, ...cloud.place], { size });
-  await terminal.shows(/customers\.csv changes 2 customers of local\. Send\? \[y\/N\] /);
+  await terminal.shows(
+    /customers\.csv changes 2 customers of local \(account 000000000000, us-east-1\)\. Send\? \[y\/N\] /,
+  );
   return { ...cloud, ...terminal };
 }
 

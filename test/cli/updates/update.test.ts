@@ -14,7 +14,7 @@ import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { fault, lost } from '../support/cloud/answers.ts';
 import { stack } from '../support/cloud/stack.ts';
-import { updatingCloud } from '../support/cloud/updates.ts';
+import { manifestOf, updatingCloud } from '../support/cloud/updates.ts';
 import { runCli, startCli } from '../support/run-cli.ts';
 
 const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
@@ -168,7 +168,7 @@ test('more than one customer is not changed unless somebody says so', async () =
   const { code, stderr } = await cli('update', await fileOf(jsonl(people(2))));
   expect(code).toBe(2);
   expect(stderr).toMatch(
-    /changes 2 customers of local, and nobody is there to be asked: add --yes\. Nothing was sent\.\n$/,
+    /changes 2 customers of local \(account 000000000000, us-east-1\), and nobody is there to be asked: add --yes\. Nothing was sent\.\n$/,
   );
   expect(asked).toEqual([]);
 });
@@ -249,6 +249,13 @@ test('lines that were not applied are reported without ids and values, and the e
   expect(stdout).toMatch(/update --resume update-\S+ .*--deployment local\n/);
   expect(stdout + stderr).not.toMatch(/3f2504e0|Haifa/);
   expect(stderr).toMatch(/UpdatesIncomplete: Some lines were not applied\.\n$/);
+});
+
+test('a line that was answered 404 says that there is no such customer', async () => {
+  const gone = { ...refusedLine, status: 404, fields: [] };
+  const { cli } = await updatingCloud({ lineOutcome: (line) => (line === 2 ? gone : {}) });
+  const { stdout } = await cli('update', await fileOf(jsonl(people(3))), '--yes');
+  expect(stdout).toMatch(/\n +2 +REJECTED +CrmRejectedRequest +404: no such customer +1\n/);
 });
 
 test('--json prints one document: the run, its batch, and how its lines ended', async () => {
@@ -502,6 +509,41 @@ test('update-status lists the last batches, and shows one', async () => {
   );
   const unknown = await cli('update-status', 'nope');
   expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
+});
+
+test('names, errors and causes of batches carry no escape to the screen', async () => {
+  const ESCAPES = '\x1b]0;owned\x07\x1b[2J\x9b31m';
+  const crash = { error: `StepCrashed${ESCAPES}`, cause: `It died.${ESCAPES}` };
+  const { cli, batches, objects } = await updatingCloud({ crash, looks: 1 });
+  await cli('update', await fileOf(jsonl(people(2))), '--yes');
+  const [batch = ''] = [...batches.keys()];
+  const one = await cli('update-status', batch);
+  expect(one.stdout).toContain('StepCrashed: It died.\n');
+  const [found] = [...batches.values()];
+  if (found) found.input = JSON.stringify({ file: `updates/named${ESCAPES}/input.jsonl` });
+  const list = await cli('update-status');
+  expect(list.stdout).toMatch(/^ {2}named +2026-\S+ +StepCrashed /m);
+  const result = { ...applied, ...refusedLine, line: 1, id: idOf(0), fields: [`city${ESCAPES}`] } as ResultLine;
+  objects.set(`updates/${batch}/result.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
+  objects.set(`updates/${batch}/_manifest.json`, Buffer.from(JSON.stringify(manifestOf(batch, [result]))));
+  const known = await cli('update-status', batch);
+  expect(known.stdout).toMatch(/ city\n\nResult: /);
+  expect(`${one.stdout}${list.stdout}${known.stdout}`.match(/owned|[^\P{Cc}\n]/u)).toBeNull();
+});
+
+test('update-status of a batch that was resumed names the batch that has the rest', async () => {
+  const { cli, first } = await withBatch({ lineOutcome: atFirst });
+  const before = await cli('update-status', first);
+  await cli('update', '--resume', first, '--yes');
+  const after = await cli('update-status', first);
+  const document = JSON.parse((await cli('update-status', `${first}-r2`, '--json')).stdout);
+
+  expect(before.stdout).not.toContain('Resumed');
+  expect(after.stdout).toMatch(
+    new RegExp(`\nResumed as ${first}-r2: .* update-status ${first}-r2 .*--deployment local`),
+  );
+  expect(JSON.parse((await cli('update-status', first, '--json')).stdout)).toMatchObject({ resumedAs: `${first}-r2` });
+  expect(document).toMatchObject({ resumedAs: null });
 });
 
 test('a batch whose execution is forgotten is known by its manifest', async () => {

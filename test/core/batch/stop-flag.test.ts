@@ -15,6 +15,12 @@ test('whatever a person puts there stops the batch, and is not read again', asyn
   expect(store.calls.filter((call) => call.startsWith('read'))).toHaveLength(2);
 });
 
+test('a batch that was stopped by hand was stopped when the object was written', async () => {
+  const store = fakeStore({ objects: { [KEYS.stop]: 'stop it' }, writtenAt: new Date('2026-11-20T01:02:03Z') });
+
+  expect(await createStopFlag(store, KEYS.stop).read()).toMatchObject({ at: '2026-11-20T01:02:03.000Z' });
+});
+
 test('who raises it reads its own reason', async () => {
   const flag = createStopFlag(fakeStore(), KEYS.stop);
   const stop = { reason: 'AuthRefused', sentence: 'No.', at: '2026-11-20T01:00:00.000Z' } as const;

@@ -61,6 +61,20 @@ test('a call carries the token and the body, and its answer is parsed', async ()
   ]);
 });
 
+test('a token that no header can hold ends a create before it is sent: no export may have been made', async () => {
+  const server = await serverFor();
+  const client = createCrmClient({
+    baseUrl: server.url,
+    getAccessToken: async () => ({ accessToken: 'line\nbreak', scope: '' }),
+    log: recordingLog(),
+    now: at('2026-11-20T01:00:00Z'),
+  });
+
+  const { message } = await failureOf(client.call(create, z.unknown()), 'CrmContractError');
+  expect(message).toMatch(/no header can hold: POST \/leads\/exports was not sent\.$/);
+  expect(server.seen).toEqual([]);
+});
+
 test('a base address with slashes at its end makes the same paths', async () => {
   const server = await serverFor([`GET ${FIELDS}`, { json: [] }]);
   const client = createCrmClient({

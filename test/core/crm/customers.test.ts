@@ -22,7 +22,16 @@ function updateAt(
     reread,
     scope = 'openid',
     inTime,
-  }: Partial<{ refresh: RunError; reread: RunError; scope: string; inTime: () => boolean }> = {},
+    accessToken = 'first',
+    second = 'second',
+  }: Partial<{
+    refresh: RunError;
+    reread: RunError;
+    scope: string;
+    inTime: () => boolean;
+    accessToken: string;
+    second: string;
+  }> = {},
 ) {
   const log = recordingLog();
   const crm = createCrmClient({
@@ -30,7 +39,7 @@ function updateAt(
     getAccessToken: async ({ rejected, reread: insufficient } = {}) => {
       if (rejected !== undefined && refresh) throw refresh;
       if (insufficient !== undefined && reread) throw reread;
-      return { accessToken: rejected ? 'second' : 'first', scope };
+      return { accessToken: rejected ? second : accessToken, scope };
     },
     log,
     now,
@@ -74,7 +83,7 @@ test.each<[what: string, status: number, reply: Exchange[1]]>([
   expect(answer.error?.message).not.toContain(CANARY);
 });
 
-test.each([500, 502, 503, 504, 520, 524, 303])('a %i may have made the change', async (status) => {
+test.each([408, 425, 500, 502, 503, 504, 520, 524, 303])('a %i may have made the change', async (status) => {
   const { update } = await updateOf([LINE, { status }]);
 
   expect(await update()).toMatchObject({ status, change: 'unclear' });
@@ -174,6 +183,33 @@ test.each([400, 404, 409, 410, 412])('a %i is a refusal of the request', async (
   const { update } = await updateOf([LINE, { status, text: CANARY }]);
 
   expect(await update()).toMatchObject({ status, error: { name: 'CrmRejectedRequest' } });
+});
+
+test('a 404 says that there is no such customer', async () => {
+  const { update } = await updateOf([LINE, { status: 404 }]);
+
+  expect((await update()).error?.message).toBe('PATCH /customers/{id} was answered 404. There is no such customer.');
+});
+
+test.each(['line\nbreak', 'null\0', 'snow \u2603', 'escape \x1b', 'gone \x7f'])(
+  'a token that no header can hold is named, and nothing is sent',
+  async (accessToken) => {
+    const server = await serverFor();
+    const { update } = updateAt(server.url, { accessToken });
+
+    const { message } = await failureOf(update(), 'CrmContractError');
+    expect(message).toBe(
+      'The access token that the CRM issued has a character that no header can hold: PATCH /customers/{id} was not sent.',
+    );
+    expect(server.seen).toEqual([]);
+  },
+);
+
+test('a 401 after which the fresh token cannot be sent was answered all the same, and says why', async () => {
+  const server = await serverFor([LINE, { status: 401 }]);
+  const { update } = updateAt(server.url, { second: 'line\nbreak' });
+
+  expect(await update()).toMatchObject({ status: 401, change: 'refused', error: { name: 'CrmContractError' } });
 });
 
 test('a connection that is closed without an answer leaves the change in doubt, and is not repeated here', async () => {

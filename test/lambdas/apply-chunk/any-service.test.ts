@@ -9,8 +9,10 @@ import { lambdaContext } from '../../support/deps.ts';
  * with a 4xx a line that it has never changed the change was not made. Nothing else that it says means anything.
  */
 
-const TRUE_REFUSALS = [400, 401, 403, 404, 408, 409, 410, 412, 422, 425, 429, 451] as const;
-const MEANINGLESS = [201, 202, 204, 301, 303, 307, 500, 501, 502, 503, 504, 507, 520, 521, 522, 524, 525, 599] as const;
+const TRUE_REFUSALS = [400, 401, 403, 404, 409, 410, 412, 422, 429, 451] as const;
+const MEANINGLESS = [
+  201, 202, 204, 301, 303, 307, 408, 425, 500, 501, 502, 503, 504, 507, 520, 521, 522, 524, 525, 599,
+] as const;
 /** Bodies of a 200 that confirm nothing. */
 const BODIES = ['', '<html>Maintenance</html>', '[]', 'null', '"ok"', 'true', '{"id":', '{} {}'] as const;
 

@@ -374,3 +374,43 @@ test('the columns that changed are named, each once: those that warned, those th
   expect(text).toContain('Columns with another label than at the export of 2026-11-19: "name" (שם מלא, was שם).');
   expect(text).toContain('Further changes of columns that are not named: 2.');
 });
+
+/** Names that a command chooses words by, which schemas know. */
+const OF_US = new Set(['outcome', 'phase', 'status', 'standing', 'what', 'kind', 'verdict', 'check']);
+const HOSTILE = '\x1b]0;owned\x07\x1b[2J\x9b31m\r\n';
+
+/** A document with an escape sequence at the end of every text that may be another's. */
+function hostile<T>(document: T): T {
+  return JSON.parse(
+    JSON.stringify(document, (key, value) => (typeof value === 'string' && !OF_US.has(key) ? value + HOSTILE : value)),
+  );
+}
+
+test('no text of another carries an escape to the screen, wherever it stands in a run', async () => {
+  const cloud = await aws(executions([night]));
+  cloud.publish({ manifest: { warnings: ['The file has no rows.'] } });
+  const { makeUp: _, ...known } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  const latest = { run: 'leads-earlier', date: '2026-11-19', publishedAt: at('01:00:00') };
+  const release = { reason: 'It is right', by: 'Ann', requestedAt: at('05:00:00'), execution: 'release-1' };
+  const drift = { ...published, since: { date: '2026-11-19' }, added: ['a'], removed: [], retyped: [], relabelled: [] };
+  const shown = hostile({
+    ...known,
+    status: 'FAILED',
+    outcome: 'failed',
+    error: 'ExportFailed',
+    cause: 'It failed.',
+    runbook: 'docs/runbook.md',
+    makeUp: 'retry leads-night',
+    readers: { ofDate: null, latest },
+    release,
+    drift: { ...drift, unnamed: 0 },
+    table: { run: 'leads-night', key: 'tables/leads' },
+    links: linksOf(cloud.target, arnOf('leads-night'), arnOf(''), undefined),
+    of: 'other',
+    keptUntil: '2026-12-20',
+  });
+  const text = shownText(shown as unknown as Parameters<typeof shownText>[0], {});
+  expect(text).toContain('Execution: https://');
+  expect(text).toContain('To make it up: retry leads-night');
+  expect(text.match(/owned|[^\P{Cc}\n]/u)).toBeNull();
+});
