@@ -120,7 +120,11 @@ async function send(checked: CheckedUpdates, target: UpdatesTarget, options: Upd
       ? await startBatch(target, key, how)
       : await startResumed(target, key, { ...how, resumes: resume });
   if (!executionArn) throw resumedAlready(resume ?? '');
-  const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
+  const failure = await finishBatch(
+    target,
+    { batch, executionArn, records: checked.records, format: checked.source.reader.format },
+    options,
+  );
   if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
 }
 
