@@ -5,6 +5,7 @@ import type { UpdateFormat } from '../../core/updates/file-format.ts';
 import { secondsBetween } from '../runs/run/run.ts';
 import { failureText } from '../runs/run/words.ts';
 import { commandFor } from '../support/command-options.ts';
+import { printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { countsText, failuresText, readBatchManifest } from './outcome.ts';
@@ -49,8 +50,8 @@ export async function finishBatch(
   const ok = manifest !== undefined && run.counts.APPLIED === manifest.input.records;
   const failures = options.json ? [] : await failuresText(store, run);
   const advice = failures.length > 0 ? adviceFor(started, run.counts, options) : [];
-  const lines = options.json ? [JSON.stringify({ ok, ...run })] : [countsText(run.counts), ...failures, ...advice];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  if (options.json) printJson({ ok, ...run });
+  else printOut([countsText(run.counts), ...failures, ...advice].join('\n'));
   return ok ? undefined : failureText(run);
 }
 

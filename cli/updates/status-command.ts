@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
 import { failureText, outcomeWord } from '../runs/run/words.ts';
 import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
@@ -44,10 +44,10 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   const target = await connectForUpdates(options);
   if (batch === undefined) {
     const batches = await lastBatches(target, LISTED);
-    return printOut(options.json ? JSON.stringify({ batches }) : listText(batches));
+    return options.json ? printJson({ batches }) : printOut(listText(batches));
   }
   const status = await oneBatch(target, batch);
-  if (options.json) printOut(JSON.stringify(status));
+  if (options.json) printJson(status);
   else printOut([...detailsOf(status, options), ...(await failuresText(target.store, status))].join('\n'));
   if (options.failedTo === undefined) return;
   const last = await lastResuming(target, status);

@@ -158,6 +158,14 @@ test.for(usage)('%s is a matter of usage', async ([, args, sentence]) => {
   expect(await refusalOf(args)).toMatchObject({ message: expect.stringMatching(sentence) });
 });
 
+test('values that a dry run shows carry no escape to the screen', async () => {
+  const file = await fileOf(jsonl([{ id: idOf(1), city: 'Haifa\x9b31m\x1b]0;owned\x07\x9d0;owned\x9c' }]));
+  const { code, stdout, stderr } = await alone('update', file, '--dry-run', '--show-values');
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('"city":"Haifa');
+  expect(stdout.match(/[^\P{Cc}\n]/u)).toBeNull();
+});
+
 test('a file of failures needs a batch', async () => {
   const { code, stderr } = await alone('update-status', '--failed-to', 'a.jsonl');
   expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch whose lines --failed-to is to write.\n' });
