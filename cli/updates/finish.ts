@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import type { Counts } from '../../core/batch/batch-manifest.ts';
+import type { UpdateFormat } from '../../core/updates/file-format.ts';
 import { secondsBetween } from '../runs/run/run.ts';
 import { failureText } from '../runs/run/words.ts';
 import { commandFor } from '../support/command-options.ts';
+import { printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { countsText, failuresText, readBatchManifest } from './outcome.ts';
@@ -16,6 +18,8 @@ interface Started {
   batch: string;
   executionArn: string;
   records: number;
+  /** Of the file that was sent. */
+  format: UpdateFormat;
 }
 
 interface FinishOptions extends TargetOptions {
@@ -45,9 +49,9 @@ export async function finishBatch(
   const run = { ...status, counts: manifest?.counts ?? tally.completed(records) };
   const ok = manifest !== undefined && run.counts.APPLIED === manifest.input.records;
   const failures = options.json ? [] : await failuresText(store, run);
-  const advice = failures.length > 0 ? adviceFor(batch, run.counts, options) : [];
-  const lines = options.json ? [JSON.stringify({ ok, ...run })] : [countsText(run.counts), ...failures, ...advice];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  const advice = failures.length > 0 ? adviceFor(started, run.counts, options) : [];
+  if (options.json) printJson({ ok, ...run });
+  else printOut([countsText(run.counts), ...failures, ...advice].join('\n'));
   return ok ? undefined : failureText(run);
 }
 
@@ -79,9 +83,9 @@ async function followBatch(
   }
 }
 
-function adviceFor(batch: string, counts: Counts, options: FinishOptions): string[] {
+function adviceFor({ batch, format }: Started, counts: Counts, options: FinishOptions): string[] {
   const resumable = counts.FAILED + counts.UNKNOWN + counts.NOT_SENT > 0;
-  const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
+  const correct = commandFor(`update-status ${batch} --failed-to FILE.${format}`, options);
   return [
     ...(counts.REJECTED > 0 ? [`To correct lines: ${correct}`] : []),
     ...(resumable ? [`To send the others again: ${commandFor(`update --resume ${batch}`, options)}`] : []),

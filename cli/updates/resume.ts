@@ -2,6 +2,7 @@ import type { DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
+import { latestResults } from '../../core/batch/latest-results.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
 import { VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
 import { readBatchManifest } from './outcome.ts';
@@ -34,13 +35,20 @@ export async function* inputOf(store: BatchStore, batch: string): AsyncGenerator
 }
 
 /** All that is known of the lines of a batch, in their order: the result, or else the parts of it that were written. */
-export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+async function* resultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
   const result = await store.stream(keysOf(batch).result);
   if (result) return yield* result.chunks;
   for (const { key } of await store.list(keysOf(batch).results)) {
     const part = key.endsWith('.jsonl') ? await store.stream(key) : undefined;
     if (part) yield* part.chunks;
   }
+}
+
+/** All that is known of the lines of a batch by now: also what the batches that resumed it made of them. */
+export async function* latestResultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+  const later = await resumedBy(store, batch);
+  const own = resultsOf(store, batch);
+  yield* later === undefined ? own : latestResults(own, latestResultsOf(store, later));
 }
 
 /** Puts lines taken out of a file back in their places. No two lines are equal: each has an id of its own. */

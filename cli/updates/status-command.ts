@@ -1,22 +1,17 @@
-import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { failedLines } from '../../core/batch/failed-lines.ts';
 import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
-import { formatOf } from '../../core/updates/file-format.ts';
 import { failureText, outcomeWord } from '../runs/run/words.ts';
 import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import { sendsUntil } from './drain.ts';
+import { usage, writeFailedLines } from './failed-file.ts';
 import { countsText, failuresText } from './outcome.ts';
-import { inputOf, resultsOf } from './resume.ts';
 import { type BatchStatus, lastBatches, oneBatch } from './status.ts';
 import { batchArgument } from './update.ts';
-import { connectForUpdates } from './updates-target.ts';
+import { connectForUpdates, type UpdatesTarget } from './updates-target.ts';
 
 interface StatusOptions extends TargetOptions {
   failedTo?: string;
@@ -31,7 +26,7 @@ export function addUpdateStatus(command: Command): void {
     .argument('[batch]', 'name of a batch', batchArgument)
     .option(
       '--failed-to <file>',
-      'write the lines that were not applied into a new .jsonl file, to be corrected',
+      'write the lines that are not applied yet into a new file, .csv or .jsonl as you sent them, to be corrected',
       pathArgument,
     )
     .option('--json', 'one JSON document')
@@ -49,20 +44,26 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   const target = await connectForUpdates(options);
   if (batch === undefined) {
     const batches = await lastBatches(target, LISTED);
-    return printOut(options.json ? JSON.stringify({ batches }) : listText(batches));
+    return options.json ? printJson({ batches }) : printOut(listText(batches));
   }
   const status = await oneBatch(target, batch);
-  if (options.json) printOut(JSON.stringify(status));
+  if (options.json) printJson(status);
   else printOut([...detailsOf(status, options), ...(await failuresText(target.store, status))].join('\n'));
   if (options.failedTo === undefined) return;
-  const written = await writeFailedLines(target.store, status, options.failedTo);
+  const last = await lastResuming(target, status);
+  const written = await writeFailedLines(target.store, status, last, options.failedTo);
   printErr(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.`);
-  const { endedAt, manifestKey } = status;
+  const { endedAt, manifestKey } = last;
   const until = manifestKey === null && endedAt ? sendsUntil(endedAt) : undefined;
   if (until === undefined) return;
   printErr(
-    `Warning: functions of ${batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.`,
+    `Warning: functions of ${last.batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.`,
   );
+}
+
+/** The last of the batches that resume one another, which may be still under way. */
+async function lastResuming(target: UpdatesTarget, status: BatchStatus): Promise<BatchStatus> {
+  return status.resumedAs === null ? status : lastResuming(target, await oneBatch(target, status.resumedAs));
 }
 
 function listText(batches: BatchStatus[]): string {
@@ -88,42 +89,4 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
     '',
     countsText(counts),
   ];
-}
-
-/**
- * Writes the lines of a batch that were not applied, byte for byte, into a new file that only its owner may read.
- * @returns how many
- * @throws CommandError (exit code 2) when there is nothing to write or the file is there already
- */
-async function writeFailedLines(
-  store: BatchStore,
-  { batch, status, resultKey, counts, records }: BatchStatus,
-  path: string,
-): Promise<number> {
-  if (formatOf(path) !== 'jsonl')
-    throw usage(`${path} must have a name that ends in .jsonl: lines are written as JSON.`);
-  if (status === 'RUNNING') throw usage(`The batch ${batch} is still under way: wait for its end.`);
-  if (resultKey !== null && counts.APPLIED === records) throw usage(`Every line of ${batch} was applied.`);
-  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw usage(exists ? `${path} exists already, and is not written over.` : `${path} cannot be written.`, error);
-  });
-  try {
-    let lines = 0;
-    for await (const bytes of failedLines(inputOf(store, batch), resultsOf(store, batch))) {
-      await file.writeFile(bytes);
-      for (const byte of bytes) if (byte === 0x0a) lines += 1;
-    }
-    await file.close();
-    return lines;
-  } catch (error) {
-    await file.close();
-    // An incomplete file would look complete.
-    await rm(path, { force: true });
-    throw error;
-  }
-}
-
-function usage(sentence: string, cause?: unknown): CommandError {
-  return new CommandError(sentence, USAGE, { cause });
 }

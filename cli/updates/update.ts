@@ -7,7 +7,7 @@ import { numberArgument, pathArgument, withExamples } from '../support/command-o
 import { confirm } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { plainLines, printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { type CheckedUpdates, checkUpdates, samplesOf } from './check-updates.ts';
@@ -102,9 +102,11 @@ function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDP
 
 async function showDryRun({ source, records, lines }: CheckedUpdates, { showValues = false }: UpdateOptions) {
   printOut(
-    `${source.name}: ${manyText(records, 'record')} on ${manyText(lines, 'line')}, all valid. Nothing was sent.`,
+    plainLines(
+      `${source.name}: ${manyText(records, 'record')} on ${manyText(lines, 'line')}, all valid. Nothing was sent.`,
+    ),
   );
-  for (const sample of await samplesOf(source, showValues)) printOut(sample);
+  for (const sample of await samplesOf(source, showValues)) printOut(plainLines(sample));
 }
 
 async function send(checked: CheckedUpdates, target: UpdatesTarget, options: UpdateOptions): Promise<void> {
@@ -120,7 +122,11 @@ async function send(checked: CheckedUpdates, target: UpdatesTarget, options: Upd
       ? await startBatch(target, key, how)
       : await startResumed(target, key, { ...how, resumes: resume });
   if (!executionArn) throw resumedAlready(resume ?? '');
-  const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
+  const failure = await finishBatch(
+    target,
+    { batch, executionArn, records: checked.records, format: checked.source.reader.format },
+    options,
+  );
   if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
 }
 

@@ -63,7 +63,8 @@ function resultOf(line: number, id: string, { value }: IteratorResult<ResultLine
   return value;
 }
 
-async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
+/** The results in the bytes of one or more files of them, in their order. */
+export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
   for await (const { line, text } of numberedLines(bytes)) {
     // A function left lines in doubt: they have no result, or one in a later part.
     if (text.startsWith(DOUBT)) continue;

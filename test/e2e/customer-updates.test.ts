@@ -250,7 +250,8 @@ describe('the command update', () => {
     expect(shown.stdout).toMatch(/UpdatesIncomplete: .*REJECTED +CrmRejectedRequest +404/s);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-    expect(lines).toHaveLength(first.counts.REJECTED + first.counts.NOT_SENT);
+    // What was not sent then is applied by the batch that resumed it.
+    expect(lines).toHaveLength(first.counts.REJECTED);
     expect(JSON.parse(listed.stdout).batches.slice(0, 2)).toMatchObject([
       { batch: second.batch, status: 'SUCCEEDED', error: null, records: first.counts.NOT_SENT, counts: second.counts },
       { batch: first.batch, status: 'FAILED', error: 'UpdatesIncomplete', records: 400, counts: first.counts },

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { driftTexts } from '../../../core/export/drift-words.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
 import { commandFor, withExamples } from '../../support/command-options.ts';
+import { printJson, printOut } from '../../support/print.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
 import { failureText, headText, painterOf, readersText, toneOf } from '../run/words.ts';
@@ -16,8 +17,8 @@ export function addShow(command: Command): void {
     .action(async (run: string, options: TargetOptions & { json?: boolean }) => {
       const found = await showRun(await connect(options), run, options.endpointUrl ?? process.env.AWS_ENDPOINT_URL);
       const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
-      const text = options.json ? JSON.stringify(shown) : shownText(shown, process.stdout);
-      process.stdout.write(`${text}\n`);
+      if (options.json) printJson(shown);
+      else printOut(shownText(shown, process.stdout));
     });
   withExamples(described, {
     'show leads --deployment prod': 'the newest run of leads',

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -8,16 +8,25 @@ import { openUpdateFile } from '../../../cli/updates/source.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
 import { uploadInput } from '../../../cli/updates/upload.ts';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
-import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { run } from '../../local/support/running.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { fault, lost } from '../support/cloud/answers.ts';
 import { stack } from '../support/cloud/stack.ts';
-import { manifestOf, updatingCloud } from '../support/cloud/updates.ts';
+import { updatingCloud } from '../support/cloud/updates.ts';
 import { runCli, startCli } from '../support/run-cli.ts';
+import {
+  applied,
+  atFirst,
+  fileOf,
+  idOf,
+  jsonl,
+  lineOutcome,
+  people,
+  refusedLine,
+  withBatch,
+} from '../support/sent-batch.ts';
 
-const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
 const NOBODY = 'http://127.0.0.1:9';
 
 /** The local configuration, changed so that null empties a field. */
@@ -30,15 +39,6 @@ beforeEach(() => shortWaits());
 
 /** A command that needs no AWS. */
 const alone = (...args: string[]) => runCli(...args, '--deployment', 'local', '--endpoint-url', NOBODY);
-
-async function fileOf(content: string | Uint8Array, name = 'customers.jsonl'): Promise<string> {
-  const file = join(await tempDir(), name);
-  await writeFile(file, content);
-  return file;
-}
-
-const jsonl = (records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
-const people = (count: number) => Array.from({ length: count }, (_, n) => ({ id: idOf(n), city: `Haifa ${n}` }));
 
 const LONG = JSON.stringify({ id: idOf(1), notes: 'x'.repeat(10_000_000) });
 const bad: [what: string, name: string, content: string | Uint8Array, sentence: RegExp][] = [
@@ -158,6 +158,14 @@ test.for(usage)('%s is a matter of usage', async ([, args, sentence]) => {
   expect(await refusalOf(args)).toMatchObject({ message: expect.stringMatching(sentence) });
 });
 
+test('values that a dry run shows carry no escape to the screen', async () => {
+  const file = await fileOf(jsonl([{ id: idOf(1), city: 'Haifa\x9b31m\x1b]0;owned\x07\x9d0;owned\x9c' }]));
+  const { code, stdout, stderr } = await alone('update', file, '--dry-run', '--show-values');
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('"city":"Haifa');
+  expect(stdout.match(/[^\P{Cc}\n]/u)).toBeNull();
+});
+
 test('a file of failures needs a batch', async () => {
   const { code, stderr } = await alone('update-status', '--failed-to', 'a.jsonl');
   expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch whose lines --failed-to is to write.\n' });
@@ -208,33 +216,7 @@ test('a CSV file is sent as JSON Lines with the same numbers of lines, and its e
   expect(stderr).toMatch(new RegExp(`^Batch ${batch}: 2 records\\.\n(.* of 2 lines \\(.*\n)*2 of 2 lines \\(100 %\\)`));
 });
 
-const refusedLine: Partial<ResultLine> = {
-  outcome: 'REJECTED',
-  error: 'CrmRejectedRequest',
-  status: 422,
-  fields: ['city'],
-};
-const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavailable', status: 503, attempts: 3 };
-/** Lines that end otherwise the first time, and are applied when they are sent again. */
-const atFirst = (line: number, batch: string) => (batch.endsWith('-r2') ? {} : lineOutcome(line));
-
-/** A batch of ten people, or of other lines, that was sent and has ended. */
-async function withBatch(options: Parameters<typeof updatingCloud>[0], lines = jsonl(people(10))) {
-  const cloud = await updatingCloud(options);
-  await cloud.cli('update', await fileOf(lines), '--yes');
-  const [first = ''] = cloud.batches.keys();
-  const sent = (batch: string) => cloud.objects.get(`updates/${batch}/input.jsonl`)?.toString() ?? '';
-  const idsSent = (batch: string) =>
-    sent(batch)
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line).id);
-  return { ...cloud, first, sent, idsSent };
-}
-
 const stopsIn = (asked: string[]) => asked.filter((line) => /^PutObject .*\/stop\.json$/.test(line));
-const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };
-const lineOutcome = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});
 
 test('lines that were not applied are reported without ids and values, and the exit code is 1', async () => {
   const { cli } = await updatingCloud({ lineOutcome });
@@ -472,102 +454,4 @@ test('a batch that was stopped long ago is stopped by its flag before it is resu
   const sent = asked.indexOf(`PutObject updates/${first}-r2/input.jsonl`);
   expect(raised).toBeGreaterThan(0);
   expect(sent).toBeGreaterThan(raised);
-});
-
-test.each([
-  ['just stopped', 0, true],
-  ['stopped longer ago than a function lives', 21 * 60, false],
-])('--failed-to of a batch that was %s says whether its list may change', async (_, ago, told) => {
-  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
-  const { cli, asked, first } = await withBatch({ crash, endedAt: Date.now() / 1000 - ago });
-
-  const { stderr } = await cli('update-status', first, '--failed-to', join(await tempDir(), 'a.jsonl'));
-
-  expect(stderr).toContain('Wrote 5 lines to ');
-  const warning = `Warning: functions of ${first} may still be sending, until `;
-  expect(stderr.includes(warning), stderr).toBe(told);
-  expect(stopsIn(asked)).toEqual([]);
-});
-
-test('update-status lists the last batches, and shows one', async () => {
-  const { cli, batches } = await updatingCloud({ lineOutcome });
-  const none = await cli('update-status');
-  expect(none).toMatchObject({ code: 0, stdout: 'There is no batch yet.\n' });
-  for (const count of [10, 20]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
-  const [first = '', second = ''] = [...batches.keys()];
-  const list = await cli('update-status');
-  expect(list.stdout).toMatch(/^ +batch +started \(UTC\) +outcome +APPLIED +REJECTED +FAILED +UNKNOWN +NOT_SENT\n/);
-  expect(list.stdout).toMatch(new RegExp(`${second} +2026\\S+ +UpdatesIncomplete +16 +2 +2 +0 +0\n.*${first} `));
-  const document = JSON.parse((await cli('update-status', '--json')).stdout);
-  expect(document.batches.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
-  const one = await cli('update-status', first);
-  expect(one.stdout).toMatch(
-    new RegExp(
-      `^${first}: UpdatesIncomplete, 10 records\nFrom 2026-.*\nUpdatesIncomplete: .*APPLIED +8 .*REJECTED +Crm`,
-      's',
-    ),
-  );
-  const unknown = await cli('update-status', 'nope');
-  expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
-});
-
-test('names, errors and causes of batches carry no escape to the screen', async () => {
-  const ESCAPES = '\x1b]0;owned\x07\x1b[2J\x9b31m';
-  const crash = { error: `StepCrashed${ESCAPES}`, cause: `It died.${ESCAPES}` };
-  const { cli, batches, objects } = await updatingCloud({ crash, looks: 1 });
-  await cli('update', await fileOf(jsonl(people(2))), '--yes');
-  const [batch = ''] = [...batches.keys()];
-  const one = await cli('update-status', batch);
-  expect(one.stdout).toContain('StepCrashed: It died.\n');
-  const [found] = [...batches.values()];
-  if (found) found.input = JSON.stringify({ file: `updates/named${ESCAPES}/input.jsonl` });
-  const list = await cli('update-status');
-  expect(list.stdout).toMatch(/^ {2}named +2026-\S+ +StepCrashed /m);
-  const result = { ...applied, ...refusedLine, line: 1, id: idOf(0), fields: [`city${ESCAPES}`] } as ResultLine;
-  objects.set(`updates/${batch}/result.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
-  objects.set(`updates/${batch}/_manifest.json`, Buffer.from(JSON.stringify(manifestOf(batch, [result]))));
-  const known = await cli('update-status', batch);
-  expect(known.stdout).toMatch(/ city\n\nResult: /);
-  expect(`${one.stdout}${list.stdout}${known.stdout}`.match(/owned|[^\P{Cc}\n]/u)).toBeNull();
-});
-
-test('update-status of a batch that was resumed names the batch that has the rest', async () => {
-  const { cli, first } = await withBatch({ lineOutcome: atFirst });
-  const before = await cli('update-status', first);
-  await cli('update', '--resume', first, '--yes');
-  const after = await cli('update-status', first);
-  const document = JSON.parse((await cli('update-status', `${first}-r2`, '--json')).stdout);
-
-  expect(before.stdout).not.toContain('Resumed');
-  expect(after.stdout).toMatch(
-    new RegExp(`\nResumed as ${first}-r2: .* update-status ${first}-r2 .*--deployment local`),
-  );
-  expect(JSON.parse((await cli('update-status', first, '--json')).stdout)).toMatchObject({ resumedAs: `${first}-r2` });
-  expect(document).toMatchObject({ resumedAs: null });
-});
-
-test('a batch whose execution is forgotten is known by its manifest', async () => {
-  const { cli, batches } = await updatingCloud({ lineOutcome });
-  for (const count of [2, 10]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
-  const [whole = '', part = ''] = [...batches.keys()];
-  batches.clear();
-  const documentOf = async (batch: string) => JSON.parse((await cli('update-status', batch, '--json')).stdout);
-
-  const known = { status: null, executionArn: null, what: 'update', of: part };
-  expect(await documentOf(part)).toMatchObject({ ...known, outcome: 'failed', needsPerson: true, records: 10 });
-  expect(await documentOf(whole)).toMatchObject({ outcome: 'applied', needsPerson: false, records: 2 });
-});
-
-test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {
-  const { cli, first: batch } = await withBatch({ lineOutcome });
-  const file = join(await tempDir(), 'failed.jsonl');
-  const written = await cli('update-status', batch, '--failed-to', file);
-  expect(written).toMatchObject({ code: 0, stderr: `Wrote 2 lines to ${file}, which holds customer data.\n` });
-  expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
-  expect((await stat(file)).mode & 0o777).toBe(0o600);
-  const over = await cli('update-status', batch, '--failed-to', file);
-  expect(over).toMatchObject({ code: 2, stderr: `${file} exists already, and is not written over.\n` });
-  const csv = await cli('update-status', batch, '--failed-to', `${file}.csv`);
-  expect(csv).toMatchObject({ code: 2, stderr: expect.stringContaining('must have a name that ends in .jsonl') });
-  expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });

@@ -1,0 +1,43 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ResultLine } from '../../../core/batch/result-line.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { updatingCloud } from './cloud/updates.ts';
+
+export const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
+
+export async function fileOf(content: string | Uint8Array, name = 'customers.jsonl'): Promise<string> {
+  const file = join(await tempDir(), name);
+  await writeFile(file, content);
+  return file;
+}
+
+export const jsonl = (records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+export const people = (count: number) => Array.from({ length: count }, (_, n) => ({ id: idOf(n), city: `Haifa ${n}` }));
+
+export const refusedLine: Partial<ResultLine> = {
+  outcome: 'REJECTED',
+  error: 'CrmRejectedRequest',
+  status: 422,
+  fields: ['city'],
+};
+export const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavailable', status: 503, attempts: 3 };
+/** Lines that end otherwise the first time, and are applied when they are sent again. */
+export const atFirst = (line: number, batch: string) => (batch.endsWith('-r2') ? {} : lineOutcome(line));
+
+/** A batch of ten people, or of other lines, that was sent and has ended. */
+export async function withBatch(options: Parameters<typeof updatingCloud>[0], lines = jsonl(people(10))) {
+  const cloud = await updatingCloud(options);
+  await cloud.cli('update', await fileOf(lines), '--yes');
+  const [first = ''] = cloud.batches.keys();
+  const sent = (batch: string) => cloud.objects.get(`updates/${batch}/input.jsonl`)?.toString() ?? '';
+  const idsSent = (batch: string) =>
+    sent(batch)
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).id);
+  return { ...cloud, first, sent, idsSent };
+}
+
+export const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };
+export const lineOutcome = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});

@@ -1,0 +1,165 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import type { ResultLine } from '../../../core/batch/result-line.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { shortWaits } from '../../support/short-waits.ts';
+import { manifestOf, updatingCloud } from '../support/cloud/updates.ts';
+import {
+  applied,
+  atFirst,
+  failedLine,
+  fileOf,
+  idOf,
+  jsonl,
+  lineOutcome,
+  people,
+  refusedLine,
+  withBatch,
+} from '../support/sent-batch.ts';
+
+beforeEach(() => shortWaits());
+
+const stopsIn = (asked: string[]) => asked.filter((line) => /^PutObject .*\/stop\.json$/.test(line));
+
+test.each([
+  ['just stopped', 0, true],
+  ['stopped longer ago than a function lives', 21 * 60, false],
+])('--failed-to of a batch that was %s says whether its list may change', async (_, ago, told) => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const { cli, asked, first } = await withBatch({ crash, endedAt: Date.now() / 1000 - ago });
+
+  const { stderr } = await cli('update-status', first, '--failed-to', join(await tempDir(), 'a.jsonl'));
+
+  expect(stderr).toContain('Wrote 5 lines to ');
+  const warning = `Warning: functions of ${first} may still be sending, until `;
+  expect(stderr.includes(warning), stderr).toBe(told);
+  expect(stopsIn(asked)).toEqual([]);
+});
+
+test('update-status lists the last batches, and shows one', async () => {
+  const { cli, batches } = await updatingCloud({ lineOutcome });
+  const none = await cli('update-status');
+  expect(none).toMatchObject({ code: 0, stdout: 'There is no batch yet.\n' });
+  for (const count of [10, 20]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
+  const [first = '', second = ''] = [...batches.keys()];
+  const list = await cli('update-status');
+  expect(list.stdout).toMatch(/^ +batch +started \(UTC\) +outcome +APPLIED +REJECTED +FAILED +UNKNOWN +NOT_SENT\n/);
+  expect(list.stdout).toMatch(new RegExp(`${second} +2026\\S+ +UpdatesIncomplete +16 +2 +2 +0 +0\n.*${first} `));
+  const document = JSON.parse((await cli('update-status', '--json')).stdout);
+  expect(document.batches.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
+  const one = await cli('update-status', first);
+  expect(one.stdout).toMatch(
+    new RegExp(
+      `^${first}: UpdatesIncomplete, 10 records\nFrom 2026-.*\nUpdatesIncomplete: .*APPLIED +8 .*REJECTED +Crm`,
+      's',
+    ),
+  );
+  const unknown = await cli('update-status', 'nope');
+  expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
+});
+
+test('names, errors and causes of batches carry no escape to the screen', async () => {
+  const ESCAPES = '\x1b]0;owned\x07\x1b[2J\x9b31m';
+  const crash = { error: `StepCrashed${ESCAPES}`, cause: `It died.${ESCAPES}` };
+  const { cli, batches, objects } = await updatingCloud({ crash, looks: 1 });
+  await cli('update', await fileOf(jsonl(people(2))), '--yes');
+  const [batch = ''] = [...batches.keys()];
+  const one = await cli('update-status', batch);
+  expect(one.stdout).toContain('StepCrashed: It died.\n');
+  const [found] = [...batches.values()];
+  if (found) found.input = JSON.stringify({ file: `updates/named${ESCAPES}/input.jsonl` });
+  const list = await cli('update-status');
+  const document = await cli('update-status', '--json');
+  expect(JSON.parse(document.stdout).batches[0]).toMatchObject({ ...crash, batch: `named${ESCAPES}` });
+  expect(list.stdout).toMatch(/^ {2}named +2026-\S+ +StepCrashed /m);
+  const result = { ...applied, ...refusedLine, line: 1, id: idOf(0), fields: [`city${ESCAPES}`] } as ResultLine;
+  objects.set(`updates/${batch}/result.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
+  objects.set(`updates/${batch}/_manifest.json`, Buffer.from(JSON.stringify(manifestOf(batch, [result]))));
+  const known = await cli('update-status', batch);
+  expect(known.stdout).toMatch(/ city\n\nResult: /);
+  expect(`${one.stdout}${list.stdout}${known.stdout}`).not.toContain('owned');
+  expect(`${one.stdout}${list.stdout}${known.stdout}${document.stdout}`.match(/[^\P{Cc}\n]/u)).toBeNull();
+});
+
+test('update-status of a batch that was resumed names the batch that has the rest', async () => {
+  const { cli, first } = await withBatch({ lineOutcome: atFirst });
+  const before = await cli('update-status', first);
+  await cli('update', '--resume', first, '--yes');
+  const after = await cli('update-status', first);
+  const document = JSON.parse((await cli('update-status', `${first}-r2`, '--json')).stdout);
+
+  expect(before.stdout).not.toContain('Resumed');
+  expect(after.stdout).toMatch(
+    new RegExp(`\nResumed as ${first}-r2: .* update-status ${first}-r2 .*--deployment local`),
+  );
+  expect(JSON.parse((await cli('update-status', first, '--json')).stdout)).toMatchObject({ resumedAs: `${first}-r2` });
+  expect(document).toMatchObject({ resumedAs: null });
+});
+
+test('a batch whose execution is forgotten is known by its manifest', async () => {
+  const { cli, batches } = await updatingCloud({ lineOutcome });
+  for (const count of [2, 10]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
+  const [whole = '', part = ''] = [...batches.keys()];
+  batches.clear();
+  const documentOf = async (batch: string) => JSON.parse((await cli('update-status', batch, '--json')).stdout);
+
+  const known = { status: null, executionArn: null, what: 'update', of: part };
+  expect(await documentOf(part)).toMatchObject({ ...known, outcome: 'failed', needsPerson: true, records: 10 });
+  expect(await documentOf(whole)).toMatchObject({ outcome: 'applied', needsPerson: false, records: 2 });
+});
+
+test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {
+  const { cli, first: batch } = await withBatch({ lineOutcome });
+  const file = join(await tempDir(), 'failed.jsonl');
+  const written = await cli('update-status', batch, '--failed-to', file);
+  expect(written).toMatchObject({ code: 0, stderr: `Wrote 2 lines to ${file}, which holds customer data.\n` });
+  expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const over = await cli('update-status', batch, '--failed-to', file);
+  expect(over).toMatchObject({ code: 2, stderr: `${file} exists already, and is not written over.\n` });
+  const text = await cli('update-status', batch, '--failed-to', `${file}.txt`);
+  expect(text).toMatchObject({ code: 2, stderr: expect.stringContaining('ends in one of .csv, .jsonl, .ndjson.') });
+  expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
+});
+
+test('--failed-to writes CSV where CSV was sent, and the command that sent it says so', async () => {
+  const { cli, batches } = await updatingCloud({ lineOutcome });
+  const rows = people(9).map(({ id, city }) => `${id},"${city}, ש"\n`);
+  const sent = await cli('update', await fileOf(`id,city\n${rows.join('')}`, 'customers.csv'), '--yes');
+  const file = join(await tempDir(), 'failed.csv');
+  const written = await cli('update-status', [...batches.keys()][0] ?? '', '--failed-to', file);
+
+  expect(sent.stdout).toMatch(/--failed-to FILE\.csv /);
+  expect(written).toMatchObject({ code: 0, stderr: `Wrote 2 lines to ${file}, which holds customer data.\n` });
+  expect(await readFile(file, 'utf8')).toBe(`id,city\n${rows[1]}${rows[5]}`);
+  expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
+});
+
+test('--failed-to of a batch that was resumed leaves out what was applied since', async () => {
+  const cloud = await updatingCloud({ lineOutcome: atFirst });
+  const file = async () => join(await tempDir(), 'failed.jsonl');
+  await cloud.cli('update', await fileOf(jsonl(people(10))), '--yes');
+  const [first = ''] = cloud.batches.keys();
+  await cloud.cli('update', '--resume', first, '--yes');
+  const rejected = await file();
+  await cloud.cli('update-status', first, '--failed-to', rejected);
+  expect(await readFile(rejected, 'utf8')).toBe(jsonl(people(3).slice(2)));
+
+  const second = cloud.batches.get(`${first}-r2`);
+  if (second) second.looks = 1000;
+  const early = await cloud.cli('update-status', first, '--failed-to', await file());
+  expect(early).toMatchObject({ code: 2, stderr: `The batch ${first}-r2 is still under way: wait for its end.\n` });
+});
+
+test('--failed-to of a batch of which all is applied by now writes no file', async () => {
+  const onceFailed = (line: number, batch: string) => (line === 2 && !batch.endsWith('-r2') ? failedLine : {});
+  const { cli, first } = await withBatch({ lineOutcome: onceFailed });
+  await cli('update', '--resume', first, '--yes');
+  const file = join(await tempDir(), 'failed.jsonl');
+
+  const { code, stderr } = await cli('update-status', first, '--failed-to', file);
+
+  expect([code, stderr]).toEqual([2, `Every line of ${first} was applied, the last ones by ${first}-r2.\n`]);
+  await expect(stat(file)).rejects.toThrow('ENOENT');
+});
