@@ -42,7 +42,7 @@ const FLEET: FakeDeployment[] = [
   },
 ];
 /** The longest call of a deployment that never answers. */
-const LIMITS = ['--call-timeout', '4'];
+const LIMITS = ['--call-timeout', '2'];
 
 test('of fifty deployments each has a row; those that do not answer hide none, and say why in a sentence', async () => {
   const cloud = await aws(...fleet(FLEET));
