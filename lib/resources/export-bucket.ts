@@ -75,11 +75,11 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads files, manifests and pointers, and writes tables; lists for the same reason. */
+  /** Reads files, manifests and pointers, and writes tables; lists for the same reason, and without a condition (docs/adr/0008). */
   allowTables(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*', 'tables/*']);
     this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload'], ['tables/*']);
-    this.allowListing(role, { StringLike: { 's3:prefix': ['runs/*', 'published/*', 'tables/*'] } });
+    this.allowListing(role);
     this.allowKey(role);
   }
 

@@ -57,8 +57,9 @@ export class TokenStore extends Construct {
   }
 
   /**
-   * The construct takes no key where the Region is not fixed: the key is named in the template. The table must never be
-   * replaced: with two ledgers during a deployment, a generation could be claimed twice.
+   * The construct takes no key where the Region is not fixed: the key is named in the template, by its id, as DynamoDB answers
+   * with it. By its ARN a new stack would look changed by hand (https://github.com/aws/aws-cdk/issues/35136). The table must
+   * never be replaced: with two ledgers during a deployment, a generation could be claimed twice.
    */
   private newLedger(): TableV2 {
     const ledger = new TableV2(this, 'Ledger', {
@@ -71,7 +72,7 @@ export class TokenStore extends Construct {
     });
     const resource = ledger.node.defaultChild;
     if (!(resource instanceof CfnGlobalTable)) throw new Error('The ledger is another kind of table.');
-    resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', this.key.key.keyArn);
+    resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', this.key.key.keyId);
     return ledger;
   }
 

@@ -52,10 +52,11 @@ export function allowedIn(policy: Resource, bucketId: string): string[] {
     .filter(({ Effect }) => Effect === 'Allow')
     .flatMap(({ Action, Principal, Resource, Condition }) =>
       listed(Action).flatMap((action) =>
-        listed(Resource).map((resource) => {
-          const who = resolved(Principal.AWS).replace(/Role[0-9A-F]{8}\.Arn$/, '');
+        listed(Resource).flatMap((resource) => {
           const keys = resolved(resource).replace(`${bucketId}.Arn`, '');
-          return `${who} ${action} ${keys}${Condition ? ` ${JSON.stringify(Condition)}` : ''}`;
+          // CDK makes one statement of two that differ by the principal alone.
+          const roles = listed(Principal.AWS).map((role) => resolved(role).replace(/Role[0-9A-F]{8}\.Arn$/, ''));
+          return roles.map((who) => `${who} ${action} ${keys}${Condition ? ` ${JSON.stringify(Condition)}` : ''}`);
         }),
       ),
     )
