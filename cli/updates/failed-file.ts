@@ -5,7 +5,7 @@ import { formatOf } from '../../core/updates/file-format.ts';
 import { jsonlToCsv } from '../../core/updates/jsonl-to-csv.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { inputOf, latestResultsOf } from './resume.ts';
+import { inputOf, latestResultsOf } from './batch-lines.ts';
 import type { BatchStatus } from './status.ts';
 
 /**

@@ -1,10 +1,9 @@
 import type { DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
-import { latestResults } from '../../core/batch/latest-results.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
 import { VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
+import { inputOf, resultsOf } from './batch-lines.ts';
+import { laterChanges, withoutNewer } from './newer.ts';
 import { readBatchManifest } from './outcome.ts';
 import { resumedBy, resumedName } from './resumed-name.ts';
 import { refused, type UpdateSource } from './source.ts';
@@ -14,41 +13,21 @@ import type { UpdatesTarget } from './updates-target.ts';
 /**
  * The lines of a finished batch that were neither applied nor rejected, with empty lines for the others, so that numbers of
  * lines stay. They are not validated again: they were found valid, perhaps by another release.
+ * @param overNewer also those whose customer a later batch has changed, or may have
  */
-export function unfinishedLines(store: BatchStore, batch: string): UpdateSource {
+export function unfinishedLines(target: UpdatesTarget, batch: string, overNewer: boolean): UpdateSource {
+  const { store } = target;
   return {
     name: `what is left of ${batch}`,
     reader: VALIDATED_JSONL,
+    // Later batches are read each time: what one changes while a person is asked shows as a change of this source.
     open: async function* () {
       const left = failedLines(inputOf(store, batch), resultsOf(store, batch), TO_RESUME);
-      yield* inPlace(inputOf(store, batch), left);
+      const sent = overNewer ? left : withoutNewer(left, await laterChanges(target, batch));
+      yield* inPlace(inputOf(store, batch), sent);
     },
     close: async () => undefined,
   };
-}
-
-/** @throws CommandError (exit code 2) when there is no such batch */
-export async function* inputOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
-  const object = await store.stream(keysOf(batch).input);
-  if (!object) throw refused(`There is no batch ${batch} in the bucket.`);
-  yield* object.chunks;
-}
-
-/** All that is known of the lines of a batch, in their order: the result, or else the parts of it that were written. */
-async function* resultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
-  const result = await store.stream(keysOf(batch).result);
-  if (result) return yield* result.chunks;
-  for (const { key } of await store.list(keysOf(batch).results)) {
-    const part = key.endsWith('.jsonl') ? await store.stream(key) : undefined;
-    if (part) yield* part.chunks;
-  }
-}
-
-/** All that is known of the lines of a batch by now: also what the batches that resumed it made of them. */
-export async function* latestResultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
-  const later = await resumedBy(store, batch);
-  const own = resultsOf(store, batch);
-  yield* later === undefined ? own : latestResults(own, latestResultsOf(store, later));
 }
 
 /** Puts lines taken out of a file back in their places. No two lines are equal: each has an id of its own. */

@@ -13,6 +13,7 @@ import { manyText } from '../support/text.ts';
 import { type CheckedUpdates, checkUpdates, samplesOf } from './check-updates.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
+import { printNewer } from './newer-lines.ts';
 import { refuseToResume, resumedAlready, unfinishedLines } from './resume.ts';
 import { resumedName } from './resumed-name.ts';
 import { openUpdateFile, refused, type UpdateSource } from './source.ts';
@@ -22,6 +23,7 @@ import { uploadInput } from './upload.ts';
 
 export interface UpdateOptions extends TargetOptions, BatchOptions {
   resume?: string;
+  overNewer?: boolean;
   configuration?: string;
   dryRun?: boolean;
   showValues?: boolean;
@@ -46,6 +48,7 @@ export function addUpdate(command: Command): void {
       'instead of a file: the lines of a batch that were neither applied nor rejected',
       batchArgument,
     )
+    .option('--over-newer', 'with --resume: also lines whose customer a later batch has changed, or may have')
     .option('--dry-run', 'only check, and show the requests of three lines')
     .option('--show-values', 'with --dry-run: show values and ids, which are hidden otherwise')
     .option('--max-rate <n>', 'changes per second, at most what the configuration allows', RATE)
@@ -69,6 +72,7 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   if ((file === undefined) === (options.resume === undefined)) {
     throw new CommandError('Name a file, or a batch with --resume.', USAGE);
   }
+  if (options.overNewer && file !== undefined) throw new CommandError('--over-newer belongs to --resume.', USAGE);
   if (options.dryRun && options.json)
     throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
   if (file !== undefined) return withSource(await openUpdateFile(file), options);
@@ -77,7 +81,9 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   const unsummarized = await refuseToResume(target, batch);
   if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized.stopDate);
   printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
-  return withSource(unfinishedLines(target.store, batch), options, target);
+  const source = unfinishedLines(target, batch, options.overNewer === true);
+  if (!options.overNewer) await printNewer(target, batch, options);
+  return withSource(source, options, target);
 }
 
 /** @param connected to the deployment of a batch; for a file it is connected to here, and for a dry run of one no cloud is called */

@@ -258,6 +258,20 @@ describe('the command update', () => {
     ]);
   });
 
+  it('resumes a batch without the customers whom a later batch has changed', async () => {
+    system.sandbox.faults.add({ path: 'update', answer: { status: 500 } });
+    await batches.apply('older', changes(3, CANARY, 450));
+    system.sandbox.faults.clear();
+    await batches.apply('newer', changes(1, 'newer', 451));
+    const since = batches.lastCall();
+
+    const resumed = await cli('update', '--resume', 'older', '--yes', '--json');
+
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(resumed.stderr).toMatch(/1 of 3 lines is left out: .*\n +line +later batch *\n +2 +newer *\n/);
+    expect([...batches.callsSince(since).keys()].sort()).toEqual([450, 452].map((n) => idAt('customers', n)).sort());
+  });
+
   it('resumes a batch right after its execution was stopped, and no customer is sent twice by functions that were still at work', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.1 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { tempDir } from '../../local/support/support.ts';
 import { inTerminal } from '../../support/pty.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
+import { jsonl, people, withBatch } from '../support/sent-batch.ts';
 
 /** The command as a person meets it, in a terminal of the operating system. */
 
@@ -52,4 +53,23 @@ test('Ctrl-C while it follows, in a terminal without a size, leaves the batch al
     /No longer following; the batch update-\S+ goes on\. Look at it: npm run cli -- update-status/,
   );
   expect(asked).not.toContain('StopExecution');
+});
+
+test('what another batch changes while a person is asked whether to resume, is not written over', async () => {
+  const UNKNOWN = { outcome: 'UNKNOWN', error: 'CrmUnavailable', status: null } as const;
+  const lineOutcome = (_: number, batch: string) => (batch === 'later' ? {} : UNKNOWN);
+  const { place, first, batches, objects } = await withBatch({ lineOutcome });
+  const { type, shows, ended, shown } = inTerminal(['cli/main.js', 'update', '--resume', first, ...place], {});
+  await shows(/what is left of \S+ changes 10 customers/);
+  const startedAt = (batches.get(first)?.startedAt ?? 0) + 1;
+  const input = JSON.stringify({ file: 'updates/later/input.jsonl' });
+  batches.set('later', { name: 'later', batch: 'later', input, looks: 1, startedAt });
+  objects.set('updates/later/input.jsonl', Buffer.from(jsonl(people(2))));
+  objects.set('updates/later/_started.json', Buffer.from('{"execution":"later"}'));
+
+  type('y\r');
+
+  expect(await ended).toBe(2);
+  expect(shown()).toMatch(/what is left of \S+ changed while it was read: .* Nothing was sent\./);
+  expect([...batches.keys()]).toEqual([first, 'later']);
 });

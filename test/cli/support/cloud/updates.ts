@@ -28,6 +28,8 @@ interface Batch {
   batch: string;
   input: string;
   looks: number;
+  /** In seconds. */
+  startedAt: number;
 }
 
 /** The local deployment with customer updates, and the batches that were started, by name. */
@@ -67,7 +69,7 @@ function updates(
       const standing = [...batches.values()].find((one) => one.name === name);
       if (standing && (isOver(standing) || standing.input !== input)) return refused('ExecutionAlreadyExists');
       if (!standing) {
-        batches.set(batch, { name, batch, input, looks });
+        batches.set(batch, { name, batch, input, looks, startedAt: STARTED + batches.size });
         objects.set(`updates/${batch}/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
       }
       return { executionArn: runOf(name), startDate: STARTED };
@@ -113,7 +115,7 @@ function described(
   objects: World['objects'],
   { crash, endedAt }: { crash: Options['crash']; endedAt: number },
 ) {
-  const common = { executionArn: runOf(batch.name), name: batch.name, startDate: STARTED };
+  const common = { executionArn: runOf(batch.name), name: batch.name, startDate: batch.startedAt };
   if (!isOver(batch)) return { ...common, status: 'RUNNING' };
   const result = objects.get(`updates/${batch.batch}/result.jsonl`);
   const whole = result && !/"(REJ|FAIL|UNK|NOT)/.test(result.toString());
