@@ -1,3 +1,4 @@
+import { isOfRule } from '../../../core/export/input.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { bytesText, durationText, manyText } from '../../support/text.ts';
 import { readInput } from '../run/input.ts';
@@ -32,11 +33,11 @@ export function timelineOf(stretches: Stretch[], run: Run): Moment[] {
 }
 
 function begun(state: RunState | undefined, { startedAt }: Run): Moment {
-  const { date, scheduledFor } = readInput(state?.input);
+  const { date, scheduledFor, given } = readInput(state?.input);
   const due = scheduledFor === undefined ? undefined : new Date(scheduledFor);
   // A rule leaves the date to the run; a retry names it, and keeps all else.
   const retried = due && date !== undefined;
-  const nightly = due && !retried && !Number.isNaN(due.getTime());
+  const nightly = due && isOfRule(given) && !Number.isNaN(due.getTime());
   const by = nightly ? `the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC` : 'a person or a program';
   return { at: startedAt, phase: 'begin', seconds: null, text: `Started ${retried ? 'again ' : ''}by ${by}.` };
 }
