@@ -57,7 +57,7 @@ export async function nextState<T extends AnyState>(
     if (wait) warnOfWait(error, wait, invocation);
     if (wait) return { ...state, ...trouble, ...wait, outcome: ALL_STEPS[name].waiting };
     // A huge input would break the limit of a state, and hide the error.
-    return { ...state, ...trouble, input: null, outcome: 'FAILED', failure: error.failure };
+    return { ...state, ...trouble, input: null, outcome: 'FAILED', failure: error.failureOf(machine.about(state)) };
   }
 }
 
