@@ -60,7 +60,7 @@ export const ERRORS = {
   ),
   DownloadIncomplete: transient('Ask the operator of the CRM about its file server, then start the run again.'),
   FileRejected: final(
-    'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the CRM does export such files, allow them: CSV and xlsx in files.formats, others, unjudged, in entities.ENTITY.opaque.',
+    'Nothing was published. Start the run again. If the CRM does export such files, allow them: CSV and xlsx in files.formats, others, unjudged, in entities.ENTITY.opaque.',
   ),
   CheckUnfinished: final(
     'Nothing was published. Give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy; or let the CRM export plain CSV, which is read over several invocations. Then start the run again.',
@@ -103,6 +103,12 @@ export type ErrorName = keyof typeof ERRORS;
 /** A name that our own code may throw. */
 export type RunErrorName = { [N in ErrorName]: (typeof ERRORS)[N]['class'] extends 'machine' ? never : N }[ErrorName];
 
+interface Failed {
+  entity?: string | undefined;
+  execution?: string | undefined;
+  batch?: string | undefined;
+}
+
 /**
  * The only error that steps and clients throw on purpose. `message` must hold no token, signed URL, record or body of an
  * answer: it ends in the execution history.
@@ -138,6 +144,13 @@ export class RunError extends Error {
 
   /** Error and cause of the failed execution: what happened, then what to do. */
   get failure(): { error: RunErrorName; cause: string } {
-    return { error: this.name, cause: `${this.message} ${ERRORS[this.name].advice}` };
+    return this.failureOf({});
+  }
+
+  /** The same with the names of what failed in the commands of its advice. */
+  failureOf({ entity = 'ENTITY', execution = 'RUN', batch = 'BATCH' }: Failed): { error: RunErrorName; cause: string } {
+    const named: Record<string, string> = { ENTITY: entity, RUN: execution, BATCH: batch };
+    const advice = ERRORS[this.name].advice.replace(/\b(?:ENTITY|RUN|BATCH)\b/g, (name) => named[name] ?? name);
+    return { error: this.name, cause: `${this.message} ${advice}` };
   }
 }

@@ -8,6 +8,7 @@ import {
   dateArgument,
   entitiesArgument,
   numberArgument,
+  quoted,
   withExamples,
 } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
@@ -108,7 +109,7 @@ function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions):
   const lines = [
     `${manyText(failed.length, 'date')} failed:`,
     named,
-    `Why, and what helps: ${commandFor('show RUN', options)}`,
+    `Why, and what helps: ${commandFor(`show ${quoted(failed[0]?.run?.run ?? entity)}`, options)}`,
     `To start them again: ${againText(entity, options)}`,
   ];
   throw new CommandError(lines.join('\n'), RUN_FAILED, { documented: json });

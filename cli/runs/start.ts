@@ -52,8 +52,8 @@ export async function afterStart(
 ): Promise<void> {
   if (options.wait) return followToTheEnd(target, runs, options);
   if (options.json) process.stdout.write(`${JSON.stringify({ ok: true, runs })}\n`);
-  const follow = commandFor(`follow ${runs.length === 1 ? runs[0]?.run : 'ENTITY'}`, options);
-  process.stderr.write(`To follow: ${follow}\n`);
+  const follow = runs.map(({ run }) => commandFor(`follow ${run}`, options));
+  process.stderr.write(`To follow: ${follow.join('\n  ')}\n`);
 }
 
 async function startNext(target: Target, entity: Entity, runs: NamedRun[], options: StartOptions): Promise<NamedRun> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessText } from '../../core/config/timing.ts';
-import { entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -59,7 +59,10 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
       `The configuration has switched off ${against.join(', ')}: a deploy that changes the rule switches it off again.\n`,
     );
   }
-  process.stderr.write('Nights that were missed are not made up for: npm run cli -- start ENTITY --date YYYY-MM-DD.\n');
+  const which = options.all ? '--all' : entities.join(' ');
+  process.stderr.write(
+    `Nights that were missed are not made up for: ${commandFor(`start ${which} --date YYYY-MM-DD`, options)}\n`,
+  );
 }
 
 async function switchRules(

@@ -5,6 +5,7 @@ import { forgottenRun } from '../data/forgotten-run.ts';
 import { createManifests, type Manifests } from '../data/manifests.ts';
 import { findRun } from '../runs/find-run.ts';
 import type { FollowCommandOptions } from '../runs/follow.ts';
+import { readInput } from '../runs/run/input.ts';
 import { afterStart, startNamed } from '../runs/start.ts';
 import { dateArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -85,7 +86,10 @@ async function runByName(target: Target, manifests: Manifests, named: string): P
     if (error instanceof CommandError) return error;
     throw error;
   });
-  if (!(found instanceof CommandError) && found.entity) return { entity: found.entity, run: found.name };
+  if (!(found instanceof CommandError) && found.entity) {
+    // A run that writes a table, or releases a file, has no file of its own.
+    return { entity: found.entity, run: readInput(found.execution?.input).of ?? found.name };
+  }
   const forgotten = await forgottenRun(manifests, named);
   if (forgotten) return { entity: forgotten.manifest.entity, run: forgotten.manifest.execution };
   if (found instanceof CommandError) throw found;

@@ -3,7 +3,7 @@ import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { notConfiguredText } from '../../core/table/table-rules.ts';
 import { createManifests, unlessEarlier } from '../data/manifests.ts';
 import { followRun, startRun } from '../runs/executions.ts';
-import { commandFor } from '../support/command-options.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
@@ -114,7 +114,7 @@ function finish(entity: Entity, dates: OutdatedDate[], options: AgainOptions): v
   const lines = [
     `${manyText(failed.length, 'table')} could not be written:`,
     ...named,
-    `Why, and what helps: ${commandFor('show RUN', options)}`,
+    `Why, and what helps: ${commandFor(`show ${quoted(failed[0]?.run ?? entity)}`, options)}`,
     againText(entity, options),
   ];
   throw new CommandError(lines.join('\n'), RUN_FAILED, { documented: json });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { fileHostsSchema } from './file-settings.ts';
+import { EXPORT_SCOPE } from './scopes.ts';
 
 /** The part of a deployment's configuration that is about the CRM: its addresses, and how it is spoken to. */
 
@@ -13,7 +14,7 @@ export const crmSchema = z.strictObject({
   scopes: z
     .array(z.string().regex(/^\S+$/))
     .min(1)
-    .default(['openid', 'profile', 'global:export'])
+    .default(['openid', 'profile', EXPORT_SCOPE])
     .describe('Scopes that `authorize` requests.'),
   clientAuthentication: z
     .enum(['basic', 'basic_raw', 'post', 'none'])

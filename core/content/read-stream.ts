@@ -99,6 +99,6 @@ export function csvContent(
 /** What the configuration publishes though nothing is known of it. */
 export function unjudged(format: string, { undeclaredEnd, what }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd(what, 'it is neither a CSV file nor a spreadsheet');
-  const remark = `Nothing in the file was looked at: it is published as it came, for entities.ENTITY.opaque names ${format}.`;
+  const remark = `Nothing in the file was looked at: it is published as it came, for the setting opaque names ${format}.`;
   return { empty: false, format, dialect: null, header: null, content: null, remarks: [remark] };
 }

@@ -3,11 +3,12 @@ import type * as z from 'zod/mini';
 import { retryAfterSeconds } from '../../transfer/index.ts';
 import { RunError } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';
-import { type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
+import { wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
 import { readJson } from './answers.ts';
 import { type CrmCall, nameOf } from './call.ts';
+import { type CrmAnswer, errorCode } from './error-code.ts';
 import { notReached, refusal } from './refusals.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -28,7 +29,7 @@ export interface CrmClient {
 
 /** An answer of any status, or none. `trouble`: why a call could not be repeated after a 401 or 403. */
 type Exchange =
-  | { response: WholeAnswer; token: AccessToken; trouble?: RunError | undefined }
+  | { response: CrmAnswer; token: AccessToken; trouble?: RunError | undefined }
   | { response: undefined; unanswered: RunError };
 
 /** Makes calls whose refusals are results, not errors. */
@@ -130,10 +131,12 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
   };
   const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER_BYTES };
   try {
-    const response = await wholeAnswer((signal) => http(call.path, { ...options, signal }), limits);
+    const answer = await wholeAnswer((signal) => http(call.path, { ...options, signal }), limits);
+    const code = answer.ok ? undefined : await errorCode(answer, { call, token });
+    const response = { ...answer, code };
     const { method, template: path } = call;
     const took = Math.round(performance.now() - started);
-    deps.log.info('called', { method, path, status: response.status, milliseconds: took });
+    deps.log.info('called', { method, path, status: response.status, code, milliseconds: took });
     return { response, token };
   } catch (error) {
     return { response: undefined, unanswered: notReached(error, call) };

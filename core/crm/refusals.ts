@@ -1,11 +1,11 @@
 import { retryAfterSeconds } from '../../transfer/index.ts';
-import { UPDATE_SCOPE } from '../config/scopes.ts';
+import { EXPORT_SCOPE, UPDATE_SCOPE } from '../config/scopes.ts';
 import { RunError } from '../errors.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
-import type { WholeAnswer } from '../http/whole-answer.ts';
 import type { AccessToken } from '../oauth/access-token.ts';
 import { contentType } from './answers.ts';
 import { type CrmCall, nameOf, unanswered } from './call.ts';
+import type { CrmAnswer } from './error-code.ts';
 
 /**
  * Busy, or not reached (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the call may have been
@@ -32,15 +32,16 @@ export function notReached(error: unknown, call: CrmCall): RunError {
   return unanswered(call, `got no answer (${reason})`, { cause: error });
 }
 
-/** The error of an answer outside 2xx. Quotes only status and media type: the body may hold records. */
+/** The error of an answer outside 2xx. Quotes only status, media type and code: the body may hold records. */
 export function refusal(
-  response: Pick<WholeAnswer, 'status' | 'headers'>,
+  response: Pick<CrmAnswer, 'status' | 'headers' | 'code'>,
   call: CrmCall,
   token: AccessToken,
   now: Date,
 ): RunError {
   const { status } = response;
-  const what = `${nameOf(call)} was answered ${status}${contentType(response)}`;
+  const answered = answeredText(response);
+  const what = `${nameOf(call)} ${answered}`;
   const retry = { retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now), status };
   if (status >= 300 && status < 400)
     return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`, {
@@ -51,13 +52,22 @@ export function refusal(
   if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`, { status });
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
   if (NOT_PROCESSED.includes(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
-  if (maybeProcessed(status)) return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
+  if (maybeProcessed(status)) return unanswered(call, answered, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
     return new RunError('ExportNotFound', `${what}.`, { status });
   return new RunError('CrmRejectedRequest', `${what}.`, { status });
 }
 
+/** `was answered 400 (application/json), code "unknown_field"` */
+function answeredText(response: Pick<CrmAnswer, 'status' | 'headers' | 'code'>): string {
+  const code = response.code === undefined ? '' : `, code "${response.code}"`;
+  return `was answered ${response.status}${contentType(response)}${code}`;
+}
+
 function scopesOf(token: AccessToken, call: CrmCall): string {
-  const needed = call.method === 'patch' ? `updates need "${UPDATE_SCOPE}"` : 'exports need "global:export"';
-  return `The token has the scopes "${token.scope}"; ${needed} or what crm.scopes names for it.`;
+  const [what, scope] = call.method === 'patch' ? ['updates', UPDATE_SCOPE] : ['exports', EXPORT_SCOPE];
+  const has = `The token has the scopes "${token.scope}"`;
+  if (token.scope.split(/\s+/).includes(scope))
+    return `${has}, with "${scope}", which ${what} need: the person who authorized lacks a right in the CRM.`;
+  return `${has}; ${what} need "${scope}" or what crm.scopes names for it.`;
 }

@@ -27,6 +27,12 @@ const inputSchema = z.strictObject({
 });
 export type ExportInput = z.infer<typeof inputSchema>;
 
+/** Whether an input is exactly what a rule gives, an entity and the time of its event in UTC: it claims the start. */
+export function isOfRule(input: object): boolean {
+  const isTime = 'scheduledFor' in input && /Z$/.test(String(input.scheduledFor));
+  return isTime && 'entity' in input && Object.keys(input).length === 2;
+}
+
 const MOST_PROBLEMS = 10;
 
 /** zod/mini comes without messages, so they are loaded here. */

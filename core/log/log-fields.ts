@@ -5,7 +5,7 @@ const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
  */
 const OTHERS = [
   ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames', 'oddities'],
-  ...['method', 'path', 'status', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
+  ...['method', 'path', 'status', 'code', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
   ...['key', 'bytes', 'totalBytes', 'rows', 'lines', 'warnings', 'latest'],
   ...['mebibytesPerSecond', 'cpuUsed', 'boundBy', 'memoryMB'],
 ] as const;

@@ -9,6 +9,7 @@ export interface Log {
 }
 
 export interface FunctionLog extends Log {
+  warn(message: string, fields: LogFields): void;
   /** Returns a log whose lines name this run. */
   about(run: RunFields): FunctionLog;
   /**
@@ -35,6 +36,7 @@ function logAbout(run: RunFields, output: Output): FunctionLog {
   return {
     about: (other) => logAbout(other, output),
     info: (message, fields) => logger.info(message, { ...run, ...fields }),
+    warn: (message, fields) => logger.warn(message, { ...run, ...fields }),
     error: (message, fields) => logger.error(message, { ...run, ...fields }),
     measure: (values, outcome) => {
       if (!deployment) return;

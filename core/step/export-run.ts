@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import type { RunError } from '../errors.ts';
 import { type Connect, handlerOf, type Step } from './handler.ts';
 import { type Invocation, lambdaPlatform, type Platform } from './invocation.ts';
-import { type AnswerOf, type Machine, type Wait, waitOf } from './outcome.ts';
+import { type AnswerOf, type Machine, type Wait, waitOf, warnOfWait } from './outcome.ts';
 import { pacingOf, requestedEntity } from './pacing.ts';
 import { exportRunEnd } from './run-end.ts';
 import { type RunState, runStateSchema, type Trouble } from './states.ts';
@@ -45,6 +45,7 @@ export function waitAfter(
   invocation: Invocation,
 ): (Wait & { trouble: Trouble }) | undefined {
   const wait = waitFor(state, invocation, error.retryAfterSeconds);
+  if (wait) warnOfWait(error, wait, invocation);
   return wait && { ...wait, trouble: troubleOf(error, state, invocation) };
 }
 

@@ -54,9 +54,10 @@ export async function nextState<T extends AnyState>(
     if (!(error instanceof RunError)) throw error;
     const trouble = machine.troubleAfter(error.transient ? error : undefined, state, invocation);
     const wait = error.transient && waitOf(machine, state, invocation, error.retryAfterSeconds);
+    if (wait) warnOfWait(error, wait, invocation);
     if (wait) return { ...state, ...trouble, ...wait, outcome: ALL_STEPS[name].waiting };
     // A huge input would break the limit of a state, and hide the error.
-    return { ...state, ...trouble, input: null, outcome: 'FAILED', failure: error.failure };
+    return { ...state, ...trouble, input: null, outcome: 'FAILED', failure: error.failureOf(machine.about(state)) };
   }
 }
 
@@ -72,4 +73,9 @@ export function waitOf<T extends AnyState>(
   const clock = { now: invocation.now(), random: invocation.random };
   const waitSeconds = nextWait(state.waits, machine.pacing(state, invocation), clock, retryAfterSeconds);
   return waitSeconds === undefined ? undefined : { waits: state.waits + 1, waitSeconds };
+}
+
+/** Tells the log of an error that the run may outlive. */
+export function warnOfWait({ name, status }: RunError, { waitSeconds }: Wait, { log }: Pick<Invocation, 'log'>): void {
+  log.warn('waits', { error: name, status, waitSeconds });
 }

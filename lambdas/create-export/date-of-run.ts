@@ -1,7 +1,7 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { RunError } from '../../core/errors.ts';
-import type { ExportInput } from '../../core/export/input.ts';
+import { type ExportInput, isOfRule } from '../../core/export/input.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { slotOf } from '../../core/schedule/slot.ts';
@@ -12,7 +12,7 @@ import type { ClaimSlot } from './claim-slot.ts';
 /** The clocks of EventBridge and Step Functions may differ by that. */
 const CLOCKS_DIFFER_MS = 15 * 60_000;
 
-/** What a person has typed must not take the start from the rule. */
+/** What a person has typed as a rule would must not take the start from the rule. */
 const STILL_TO_COME =
   '"scheduledFor" is a start that is still to come, and that of a rule: leave it out, or give a "date".';
 
@@ -27,15 +27,16 @@ interface Around {
  * @throws RunError `InvalidInput` where no export can have this date
  */
 export async function dateOfRun(
-  { entity, date, scheduledFor }: ExportInput,
+  input: ExportInput,
   { startedAt, execution }: RunState,
   { deployment, claimSlot }: Around,
 ): Promise<string | Answer<'CreateExport'>> {
   const { timeZone } = deployment;
+  const { entity, date, scheduledFor } = input;
   const started = new Date(startedAt);
-  if (date !== undefined || scheduledFor === undefined) {
+  if (scheduledFor === undefined || !isOfRule(input)) {
     const today = dateIn(timeZone, started);
-    return usable(date ?? today, today, timeZone);
+    return usable(date ?? dateIn(timeZone, new Date(scheduledFor ?? started)), today, timeZone);
   }
   const latest = new Date(started.getTime() + CLOCKS_DIFFER_MS);
   const today = dateIn(timeZone, latest);

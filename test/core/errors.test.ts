@@ -38,6 +38,15 @@ test('an error keeps its literal name, for a bundler may rename classes', () => 
   expect(error).toMatchObject({ name: 'RateLimited', transient: true, retryAfterSeconds: 5 });
 });
 
+test('the advice of a failure names what failed, as far as that is known', () => {
+  const failed = new RunError('FileQuarantined', 'RUN is a word of the message.');
+
+  expect(failed.failureOf({ entity: 'leads', execution: 'leads-1' }).cause).toMatch(
+    /^RUN is a word .* npm run cli -- download leads --run leads-1\. /,
+  );
+  expect(failed.failure.cause).toContain('download ENTITY --run RUN');
+});
+
 test('a failure says what happened, then what to do', () => {
   expect(new RunError('ExportFailed', 'It failed.').failure).toEqual({
     error: 'ExportFailed',

@@ -7,7 +7,7 @@ import type { ClaimSlot } from '../../lambdas/create-export/claim-slot.ts';
 import { deployment } from './builders.ts';
 
 export interface Logged {
-  level: 'info' | 'error';
+  level: 'info' | 'warn' | 'error';
   message: string;
   fields: LogFields;
 }
@@ -24,6 +24,7 @@ export function recordingLog() {
     };
     return {
       info: keep('info'),
+      warn: keep('warn'),
       error: keep('error'),
       about: logAbout,
       measure: (values, outcome) => {

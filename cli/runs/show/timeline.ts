@@ -1,3 +1,4 @@
+import { isOfRule } from '../../../core/export/input.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { bytesText, durationText, manyText } from '../../support/text.ts';
 import { readInput } from '../run/input.ts';
@@ -24,7 +25,7 @@ export function timelineOf(stretches: Stretch[], run: Run): Moment[] {
       at: stretch.stays[0]?.from.toISOString() ?? run.startedAt,
       phase: stretch.phase,
       seconds: Math.round(secondsIn(stretch) * 10) / 10,
-      text: `${WORDS[stretch.phase]?.(stretch, run) ?? ''}${reasonOf(stretch)}${current ? nowText(stretch) : ''}.`,
+      text: `${WORDS[stretch.phase]?.(stretch, run) ?? ''}${faultsOf(stretch)}${current ? nowText(stretch) : ''}.`,
     };
   });
   const first = stretches[0]?.stays[0]?.after ?? stretches[1]?.stays[0]?.before;
@@ -32,11 +33,11 @@ export function timelineOf(stretches: Stretch[], run: Run): Moment[] {
 }
 
 function begun(state: RunState | undefined, { startedAt }: Run): Moment {
-  const { date, scheduledFor } = readInput(state?.input);
+  const { date, scheduledFor, given } = readInput(state?.input);
   const due = scheduledFor === undefined ? undefined : new Date(scheduledFor);
   // A rule leaves the date to the run; a retry names it, and keeps all else.
   const retried = due && date !== undefined;
-  const nightly = due && !retried && !Number.isNaN(due.getTime());
+  const nightly = due && isOfRule(given) && !Number.isNaN(due.getTime());
   const by = nightly ? `the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC` : 'a person or a program';
   return { at: startedAt, phase: 'begin', seconds: null, text: `Started ${retried ? 'again ' : ''}by ${by}.` };
 }
@@ -79,7 +80,9 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
     if (checks.length === 0) return `Waited before the ${first ? 'first' : 'next'} look at the status`;
     const last = checks.at(-1)?.after?.outcome;
     const ready = last === 'READY' ? '; the export is ready' : last === 'FAILED' ? '; the run ended there' : '';
-    return `${manyText(checks.length, 'check')} of the status over ${durationText(secondsIn(stretch))}${ready}`;
+    const looks = [manyText(checks.length, 'look'), ...outlivedBy(stretch)].join(', ');
+    const comma = looks.includes(',') ? ',' : '';
+    return `Status: ${looks}${comma} over ${durationText(secondsIn(stretch))}${ready}`;
   },
   download: (stretch) => {
     const after = afterOf(stretch);
@@ -107,13 +110,31 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
   },
 };
 
-/** Trouble that was not over at the end of the stretch. */
-function reasonOf(stretch: Stretch): string {
+/** Faults of tries that a later one outlived: `2 answered 503`. Those that last are told by `faultsOf`. */
+function outlivedBy(stretch: Stretch): string[] {
+  if (afterOf(stretch)?.trouble) return [];
+  const faults = new Map<string, number>();
+  for (const { name, before, after } of stretch.stays) {
+    const { status, error } = after?.trouble ?? {};
+    if (!error || name.startsWith('WaitBefore') || after?.trouble?.count === before?.trouble?.count) continue;
+    const text = typeof status === 'number' ? `answered ${status}` : `failed with ${error}`;
+    faults.set(text, (faults.get(text) ?? 0) + 1);
+  }
+  return [...faults].map(([text, count]) => `${count} ${text}`);
+}
+
+/** The faults of a stretch: trouble that was not over at its end, or else what it outlived, if its words do not say so. */
+function faultsOf(stretch: Stretch): string {
   const { trouble, outcome } = afterOf(stretch) ?? {};
   // Refusals of the file, which are shown where it is fetched.
   if (outcome === 'READY') return '';
   const state = stretch.phase === 'check' ? 'WaitBeforeCheck' : '';
-  return trouble ? `, ${reasonText({ state, trouble })}` : '';
+  if (trouble) return `, ${reasonText({ state, trouble })}`;
+  return stretch.phase === 'check'
+    ? ''
+    : outlivedBy(stretch)
+        .map((text) => `; ${text}`)
+        .join('');
 }
 
 function nowText({ stays }: Stretch): string {

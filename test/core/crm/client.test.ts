@@ -135,6 +135,26 @@ test('a 403 names the scopes that the token has, once nobody is found to have au
   expect(asked).toEqual([undefined, `${CANARY}-1`]);
 });
 
+test.each([
+  [400, 'CrmRejectedRequest'],
+  [403, 'AuthRefused'],
+  [429, 'RateLimited'],
+  [500, 'CreateUnanswered'],
+  [503, 'CrmUnavailable'],
+] as const)(
+  'the code in the body of a %i stands in its error and its line of the log, and nothing else of it',
+  async (status, name) => {
+    const json = { error: { code: 'unknown_field', message: CANARY, field: CANARY } };
+    const { answer, client } = await callOf(create, [`POST ${CREATE}`, { status, json }]);
+
+    const error = await failureOf(answer(), name);
+
+    expect(error.message).toContain(`was answered ${status} (application/json), code "unknown_field"`);
+    expect(client.log.lines).toMatchObject([{ message: 'called', fields: { status, code: 'unknown_field' } }]);
+    expect(JSON.stringify([error.message, client.log.lines])).not.toContain(CANARY);
+  },
+);
+
 test('a 403 for the token of before an authorization is repeated once with the new one, an export to make too', async () => {
   const refused: Exchange = [`POST ${CREATE}`, { status: 403, ...secret }];
   const server = await serverFor(refused, [`POST ${CREATE}`, { json: 'done' }], refused, refused);
@@ -143,7 +163,9 @@ test('a 403 for the token of before an authorization is repeated once with the n
   expect(await clientAt(server.url, authorized).call(create, z.unknown())).toBe('done');
   const again = await failureOf(clientAt(server.url, authorized).call(create, z.unknown()), 'AuthRefused');
 
-  expect(again.message).toContain('The token has the scopes "openid global:export"');
+  expect(again.message).toContain(
+    'The token has the scopes "openid global:export", with "global:export", which exports need: the person who authorized lacks a right',
+  );
   const tokens = [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-new`];
   expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
 });

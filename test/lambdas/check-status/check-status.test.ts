@@ -90,6 +90,22 @@ test('an export that its CRM does not know yet is waited for during the first mi
   expect(answer.checks).toBeUndefined();
 });
 
+test('a look that is refused and waited out is a warning in the log, with its status', async () => {
+  const refused: [string, unknown] = [
+    'get /leads/exports/{id}',
+    new RunError('CrmUnavailable', 'It was answered 503.', { status: 503 }),
+  ];
+  const deps = testDeps();
+  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, crm: fakeCrm(refused) }));
+
+  expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', trouble: { status: 503 } });
+
+  expect(deps.log.lines).toMatchObject([
+    { level: 'warn', message: 'waits', fields: { error: 'CrmUnavailable', status: 503, waitSeconds: 10 } },
+    { level: 'info', message: 'answered' },
+  ]);
+});
+
 test('READY between refusals of the file goes on counting them, and ends other trouble', async () => {
   const trouble = { error: 'ExportNotReady', status: 409, count: 3, deadline: DEADLINE };
   const moving = NOTHING_MOVED;

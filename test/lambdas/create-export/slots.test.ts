@@ -79,6 +79,25 @@ test('a run by hand neither claims nor minds the claim of a rule', async () => {
   expect(posts()).toBe(4);
 });
 
+test.each([
+  ['filters', { filters: [{ field: 'id', comparisonOperator: 'equals', value: '1' }] }],
+  ['columns', { columns: ['id'] }],
+  ['a comment', { Comment: 'By hand.' }],
+])(
+  "an input with a start and %s is no rule's: it takes the start of no rule, and the rule exports",
+  async (_, more) => {
+    const { run, ledger, posts } = deployed();
+    const scheduledFor = '2026-11-20T01:00:00Z';
+
+    const { answer } = await run('by-hand', '2026-11-20T00:50:00Z', { scheduledFor, ...more });
+    expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
+    expect(ledger.items.size).toBe(0);
+
+    expect((await run('event-1', scheduledFor, { scheduledFor })).answer.outcome).toBe('CREATED');
+    expect(posts()).toBe(2);
+  },
+);
+
 test('a start that is still to come cannot be taken from its rule', async () => {
   const { run, ledger } = deployed();
 

@@ -121,6 +121,6 @@ function clientOf(crm: World['crm']): CrmClient {
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
 
 function dependencies(deployment: Deployment, clock: Clock) {
-  const log: FunctionLog = { info: () => {}, error: () => {}, about: () => log, measure: () => {} };
+  const log: FunctionLog = { info: () => {}, warn: () => {}, error: () => {}, about: () => log, measure: () => {} };
   return { deployment, log, now: clock.now, random: () => 0 };
 }

@@ -15,7 +15,7 @@ const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const addresses = { baseUrl: 'http://127.0.0.1/api/v1', authUrl: 'http://127.0.0.1/auth' };
 const deployment = deploymentSchema.parse({ local: true, crm: addresses });
 const env = { BUCKET_NAME: name, AWS_REGION: 'us-east-1', URL_SUFFIX: 'amazonaws.com', AWS_ENDPOINT_URL: endpoint };
-const log: FunctionLog = { info: () => {}, error: () => {}, about: () => log, measure: () => {} };
+const log: FunctionLog = { info: () => {}, warn: () => {}, error: () => {}, about: () => log, measure: () => {} };
 const common = {
   deployment,
   log,

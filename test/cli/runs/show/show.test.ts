@@ -60,7 +60,7 @@ test('a run is shown as a timeline in plain words, with how long each part took'
       at: at('01:00:12'),
       phase: 'check',
       seconds: 38,
-      text: '2 checks of the status over 38.0 s; the export is ready.',
+      text: 'Status: 2 looks over 38.0 s; the export is ready.',
     },
     { at: at('01:00:50'), phase: 'download', seconds: 61, text: 'File moved: 96.0 MB in 2 invocations at 1.6 MB/s.' },
     { at: at('01:01:51'), phase: 'publish', seconds: 9, text: 'Checked every byte and 240 rows, then published.' },
@@ -103,7 +103,7 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
   const text = shownText(shown, {});
   expect(text).toMatch(/^leads-night: leads of 2026-11-20, ExportFailed\n/);
   expect(text).toContain('Started by a person or a program.');
-  expect(text).toContain('1 check of the status over 19.0 s; the run ended there.');
+  expect(text).toContain('Status: 1 look over 19.0 s; the run ended there.');
   expect(text).toContain('Failed with ExportFailed, 2 min after the start.');
   expect(text).toContain('ExportFailed: It failed. Try again.\n  Runbook: docs/runbook.md#exportfailed');
   expect(text).toContain(
@@ -217,9 +217,44 @@ test('a run that waits tells how often it was refused, the next look and the dea
   const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(shown.timeline.map(({ phase }) => phase)).toEqual(['begin', 'create', 'check']);
   expect(shown.timeline.at(-1)?.text).toMatch(
-    /^5 checks of the status over .*, the last 3 refused: 503 \(now in WaitBeforeCheck; next look (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
+    /^Status: 5 looks over .*, the last 3 refused: 503 \(now in WaitBeforeCheck; next look (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
   );
   expect(shown.waiting).toMatchObject({ checks: 2, nextTryAt: at('01:07:00'), trouble: { count: 3, status: 503 } });
+});
+
+test('faults that a run outlived are counted where they were', async () => {
+  const trouble = (count: number, status: number | null = 503) => ({
+    error: 'CrmUnavailable',
+    status,
+    count,
+    deadline: '2026-11-20T02:00:00.000Z',
+  });
+  const retried = runState({ input, checks: 0, run: null, outcome: 'RETRY', trouble: trouble(1, 429) });
+  const after = (count: number, status?: number | null) => ({
+    ...begun,
+    outcome: 'PENDING',
+    trouble: trouble(count, status),
+  });
+  const entered: Execution['entered'] = [
+    ['CreateExport', at('01:00:00'), runState({ input, checks: 0, run: null })],
+    ['WaitBeforeCreate', at('01:00:01'), retried],
+    ['CreateExport', at('01:00:11'), retried],
+    ['WaitBeforeCheck', at('01:00:12'), begun],
+    ['CheckStatus', at('01:00:27'), begun],
+    ['WaitBeforeCheck', at('01:00:28'), after(1)],
+    ['CheckStatus', at('01:00:43'), after(1)],
+    ['WaitBeforeCheck', at('01:00:44'), after(2)],
+    ['CheckStatus', at('01:00:59'), after(2)],
+    ['WaitBeforeCheck', at('01:01:00'), after(3, null)],
+    ['CheckStatus', at('01:01:10'), after(3, null)],
+    ...(night.entered?.slice(8) ?? []),
+  ];
+  const cloud = await aws(executions([{ ...night, entered }]));
+  const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  expect(timeline.slice(1, 3).map(({ text }) => text)).toEqual([
+    `Export ${EXPORT} of 2026-11-20 created at the 2nd try, with 2 columns; 1 answered 429.`,
+    'Status: 4 looks, 2 answered 503, 1 failed with CrmUnavailable, over 58.0 s; the export is ready.',
+  ]);
 });
 
 test('a wait behind a file that was not there yet is no wait before the first look', async () => {

@@ -1,0 +1,56 @@
+import type { WholeAnswer } from '../http/whole-answer.ts';
+import { jsonOrUndefined } from '../json.ts';
+import type { AccessToken } from '../oauth/access-token.ts';
+import type { CrmCall } from './call.ts';
+
+/** An answer and, where it is a refusal, the code of its error. */
+export type CrmAnswer = WholeAnswer & { code?: string | undefined };
+
+/** Where services put the code of an error. */
+const PLACES = [['error', 'code'], ['code'], ['errorCode'], ['error'], ['errors', '0', 'code'], ['errors', '0']];
+
+const LONGEST_CODE = 48;
+/** A word in one case, or with a capital: the letters of a token change their case within. Four digits are no number of a person. */
+const WORD = /^(?:[a-z]{1,16}|[A-Z]{1,16}|[A-Z][a-z]{1,15})?\d{0,4}$/;
+const ERROR_WORDS = new Set(
+  (
+    'access allowed already auth authenticated authentication authorization authorized bad blocked conflict denied disabled duplicate ' +
+    'empty err error exceeded exist exists expired failed failure fault fields forbidden found illegal insufficient internal invalid limit limited ' +
+    'locked maintenance malformed many mismatch missing no not permission permissions permitted quota rate refused rejected required scope ' +
+    'scopes server syntax throttled timeout too unauthorized unavailable unexpected unknown unprocessable unsupported violation wrong'
+  ).split(' '),
+);
+
+/**
+ * The code of an error for programs, such as `unknown_field`, in the body of a refusal; `undefined` where there is none that is
+ * surely one. The body is of others, and may hold values of records where a code is looked for. Repeated is only what people
+ * and places are not called and tokens do not look like: a few words without numbers, joined by underscores, or else one of
+ * them a word of errors (`dana.cohen`, `Tel-Aviv` and `Cohen` are none). Never repeated is what was sent: the token, and any text of the request.
+ */
+export async function errorCode(
+  answer: Pick<WholeAnswer, 'text'>,
+  sent: { call: CrmCall; token: AccessToken },
+): Promise<string | undefined> {
+  const body = jsonOrUndefined(await answer.text().catch(() => undefined));
+  const found = PLACES.map((path) => path.reduce(within, body)).filter((value) => typeof value === 'string');
+  return found.find((text) => isCode(text) && !wasSent(text, sent));
+}
+
+function within(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+}
+
+function isCode(text: string): boolean {
+  if (text.length > LONGEST_CODE || (text.match(/\d/g) ?? []).length > 4) return false;
+  const words = text.split(/[_.-]/.test(text) ? /[_.-]/ : /(?<=[a-z])(?=[A-Z])/);
+  if (!words.every((word) => word !== '' && WORD.test(word)) || !/^[a-z]/i.test(text)) return false;
+  return (
+    /^[a-z]+\d*(?:_[a-z\d]+)+$/i.test(text) ||
+    words.some((word) => ERROR_WORDS.has(word.replace(/\d+$/, '').toLowerCase()))
+  );
+}
+
+function wasSent(text: string, { call, token }: { call: CrmCall; token: AccessToken }): boolean {
+  const request = JSON.stringify(call.json ?? null).toLowerCase();
+  return token.accessToken.includes(text) || request.includes(JSON.stringify(text).toLowerCase());
+}
