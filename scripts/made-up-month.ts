@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { PublishedRun } from '../cli/data/manifests.ts';
-import type { Attempt, Facts } from '../cli/report/report-data.ts';
+import type { Attempt, Facts } from '../cli/night/facts.ts';
 import { nightlyPlanOf } from '../cli/schedule/nightly-plan.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
@@ -65,9 +65,13 @@ export function madeUpMonth(
     nights: NIGHTS,
     published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedRun(ago, entity)),
     attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
+    attemptsKnown: true,
     withoutTable: [],
+    newest: {},
+    deployedAt: undefined,
     paused,
     withoutRule,
+    changed: [],
   };
 }
 

@@ -1,16 +1,16 @@
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { eachOf } from '../../core/each-of.ts';
-import { createManifests, ifReadable } from '../data/manifests.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import type { Facts } from '../night/facts.ts';
+import { gatherFacts } from '../night/gather.ts';
+import { alarmsOf } from '../night/raised-alarms.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
-import type { NotStarted } from '../schedule/rules.ts';
+import { type RuleLists, rulesOf } from '../schedule/rule-state.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import type { Target } from '../support/target.ts';
-import { gatherFacts } from './gather.ts';
-import { type Facts, lastNightOf, reportDataOf } from './report-data.ts';
+import { lastNightOf, reportDataOf } from './report-data.ts';
 import { type Headline, headlineOf } from './words.ts';
 
 /** What is known of a deployment, in one row. */
-export interface DeploymentRow extends NotStarted {
+export interface DeploymentRow extends RuleLists {
   /** How the last night of the deployment went, in a few words. */
   headline: string;
   tone: Headline['tone'];
@@ -44,58 +44,30 @@ export async function deploymentRow(target: Target, { deployment, alarms, now }:
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
-  const [facts, newest] = await Promise.all([
-    gatherFacts(target, { deployment, plan, nights: NIGHTS, now, warn }),
-    newestStarts(target, warn),
-  ]);
+  const facts = await gatherFacts(target, { deployment, plan, nights: NIGHTS, now, warn });
   const data = reportDataOf(facts);
-  const on = ENTITIES.filter((entity) => !facts.paused.includes(entity));
-  const { text: headline, tone } = isIdle(facts) && newest.size > 0 ? idle(on) : headlineOf(data);
+  const { text: headline, tone } = headlineOf(data);
+  const on = data.rows.flatMap(({ entity, rule }) => (rule === 'paused' || rule === 'off' ? [] : entity));
   return {
     headline,
     tone,
     lastNight: data.lastNight,
     ...lastNightOf(data),
-    paused: facts.paused,
-    withoutRule: facts.withoutRule,
-    oldest: oldestOf(on, newest, now),
-    neverPublished: on.filter((entity) => !newest.has(entity)),
-    alarms: alarms ? (alarms.get(target.AlarmTopicArn) ?? []).map(shortName(target)) : null,
+    ...rulesOf(data.rows),
+    oldest: oldestOf(on, facts),
+    neverPublished: on.filter((entity) => !facts.newest[entity]),
+    alarms: alarmsOf(alarms, target),
     version: target.SoftwareVersion,
     warnings,
   };
 }
 
-/** When the run started whose file readers get now, by entity. */
-async function newestStarts(target: Target, warn: (sentence: string) => void): Promise<Map<Entity, string>> {
-  const manifests = createManifests(target);
-  const found = await eachOf(ENTITIES, async (entity): Promise<[Entity, string][]> => {
-    const pointer = await ifReadable(manifests.pointer(entity, 'latest'), warn);
-    return pointer ? [[entity, pointer.startedAt]] : [];
-  });
-  return new Map(found.flat());
-}
-
-function isIdle({ published, attempts }: Facts): boolean {
-  return published.length === 0 && attempts.length === 0;
-}
-
-/** Says that a deployment which has run before is idle: the page of few nights would take it for one that never ran. */
-function idle(on: Entity[]): Pick<Headline, 'text' | 'tone'> {
-  if (on.length === 0) return { text: 'All rules are paused', tone: 'open' };
-  return { text: `No run in the last ${NIGHTS} nights`, tone: 'bad' };
-}
-
-function oldestOf(on: Entity[], newest: Map<Entity, string>, now: Date): DeploymentRow['oldest'] {
+function oldestOf(on: Entity[], { newest, now }: Facts): DeploymentRow['oldest'] {
   const started = on.flatMap((entity) => {
-    const startedAt = newest.get(entity);
+    const { startedAt } = newest[entity] ?? {};
     return startedAt === undefined ? [] : [{ entity, startedAt }];
   });
   const [oldest] = started.sort((one, other) => Date.parse(one.startedAt) - Date.parse(other.startedAt));
   if (!oldest) return null;
   return { ...oldest, hours: Math.floor((now.getTime() - Date.parse(oldest.startedAt)) / 3_600_000) };
-}
-
-function shortName({ stack }: Target): (alarm: string) => string {
-  return (alarm) => (alarm.startsWith(`${stack}-`) ? alarm.slice(stack.length + 1) : alarm);
 }

@@ -2,13 +2,14 @@ import { driftTexts } from '../../core/export/drift-words.ts';
 import { NOT_RELEASABLE } from '../../core/gate/words.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
+import type { Attempt, Cell } from '../night/facts.ts';
 import { outcomeWord } from '../runs/run/words.ts';
 import { runbookEntry } from '../runs/show/links.ts';
 import { quoted } from '../support/command-options.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
-import type { Attempt, Cell, ReportData } from './report-data.ts';
+import type { ReportData } from './report-data.ts';
 import { CELLS, cellText, longDate, timeText, tookText } from './words.ts';
 
 /** A dialog for each cell. Without a script it is what the cell's link leads to. */
@@ -27,7 +28,7 @@ ${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) =
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
-${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
+${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }
 

@@ -1,5 +1,6 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { SIGNS } from '../runs/run/words.ts';
+import { rulesNotes } from '../schedule/rule-state.ts';
 import type { Look } from '../support/all-deployments.ts';
 import { manyText } from '../support/text.ts';
 import type { DeploymentRow } from './deployment-row.ts';
@@ -29,15 +30,11 @@ export function alarmsText({ alarms }: DeploymentRow): string {
   return alarms.length === 0 ? '' : `${alarms.length}: ${alarms.join(', ')}`;
 }
 
-/** `paused: leads; no rule: 3 of 7`: the entities that no rule starts; empty where all rules are on. Many names have no room. */
-export function rulesText({ paused, withoutRule }: DeploymentRow): string {
+/** `paused: leads; without a rule: 3 of 7`: empty where all rules are as deployed. Many names have no room. */
+export function rulesText(row: DeploymentRow): string {
   const some = (entities: Entity[]) =>
     entities.length > 2 ? `${entities.length} of ${ENTITIES.length}` : entities.join(', ');
-  const parts = [
-    ...(paused.length > 0 ? [`paused: ${some(paused)}`] : []),
-    ...(withoutRule.length > 0 ? [`no rule: ${some(withoutRule)}`] : []),
-  ];
-  return parts.join('; ');
+  return rulesNotes(row, some).join('; ');
 }
 
 /** `48 of 50 deployments have all of last night; without: agency-3; not known: agency-9`. */

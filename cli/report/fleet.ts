@@ -1,11 +1,11 @@
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
+import { raisedAlarms } from '../night/raised-alarms.ts';
 import { eachTarget, exitCodeOfAll, type Look, withLimits } from '../support/all-deployments.ts';
 import type { AllDeploymentsOptions } from '../support/command-options.ts';
 import { ended } from '../support/ended.ts';
 import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { clientSettings } from '../support/target.ts';
 import { type DeploymentRow, deploymentRow } from './deployment-row.ts';
-import { raisedAlarms } from './raised-alarms.ts';
 
 /** All deployments, each with what is known of it. */
 export interface Fleet {

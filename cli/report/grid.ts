@@ -1,16 +1,19 @@
+import type { Cell, NightOutcome } from '../night/facts.ts';
+import { RULE_WORDS } from '../schedule/rule-state.ts';
 import { bytesText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
-import type { NightOutcome } from './night-outcome.ts';
-import type { Cell, ReportData } from './report-data.ts';
-import { CELLS, cellText, longDate, monthOf, shortDate, tookText } from './words.ts';
+import type { ReportData } from './report-data.ts';
+import { CELLS, cellText, isEnded, longDate, monthOf, shortDate, tookText } from './words.ts';
 
 export function factsId({ entity, date }: Cell): string {
   return `${entity}-${date}`;
 }
 
+const WITHOUT_FACTS = new Set<NightOutcome>(['none', 'paused', 'off', 'due']);
+
 /** Whether more than its outcome is known of a cell. */
 export function hasFacts({ outcome }: Cell): boolean {
-  return outcome !== 'none' && outcome !== 'paused' && outcome !== 'due';
+  return !WITHOUT_FACTS.has(outcome);
 }
 
 export function lastNightTable(data: ReportData): Markup {
@@ -37,8 +40,8 @@ export function lastNightTable(data: ReportData): Markup {
 
 /** A long name may break before a capital letter: windows are narrow. */
 function outcomeText(cell: Cell): Markup[] {
-  const error = cell.attempts.at(-1)?.error;
-  const text = cell.outcome === 'failed' && error ? error : CELLS[cell.outcome].word;
+  const { outcome, attempts } = cell;
+  const text = (isEnded(outcome) && attempts.at(-1)?.error) || CELLS[outcome].word;
   return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => html`${index > 0 ? html`<wbr>` : null}${part}`);
 }
 
@@ -60,8 +63,8 @@ export function gridTable(data: ReportData): Markup {
     return html`<th scope="col"${last}><span aria-hidden="true">${Number(date.slice(8))}</span><span class="hidden">${shortDate(date)}</span></th>`;
   });
   const body = rows.map(
-    ({ entity, paused, withoutRule, cells }) =>
-      html`<tr><th scope="row">${entity}${paused ? html` <small>paused</small>` : null}${withoutRule ? html` <small>no rule</small>` : null}</th>${cells.map((cell) => gridCell(cell))}</tr>\n`,
+    (row) =>
+      html`<tr><th scope="row">${row.entity}${row.rule !== 'on' ? html` <small>${RULE_WORDS[row.rule]}</small>` : null}</th>${row.cells.map((cell) => gridCell(cell))}</tr>\n`,
   );
   return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it; the arrow keys move between cells.</p>
 <div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="grid">

@@ -1,10 +1,11 @@
 import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
+import type { Cell } from '../night/facts.ts';
+import { isPublished } from '../night/judge.ts';
 import { bytesText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
-import { isMissing, isPublished } from './night-outcome.ts';
-import type { Cell, ReportData } from './report-data.ts';
+import type { ReportData } from './report-data.ts';
 import { shortDate } from './words.ts';
 
 const WIDTH = 264;
@@ -69,7 +70,7 @@ function summaryOf({ of, text }: Measure, cells: Cell[]): string[] {
 function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   const { document } = parseHTML('<!doctype html><html><body></body></html>');
   const points = cells.map((cell) => ({ date: new Date(cell.date), value: measure.of(cell) ?? Number.NaN }));
-  const gaps = cells.filter(isMissing).map(({ date }) => ({ date: new Date(date) }));
+  const gaps = cells.filter(({ missing }) => missing).map(({ date }) => ({ date: new Date(date) }));
   const line = { x: 'date', y: 'value', stroke: 'var(--accent)' };
   const largest = Math.max(0, ...points.map(({ value }) => value).filter(Number.isFinite));
   const svg = Plot.plot({

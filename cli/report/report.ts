@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { gatherFacts } from '../night/gather.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import { rulesOf } from '../schedule/rule-state.ts';
 import {
   type AllDeploymentsOptions,
   numberArgument,
@@ -16,7 +18,6 @@ import { connect, type TargetOptions } from '../support/target.ts';
 import { documentOfFleet, fleetOf } from './fleet.ts';
 import { fleetPage } from './fleet-page.ts';
 import { headlineOfFleet } from './fleet-words.ts';
-import { gatherFacts } from './gather.ts';
 import { lastNightOf, type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
@@ -96,7 +97,6 @@ function documentOf(data: ReportData) {
     lastNight: data.lastNight,
     nights: data.nights.length,
     ...lastNightOf(data),
-    paused: data.rows.flatMap(({ paused, entity }) => (paused ? entity : [])),
-    withoutRule: data.rows.flatMap(({ withoutRule, entity }) => (withoutRule ? entity : [])),
+    ...rulesOf(data.rows),
   };
 }

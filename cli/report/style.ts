@@ -44,7 +44,7 @@ caption { padding: 12px 16px 4px; text-align: left; color: var(--soft); font-siz
 .list .long { white-space: normal; min-width: 9em; overflow-wrap: anywhere; }
 .sign { display: inline-block; width: 1.25em; font-weight: 700; }
 tr.published .sign { color: var(--good); } tr.warned .sign { color: var(--warn); }
-tr.failed td:nth-child(2), tr.gone td:nth-child(2), tr.missing td:nth-child(2) { color: var(--bad); font-weight: 600; }
+:is(tr.failed, tr.quarantined, tr.gone, tr.missing, tr.notStarted, tr.late, tr.withoutRule) td:nth-child(2) { color: var(--bad); font-weight: 600; }
 .grid { border-spacing: 0; }
 .grid th, .grid td { padding: 2px; text-align: center; font-weight: 500; }
 .grid thead th { color: var(--soft); font-size: 0.75rem; font-variant-numeric: tabular-nums; }
@@ -58,10 +58,10 @@ tr.failed td:nth-child(2), tr.gone td:nth-child(2), tr.missing td:nth-child(2) {
 .cell { display: grid; place-items: center; min-width: 22px; height: 26px; border-radius: 6px; font-size: 0.8125rem; font-weight: 700; text-decoration: none; }
 .cell.published { background: var(--good-tile); color: var(--good); }
 .cell.warned { background: var(--warn-tile); color: var(--warn); }
-.cell.failed, .cell.gone { background: var(--bad-tile); color: var(--on-bad); }
-.cell.missing { box-shadow: inset 0 0 0 2px var(--bad); color: var(--bad); }
+.cell.failed, .cell.quarantined, .cell.gone { background: var(--bad-tile); color: var(--on-bad); }
+:is(.cell.missing, .cell.notStarted, .cell.late, .cell.withoutRule) { box-shadow: inset 0 0 0 2px var(--bad); color: var(--bad); }
 .cell.running { background: var(--quiet-tile); color: var(--text); }
-.cell.due, .cell.paused { background: var(--quiet-tile); color: var(--soft); }
+.cell.due, .cell.paused, .cell.off { background: var(--quiet-tile); color: var(--soft); }
 a.cell:hover { filter: brightness(0.94); }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 20px; margin: 12px 0 0; padding: 0; list-style: none; color: var(--soft); font-size: 0.875rem; }
 .legend li { display: flex; align-items: center; gap: 8px; }

@@ -1,20 +1,26 @@
 import { countChanges } from '../../core/export/drift-words.ts';
+import type { Cell, NightOutcome } from '../night/facts.ts';
+import { isOpen, isPublished } from '../night/judge.ts';
 import { OUTCOMES } from '../runs/run/outcomes.ts';
 import { SIGNS } from '../runs/run/words.ts';
+import { RULE_WORDS, rulesNotes, rulesOf } from '../schedule/rule-state.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
-import { isMissing, isOpen, isPublished, type NightOutcome } from './night-outcome.ts';
-import type { Cell, ReportData } from './report-data.ts';
+import type { ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
 export const CELLS: Record<NightOutcome, { sign: string; word: string }> = {
   published: { sign: SIGNS.good, word: OUTCOMES.published.word },
   warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning` },
   failed: { sign: SIGNS.bad, word: OUTCOMES.failed.word },
+  quarantined: { sign: SIGNS.bad, word: 'quarantined' },
   gone: { sign: '∅', word: OUTCOMES.gone.word },
-  missing: { sign: '?', word: 'missing: no run is known' },
+  notStarted: { sign: '?', word: 'not started' },
+  late: { sign: '?', word: 'late' },
   running: { sign: SIGNS.open, word: OUTCOMES.running.word },
   due: { sign: '◦', word: 'still to come' },
-  paused: { sign: '‖', word: 'paused' },
+  paused: { sign: '‖', word: RULE_WORDS.paused },
+  withoutRule: { sign: '‖', word: RULE_WORDS.withoutRule },
+  off: { sign: '‖', word: RULE_WORDS.off },
   none: { sign: '', word: 'nothing was due' },
 };
 
@@ -27,16 +33,16 @@ export interface Headline {
 
 export function headlineOf(data: ReportData): Headline {
   const night = data.rows.map(({ last }) => last);
-  const expected = night.filter(({ outcome }) => outcome !== 'paused' && outcome !== 'none');
-  const missing = expected.filter(isMissing);
-  const published = expected.filter(isPublished);
+  const missing = night.filter((cell) => cell.missing);
+  const published = night.filter(isPublished);
+  const open = night.filter(isOpen);
   const notes = notesOf(data, night);
-  if (data.rows.every(({ cells }) => cells.every(({ published, attempts }) => !published && attempts.length === 0))) {
-    return { tone: 'open', text: 'No run is known yet', notes };
+  const count = missing.length + published.length + open.length;
+  if (count === 0) {
+    const known = data.rows.some(({ cells }) => cells.some((cell) => cell.published || cell.attempts.length > 0));
+    return { tone: 'open', text: known ? 'Last night: no run was due' : 'No run is known yet', notes };
   }
-  if (expected.length === 0) return { tone: 'open', text: 'Last night: no run was due', notes };
-  const open = expected.filter(isOpen);
-  const of = (cells: Cell[]) => `${cells.length} of ${expected.length}`;
+  const of = (cells: Cell[]) => `${cells.length} of ${count}`;
   const names = missing.map(({ entity }) => entity).join(', ');
   if (open.length > 0) {
     const word = missing.every(({ outcome }) => outcome === 'failed') ? 'failed' : 'missing';
@@ -59,8 +65,6 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
   const manifests = night.flatMap(({ published }) => (published ? [published.manifest] : []));
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
-  const paused = data.rows.filter((row) => row.paused).map(({ entity }) => entity);
-  const withoutRule = data.rows.filter((row) => row.withoutRule).map(({ entity }) => entity);
   const changed = manifests.flatMap(({ entity, drift }) => (drift && countChanges(drift) > 0 ? [entity] : []));
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
@@ -69,14 +73,13 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
-    ...(paused.length > 0 ? [`paused: ${paused.join(', ')}`] : []),
-    ...(withoutRule.length > 0 ? [`without a rule: ${withoutRule.join(', ')}`] : []),
+    ...rulesNotes(rulesOf(data.rows)),
   ];
 }
 
 /** The entities whose run in this night has another date than the newest. */
 function otherDates({ lastNight }: ReportData, night: Cell[]): string[] {
-  const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'paused' && outcome !== 'none');
+  const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'none' && outcome !== 'off');
   return [...Map.groupBy(others, ({ date }) => date)].map(
     ([date, cells]) => `of ${shortDate(date)}: ${cells.map(({ entity }) => entity).join(', ')}`,
   );
@@ -88,7 +91,12 @@ export function cellText({ outcome, published, attempts }: Cell): string {
   const rows = published?.manifest.file.rows;
   if (published) return rows === null || rows === undefined ? word : `${word}, ${manyText(rows, 'row')}`;
   const error = attempts.at(-1)?.error;
-  return outcome === 'failed' && error ? `${word} (${error})` : word;
+  return isEnded(outcome) && error ? `${word} (${error})` : word;
+}
+
+/** Whether its last run has an error. */
+export function isEnded(outcome: NightOutcome): boolean {
+  return outcome === 'failed' || outcome === 'quarantined';
 }
 
 /** How long a run took from its start to the stored file. */

@@ -11,6 +11,8 @@ export interface NightlyPlan {
   timing: Record<Entity, Timing>;
   /** Whether the rule is switched on by the configuration. */
   enabled: Record<Entity, boolean>;
+  /** A run gives up so long after its start. */
+  deadlineSeconds: Record<Entity, number>;
 }
 
 /** The plan of a configuration. */
@@ -21,5 +23,6 @@ export function nightlyPlanOf(deployment: Deployment): NightlyPlan {
     timeZone: deployment.timeZone,
     timing: each((entity) => timingOf(deployment, entity)),
     enabled: each((entity) => deployment.entities[entity].enabled),
+    deadlineSeconds: each((entity) => deployment.entities[entity].polling.deadlineSeconds),
   };
 }

@@ -4,6 +4,7 @@ import { eachOf } from '../../core/each-of.ts';
 import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
+import type { NightlyPlan } from './nightly-plan.ts';
 
 type DeployedRules = Pick<Target, 'events' | 'stack'>;
 
@@ -39,26 +40,30 @@ export async function switchRule(
   }
 }
 
-/** Entities that no rule starts now. */
+/** Entities that no rule starts now as it was deployed. */
 export interface NotStarted {
   /** The rule is switched off. */
   paused: Entity[];
   /** The rule is gone. */
   withoutRule: Entity[];
+  /** The rule starts at other times than were deployed. */
+  changed: Entity[];
 }
 
 /** Asks for each nightly rule by its name: other deployments may have names that begin like this one's. */
-export async function notStarted({ events, stack }: DeployedRules): Promise<NotStarted> {
+export async function notStarted({ events, stack }: DeployedRules, { timing }: NightlyPlan): Promise<NotStarted> {
   const states = await eachOf(ENTITIES, async (entity) => {
     try {
-      return (await events.send(new DescribeRuleCommand({ Name: `${stack}-${entity}` }))).State;
+      const { State, ScheduleExpression } = await events.send(new DescribeRuleCommand({ Name: `${stack}-${entity}` }));
+      const isChanged = ScheduleExpression !== undefined && ScheduleExpression !== timing[entity].expression;
+      return State === 'ENABLED' && isChanged ? 'CHANGED' : State;
     } catch (error) {
       if (isGone(error)) return 'GONE';
       throw error;
     }
   });
   const having = (state: string) => ENTITIES.filter((_, index) => states[index] === state);
-  return { paused: having('DISABLED'), withoutRule: having('GONE') };
+  return { paused: having('DISABLED'), withoutRule: having('GONE'), changed: having('CHANGED') };
 }
 
 function isGone(error: unknown): boolean {

@@ -41,6 +41,8 @@ export interface Target extends z.infer<typeof outputsSchema>, Clients {
   stack: string;
   /** The status of the stack, as CloudFormation says it. */
   stackStatus: string;
+  /** When the stack was made. */
+  stackCreatedAt: Date | undefined;
   /** Where the function that moves files logs. */
   downloadLogGroup: string;
 }
@@ -82,10 +84,10 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
   const { Stacks } = await client.send(new DescribeStacksCommand({ StackName })).catch(async (error: unknown) => {
     throw new CommandError(await unreachable(client, StackName, error), ENVIRONMENT, { cause: error });
   });
-  const { Outputs = [], StackStatus = 'UNKNOWN' } = Stacks?.[0] ?? {};
+  const { Outputs = [], StackStatus = 'UNKNOWN', CreationTime } = Stacks?.[0] ?? {};
   const outputs = Object.fromEntries(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   const parsed = outputsSchema.safeParse(outputs);
-  if (parsed.success) return { ...parsed.data, stackStatus: StackStatus };
+  if (parsed.success) return { ...parsed.data, stackStatus: StackStatus, stackCreatedAt: CreationTime };
   const why = isSettled(StackStatus)
     ? `The stack ${StackName} lacks what commands find it by, for another release has deployed it: deploy this release.`
     : `The stack ${StackName} is only half deployed (${StackStatus}): deploy it again.`;

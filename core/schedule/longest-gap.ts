@@ -11,7 +11,7 @@ const UNIT_DAYS: Record<string, number> = { minute: 1 / 1440, hour: 1 / 24, day:
 export function longestGapDays(timing: Timing, from: Date): number {
   const days = startDays(timing, from);
   const gaps = days.map((day, index) => day - (days[index - 1] ?? day));
-  return Math.max(1, ...gaps, everyDays(timing.expression));
+  return Math.max(1, ...gaps, Math.ceil(rateDays(timing.expression)));
 }
 
 /** Days since 1970. */
@@ -24,7 +24,8 @@ function startDays(timing: Timing, from: Date): number[] {
   return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_LOOKED_AT).map(dayOf);
 }
 
-function everyDays(expression: string): number {
+/** The days from one start of `rate(…)` to the next, of which a minute is a small part; 0 for another expression. */
+export function rateDays(expression: string): number {
   const [, count, unit = ''] = /^rate\((\d+) ([a-z]+?)s?\)$/.exec(expression) ?? [];
-  return Math.ceil(Number(count ?? 0) * (UNIT_DAYS[unit] ?? 0));
+  return Number(count ?? 0) * (UNIT_DAYS[unit] ?? 0);
 }

@@ -56,7 +56,7 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
     deployments.map((row: { deployment: string }) => [row.deployment, row]),
   );
   expect(by.size).toBe(50);
-  expect(deployments.filter(({ tone }: { tone?: string }) => tone === 'good')).toHaveLength(46);
+  expect(deployments.filter(({ tone }: { tone?: string }) => tone === 'good')).toHaveLength(45);
   expect(by.get('agency-07')).toMatchObject({
     why: null,
     headline: `Last night: ${COUNT} of ${COUNT} published`,
@@ -76,7 +76,7 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   });
   expect(by.get('failed-too')).toMatchObject({ tone: 'good', alarms: ['FileQuarantined'] });
   expect(by.get('paused')).toMatchObject({
-    headline: `Last night: ${COUNT - 1} of ${COUNT - 1} published`,
+    headline: `Last night: 1 of ${COUNT} missing: leads`,
     paused: ['leads'],
     alarms: ['ExecutionsFailed'],
     oldest: { startedAt: NIGHT },
@@ -194,7 +194,7 @@ test('a night that begins in local time is judged by what is deployed, without a
   expect(deployments).toMatchObject([
     { deployment: 'local', tone: 'good', published: ENTITIES },
     { deployment: 'missing', tone: 'bad', missing: ['leads'] },
-    { deployment: 'stopped', tone: 'bad', headline: 'No run in the last 3 nights' },
+    { deployment: 'stopped', tone: 'bad', missing: ENTITIES },
   ]);
 });
 
@@ -211,14 +211,14 @@ test('a pipe gets a line for each, a terminal a table that fits', async () => {
   expect(lines.find((line) => line.startsWith('half'))).toMatch(/^half\tunknown\tNot known: The stack/);
   const row = { published: [], missing: [], stillToCome: [], neverPublished: [], warnings: ['A pointer is gone.'] };
   const found = { ...row, headline: 'Last night: 1 of 1 published', tone: 'good' as const, lastNight: '2026-11-20' };
-  const rules = { paused: ENTITIES.slice(0, 3), withoutRule: ENTITIES.slice(3, 4) };
+  const rules = { paused: ENTITIES.slice(0, 3), withoutRule: ENTITIES.slice(3, 4), changed: [], off: [] };
   const known = { ...found, ...rules, oldest: null, alarms: ['A', 'B'], version: '1' };
   const deployments = [{ deployment: 'one', found: known, why: null }];
   const table = fleetText({ madeAt: NIGHT, deployments }, { isTTY: true, columns: 60 });
   expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
   expect(table).toContain('✓ one');
   // A night that will not come is told in every width.
-  expect(table).toContain('paused: 3 of 7; no rule: contacts');
+  expect(table).toContain('paused: 3 of 7; without a rule: contacts');
   expect(table).toContain('one: A pointer is gone.');
 });
 
@@ -238,7 +238,7 @@ test('report --all-deployments is a page with a row for each, whose first line i
 
   expect(code).toBe(3);
   expect(stdout).toBe(
-    `4 of 8 deployments have all of last night; without: failed; not known: denied, half, silent. The report: ${file}\n`,
+    `3 of 8 deployments have all of last night; without: failed, paused; not known: denied, half, silent. The report: ${file}\n`,
   );
   const page = await readFile(file, 'utf8');
   const { document } = parseHTML(page);
@@ -249,8 +249,8 @@ test('report --all-deployments is a page with a row for each, whose first line i
     '? Not known: The stack crm-export-half is only half',
   );
   expect(texts.find((text) => text.startsWith('paused'))).toContain('1: ExecutionsFailed');
-  expect(texts.slice(0, 4).map((text) => text.split(' ')[0])).toEqual(['failed', 'denied', 'half', 'silent']);
-  expect(document.querySelector('h1')?.textContent).toContain('4 of 8');
+  expect(texts.slice(0, 5).map((text) => text.split(' ')[0])).toEqual(['failed', 'paused', 'denied', 'half', 'silent']);
+  expect(document.querySelector('h1')?.textContent).toContain('3 of 8');
   expect(page).toContain('script-src &#39;none&#39;');
   expect(page).not.toMatch(/<script|https?:\/\//);
 });

@@ -1,7 +1,8 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, test } from 'vitest';
+import type { Attempt, Facts } from '../../../cli/night/facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { type Attempt, type Facts, type ReportData, reportDataOf } from '../../../cli/report/report-data.ts';
+import { type ReportData, reportDataOf } from '../../../cli/report/report-data.ts';
 import { headlineOf } from '../../../cli/report/words.ts';
 import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
@@ -28,14 +29,14 @@ test('an entity whose rule is gone is named so, and is missed: nothing of it is 
   const now = new Date('2026-11-20T01:01:00Z');
   const due = reportDataOf({ ...madeUpMonth({ missing: ['meetings'] }), now });
   const gone = reportDataOf({ ...madeUpMonth({ withoutRule: ['meetings'] }), now });
-  expect([due, gone].map((data) => outcomes(data)[5])).toEqual(['due', 'missing']);
+  expect([due, gone].map((data) => outcomes(data)[5])).toEqual(['due', 'withoutRule']);
   expect(headlineOf(gone)).toMatchObject({ tone: 'bad', notes: expect.arrayContaining(['without a rule: meetings']) });
-  expect(parseHTML(reportPage(gone)).document.body.textContent).toContain('meetings no rule');
+  expect(parseHTML(reportPage(gone)).document.body.textContent).toContain('meetings without a rule');
 });
 
-test('an entity that is paused is named so, and is not missed', () => {
+test('an entity that is paused is named so, and is missed: the configuration wants it', () => {
   const data = reportDataOf(madeUpMonth({ paused: ['meetings'] }));
-  expect(headlineOf(data)).toMatchObject({ tone: 'good', text: `Last night: ${ALL - 1} of ${ALL - 1} published` });
+  expect(headlineOf(data)).toMatchObject({ tone: 'bad', text: `Last night: 1 of ${ALL} missing: meetings` });
   expect(headlineOf(data).notes).toContain('paused: meetings');
   expect(outcomes(data)[5]).toBe('paused');
   expect(outcomes(data, '2026-11-17')[5]).toBe('published');
@@ -143,15 +144,16 @@ describe('of a start whose run is not known', () => {
   test('it is to come for two hours, in which EventBridge delivers it, and a quarter of one until it is listed', () => {
     expect(at('01:00:00')).toEqual(['due', 'due']);
     expect(at('03:14:59')).toEqual(['due', 'due']);
-    expect(at('03:15:00')).toEqual(['missing', 'due']);
-    expect(at('03:22:00')).toEqual(['missing', 'missing']);
+    expect(at('03:15:00')).toEqual(['notStarted', 'due']);
+    expect(at('03:22:00')).toEqual(['notStarted', 'notStarted']);
   });
 
-  test('a run that is under way is to come, however long ago its night began', () => {
+  test('a run that is under way is to come until its deadline, six hours after its start, and late from then on', () => {
     const run = { run: 'x', entity: 'leads' as const, date: NIGHT, startedAt: `${NIGHT}T01:00:05Z` };
     const attempts = [{ ...run, ...EXPORT, outcome: 'running' as const, status: 'RUNNING', error: null, cause: null }];
 
-    expect(at('23:59:00', () => ({ attempts }))).toEqual(['running', 'missing']);
+    expect(at('07:00:00', () => ({ attempts }))).toEqual(['running', 'notStarted']);
+    expect(at('07:00:01', () => ({ attempts }))).toEqual(['late', 'notStarted']);
   });
 
   test('one that failed is missing at once: nobody starts it again', () => {
@@ -221,11 +223,11 @@ test('a date that no start belongs to, as where clocks are changed, is not missi
   const published = month.published.slice(0, 1).map((run) => ({ ...run, manifest: { ...run.manifest, ...old } }));
   const at = (date: string, now: string) =>
     outcomes(reportDataOf({ ...month, plan, published, now: new Date(now) }), date)[0];
-  expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('missing');
+  expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('notStarted');
   expect(at('2026-03-27', '2026-03-30T12:00:00Z')).toBe('none');
-  expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('missing');
+  expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('notStarted');
   // Two starts: of 24 October, 21:30 UTC, and of the 25th.
-  expect(at('2026-10-25', '2026-10-25T21:00:00Z')).toBe('missing');
+  expect(at('2026-10-25', '2026-10-25T21:00:00Z')).toBe('notStarted');
 });
 
 test('a young deployment that made up for a night long ago has no missing nights in between', () => {
@@ -238,7 +240,7 @@ test('a young deployment that made up for a night long ago has no missing nights
     attempts: [],
   };
   const cells = reportDataOf(facts).rows.flatMap((row) => row.cells);
-  expect(cells.filter(({ outcome }) => outcome === 'missing')).toEqual([]);
+  expect(cells.filter(({ outcome }) => outcome === 'notStarted')).toEqual([]);
   expect(cells.filter(({ outcome }) => outcome === 'published')).toHaveLength(2 * ALL + 1);
 });
 
@@ -249,7 +251,7 @@ test('an entity that began later is not missed before; one that never ran is, si
       manifest.entity !== 'meetings' && (manifest.entity !== 'customers' || manifest.date >= '2026-11-15'),
   );
   const data = reportDataOf({ ...month, published });
-  expect(outcomes(data, '2026-11-10').slice(4, 6)).toEqual(['none', 'missing']);
+  expect(outcomes(data, '2026-11-10').slice(4, 6)).toEqual(['none', 'notStarted']);
 });
 
 test('nights have their dates in the time zone of the deployment', () => {
@@ -268,7 +270,10 @@ test('where nothing was to be expected nothing is missing: before the first run,
   expect(new Set(outcomes(reportDataOf(young), '2026-11-10'))).toEqual(new Set(['none']));
   const plan = withSchedule('customers', 'rate(7 days)');
   const weekly = { ...madeUpMonth({ missing: ['customers'] }), plan };
-  expect(headline(weekly)).toBe(`Last night: ${ALL - 1} of ${ALL - 1} published`);
+  expect(headlineOf(reportDataOf(weekly))).toMatchObject({
+    text: `Last night: ${ALL} of ${ALL} published`,
+    notes: expect.arrayContaining(['of 19 November: customers']),
+  });
 });
 
 test('a deployment in which nothing ran yet has a page too', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gatherFacts } from '../../../cli/report/gather.ts';
+import { gatherFacts } from '../../../cli/night/gather.ts';
 import { findRun } from '../../../cli/runs/find-run.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../cli/runs/list/runs-text.ts';

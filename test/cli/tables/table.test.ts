@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gatherFacts } from '../../../cli/report/gather.ts';
+import { gatherFacts } from '../../../cli/night/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';

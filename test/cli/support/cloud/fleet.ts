@@ -35,7 +35,9 @@ export interface FakeDeployment {
 const STATUS: Record<string, string> = { deleted: 'DELETE_COMPLETE', 'rolling back': 'UPDATE_ROLLBACK_FAILED' };
 const PAGE = 20;
 const AT_ONCE = { spreadMinutes: 0 };
-const USUAL = configured({ nightly: AT_ONCE });
+/** A run may take six hours, as by default. */
+const POLLING = { deadlineSeconds: 21_600, largestWaitSeconds: 300 };
+const USUAL = configured({ nightly: AT_ONCE, polling: POLLING });
 const stackOf = (name: string) => `crm-export-${name}`;
 const topicOf = (name: string) => `arn:aws:sns:us-east-1:000000000000:${stackOf(name)}-topic`;
 
@@ -90,7 +92,7 @@ function partsOf(one: FakeDeployment): Answers[] {
   const runs = Object.entries(failed).map(([entity, error]) => failedRun(entity, error));
   const parts = [
     stack(outputsOf(one), STATUS[trouble ?? '']),
-    configuration ? configured({ nightly: AT_ONCE, ...configuration }) : USUAL,
+    configuration ? configured({ nightly: AT_ONCE, polling: POLLING, ...configuration }) : USUAL,
     executions(runs, { machine: machineOf(name) }),
     rules({ paused, gone }, name),
   ];

@@ -1,4 +1,5 @@
 import { type CloudWatchClient, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import type { Target } from '../support/target.ts';
 
 /** Names of the alarms that are raised now, by the topic that they are mailed to: of all deployments, by one call. */
 export async function raisedAlarms(cloudwatch: CloudWatchClient): Promise<Map<string, string[]>> {
@@ -10,4 +11,13 @@ export async function raisedAlarms(cloudwatch: CloudWatchClient): Promise<Map<st
     }
   }
   return raised;
+}
+
+/** Names of those of one deployment, without the name of its stack; `null` where they are not known. */
+export function alarmsOf(
+  raised: Map<string, string[]> | null,
+  { stack, AlarmTopicArn }: Pick<Target, 'stack' | 'AlarmTopicArn'>,
+): string[] | null {
+  const names = raised?.get(AlarmTopicArn) ?? [];
+  return raised && names.map((name) => (name.startsWith(`${stack}-`) ? name.slice(stack.length + 1) : name));
 }

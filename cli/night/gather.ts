@@ -4,11 +4,10 @@ import { createManifests, ifReadable, type PublishedRun } from '../data/manifest
 import { unpublishedRuns } from '../runs/list/list-runs.ts';
 import { notStarted } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';
-import type { Attempt, Facts } from './report-data.ts';
+import type { Attempt, Facts } from './facts.ts';
+import { lookedBackTo } from './starts.ts';
 
-const DAY_MS = 86_400_000;
-
-type ReportSources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack'>;
+type Sources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack' | 'stackCreatedAt'>;
 
 interface Wanted extends Pick<Facts, 'deployment' | 'plan' | 'nights' | 'now'> {
   /** Called for what could not be read. */
@@ -16,28 +15,39 @@ interface Wanted extends Pick<Facts, 'deployment' | 'plan' | 'nights' | 'now'> {
 }
 
 /** Looks at bucket, machine and rules. What cannot be read, except for the bucket, is reported and left out. */
-export async function gatherFacts(target: ReportSources, { warn, ...wanted }: Wanted): Promise<Facts> {
-  const since = new Date(wanted.now.getTime() - (wanted.nights + 1) * DAY_MS);
-  const [published, rules] = await Promise.all([
+export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted): Promise<Facts> {
+  const since = lookedBackTo(wanted.plan, wanted.now, wanted.nights);
+  const [published, newest, rules] = await Promise.all([
     eachOf(ENTITIES, (entity) => countingRuns(target, entity, since.toISOString().slice(0, 10), warn)),
-    notStarted(target).catch((error: unknown) => {
+    newestRuns(target, warn),
+    notStarted(target, wanted.plan).catch((error: unknown) => {
       warn(
         `Whether rules are paused is taken from the configuration: EventBridge could not be read (${nameOf(error)}).`,
       );
-      return { paused: ENTITIES.filter((entity) => !wanted.plan.enabled[entity]), withoutRule: [] };
+      return { paused: ENTITIES.filter((entity) => !wanted.plan.enabled[entity]), withoutRule: [], changed: [] };
     }),
   ]);
   const counting = published.flat();
   const others = await attemptsOf(target, counting, since, wanted).catch((error: unknown) => {
     warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);
-    return { attempts: [], withoutTable: [] };
+    return { attempts: [], attemptsKnown: false, withoutTable: [] };
   });
-  return { ...wanted, published: counting, ...others, ...rules };
+  return { ...wanted, deployedAt: target.stackCreatedAt, published: counting, newest, ...others, ...rules };
+}
+
+/** What readers get now. */
+async function newestRuns(target: Sources, warn: Wanted['warn']): Promise<Facts['newest']> {
+  const manifests = createManifests(target);
+  const found = await eachOf(ENTITIES, async (entity) => {
+    const pointer = await ifReadable(manifests.pointer(entity, 'latest'), warn);
+    return pointer ? [[entity, pointer] as const] : [];
+  });
+  return Object.fromEntries(found.flat());
 }
 
 /** The runs that the pointers to the dates name: superseded ones do not count. */
 async function countingRuns(
-  target: ReportSources,
+  target: Sources,
   entity: Entity,
   from: string,
   warn: Wanted['warn'],
@@ -59,11 +69,11 @@ async function countingRuns(
 
 /** Runs without a file that counts. One that a later run superseded is none, nor one of input without a known entity. */
 async function attemptsOf(
-  target: ReportSources,
+  target: Sources,
   counting: PublishedRun[],
   since: Date,
   { now, plan }: Pick<Wanted, 'now' | 'plan'>,
-): Promise<Pick<Facts, 'attempts' | 'withoutTable'>> {
+): Promise<Pick<Facts, 'attempts' | 'attemptsKnown' | 'withoutTable'>> {
   const { runs, withoutTable } = await unpublishedRuns(target, counting, { since, now, timeZone: plan.timeZone });
   const replaced = new Set(counting.map(({ manifest }) => `${manifest.entity} ${manifest.date}`));
   const attempts = runs.flatMap((run): Attempt[] => {
@@ -71,7 +81,7 @@ async function attemptsOf(
     if (entity === null || date === null) return [];
     return outcome === 'gone' && replaced.has(`${entity} ${date}`) ? [] : [{ ...run, entity, date }];
   });
-  return { attempts, withoutTable };
+  return { attempts, attemptsKnown: true, withoutTable };
 }
 
 function nameOf(error: unknown): string {

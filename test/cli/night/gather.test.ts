@@ -1,6 +1,6 @@
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
-import { gatherFacts } from '../../../cli/report/gather.ts';
+import { gatherFacts } from '../../../cli/night/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { headlineOf } from '../../../cli/report/words.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nightOf, startsOf } from '../../../cli/report/starts.ts';
+import { nightOf, startsOf } from '../../../cli/night/starts.ts';
 import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { deployment } from '../../support/builders.ts';
@@ -10,7 +10,7 @@ const datesOf = (plan: ReturnType<typeof local>, now: string) => [...nightOf(pla
 
 test('of a local time each date has one start, on the nights on which clocks change too', () => {
   const starts = (now: string) =>
-    startsOf(local('02:00'), 'leads', new Date(now), 3).map(
+    startsOf(local('02:00').timing.leads, new Date(Date.parse(now) - 3 * 86_400_000), new Date(now)).map(
       ({ at, date }) => `${date} ${at.toISOString().slice(11, 16)}`,
     );
 
