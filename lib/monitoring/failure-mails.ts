@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
-import { LambdaFunction, SqsQueue } from 'aws-cdk-lib/aws-events-targets';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -52,15 +52,29 @@ export class FailureMails extends Construct {
   /** A run that somebody stops is told to nobody: whoever did it knows, and ExecutionsAborted tells the others. */
   private collect({ machines, deadLetterQueue }: FailureMailsProps, queue: Queue): void {
     const watched = [machines.export, ...(machines.updates ? [machines.updates] : [])];
-    new Rule(this, 'Failed', {
+    const rule = new Rule(this, 'Failed', {
       description: 'Puts ends of failed executions into the queue of mails',
       eventPattern: {
         source: ['aws.states'],
         detailType: ['Step Functions Execution Status Change'],
         detail: { stateMachineArn: watched.map((machine) => machine.stateMachineArn), status: ['FAILED', 'TIMED_OUT'] },
       },
-      targets: [new SqsQueue(queue, { deadLetterQueue, message: RuleTargetInput.fromEventPath('$.detail') })],
     });
+    const input = RuleTargetInput.fromEventPath('$.detail');
+    rule.addTarget({
+      bind: () => ({ arn: queue.queueArn, input, deadLetterConfig: { arn: deadLetterQueue.queueArn } }),
+    });
+    // CDK's target would let all of EventBridge use the key once more.
+    for (const to of [queue, deadLetterQueue]) {
+      to.addToResourcePolicy(
+        new PolicyStatement({
+          principals: [new ServicePrincipal('events.amazonaws.com')],
+          actions: ['sqs:SendMessage'],
+          resources: [to.queueArn],
+          conditions: { ArnEquals: { 'aws:SourceArn': rule.ruleArn } },
+        }),
+      );
+    }
   }
 
   private mailer({ configuration, key, exports, topic }: FailureMailsProps, queue: IQueue): StepFunction {

@@ -62,8 +62,9 @@ export class ExportBucket extends Construct {
 
   /** Reads which run of each entity readers have now; lists for the same reason as PublishFile. */
   allowPointers(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['published/entity=*/latest.json']);
-    this.allowListing(role, { StringLike: { 's3:prefix': 'published/*' } });
+    const pointers = 'published/entity=*/latest.json';
+    this.allow(role, ['s3:GetObject'], [pointers]);
+    this.allowListing(role, { StringLike: { 's3:prefix': pointers } });
     this.key.allow(role, 's3', ['kms:Decrypt']);
   }
 
