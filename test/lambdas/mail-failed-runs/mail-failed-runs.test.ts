@@ -174,7 +174,7 @@ describe('what others may have put into an end', () => {
 });
 
 describe('seven failures', () => {
-  const entities = ['leads', 'customers', 'meetings', 'workflows', 'employers', 'agents', 'agent-numbers'];
+  const entities = ['leads', 'customers', 'meetings', 'workflows', 'employers', 'contacts', 'agent-numbers'];
   const night = (last: number, error = 'ReauthorizationRequired') =>
     entities.map((entity, index) =>
       detail({
