@@ -202,7 +202,7 @@ describe('a client whose secret has changed', () => {
       message: expect.stringMatching(/invalid_client\. If the secret of the client has changed: .* --new-secret\.$/),
     });
     const asked: string[] = [];
-    await again({ newSecret: true, askSecret: async (id) => (asked.push(id), 'the-new-secret') });
+    await again({ newSecret: true, askSecret: async (id) => `${asked.push(id) && 'the-new-secret'}` });
     expect(asked).toEqual([clientId]);
     expect(await functionAt(places, crm)({ rejected })).toMatchObject({
       accessToken: (await places.tokens()).accessToken,
