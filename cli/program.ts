@@ -61,6 +61,10 @@ const COMMANDS: Record<string, Listed> = {
       'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
     load: async () => (await import('./data/diff.ts')).addDiff,
   },
+  status: {
+    description: 'did last night work? What is missing and how to mend it, what readers have, alarms, next start',
+    load: async () => (await import('./status/status-command.ts')).addStatus,
+  },
   deployments: {
     description: 'every deployment of the account and region: last night, ages, alarms, release, paused rules',
     load: async () => (await import('./report/deployments.ts')).addDeployments,
