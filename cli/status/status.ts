@@ -42,7 +42,7 @@ export async function statusOf(target: Target, { place, date, alarms, now }: Aro
 }
 
 /** What is said by the facts alone. */
-export function judged(
+function judged(
   facts: Facts,
   place: TargetOptions,
   date?: string,

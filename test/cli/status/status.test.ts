@@ -103,7 +103,7 @@ describe('of a night that is not whole', () => {
       '✕ contacts  quarantined  2026-11-19, 30 h old',
       `-> npm run cli -- show contacts-20261120T010005Z-abcdef ${place}`,
       '‖ employers  without a rule  2026-11-19, 30 h old',
-      '-> npx cdk deploy -c deployment=test --profile exports --revert-drift',
+      '-> npx cdk deploy -c deployment=test --revert-drift --profile exports',
       '… workflows  under way  2026-11-19, 30 h old',
       '✓ agent-numbers  published  2026-11-20, 6 h old',
     ]);
