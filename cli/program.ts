@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { USAGE } from './support/exit.ts';
 import { printErr } from './support/print.ts';
+import type { TargetOptions } from './support/target.ts';
 
 type Register = (command: Command) => void;
 
@@ -67,6 +68,10 @@ const COMMANDS: Record<string, Listed> = {
     description:
       'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
     load: async () => (await import('./data/diff.ts')).addDiff,
+  },
+  status: {
+    description: 'did last night work? What is missing and how to mend it, what readers have, alarms, next start',
+    load: async () => (await import('./status/status-command.ts')).addStatus,
   },
   deployments: {
     description: 'every deployment of the account and region: last night, ages, alarms, release, paused rules',
@@ -206,12 +211,16 @@ function notEmpty(text: string): string {
 
 /** @returns the exit code */
 export async function runCommandLine(args: string[]): Promise<number> {
+  let place: Partial<TargetOptions> = {};
   try {
     const program = await createProgram(args);
+    program.hook('preAction', (_, command) => {
+      place = command.opts();
+    });
     await program.parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    const { sentence, code, documented } = await endOf(error);
+    const { sentence, code, documented } = await endOf(error, place);
     if (!(error instanceof CommanderError)) printErr(sentence);
     const document = { ok: false, error: sentence };
     if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
@@ -220,10 +229,14 @@ export async function runCommandLine(args: string[]): Promise<number> {
 }
 
 /** Commander has printed its errors already, the help among them. */
-async function endOf(error: unknown) {
+async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOptions>) {
   if (error instanceof CommanderError) {
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
   }
-  const { ended } = await import('./support/ended.ts');
-  return ended(error);
+  const [{ ended }, { completed }] = await Promise.all([
+    import('./support/ended.ts'),
+    import('./support/completed.ts'),
+  ]);
+  const { sentence, ...end } = ended(error);
+  return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
 }

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import * as z from 'zod';
 import { checksSchema } from '../cli/checks/print.ts';
 import { runSchema } from '../cli/runs/run/run.ts';
+import { statusSchema } from '../cli/status/schema.ts';
 import { batchManifestSchema } from '../core/batch/batch-manifest.ts';
 import { chunkSchema } from '../core/batch/chunk-index.ts';
 import { resultLineSchema } from '../core/batch/result-line.ts';
@@ -38,6 +39,7 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
   'docs/schemas/checks.json': () => schemaText('docs/schemas/checks.json', checksSchema),
   'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),
+  'docs/schemas/status.json': () => schemaText('docs/schemas/status.json', statusSchema),
   'docs/schemas/customer-update.json': () => schemaText('docs/schemas/customer-update.json', customerFieldsSchema),
   'docs/schemas/update-line.json': () => schemaText('docs/schemas/update-line.json', updateLineSchema),
   'docs/schemas/update-chunk.json': () => schemaText('docs/schemas/update-chunk.json', chunkSchema),

@@ -24,6 +24,8 @@ export interface DoctorOptions extends ConfigurationOptions {
   refresh?: boolean;
   /** Reads the newest file of each entity to its end. */
   read?: boolean;
+  /** Prints the checks that passed, too. */
+  all?: boolean;
   json?: boolean;
 }
 
