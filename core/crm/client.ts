@@ -88,7 +88,7 @@ async function exchangeOver(
     getAccessToken: async (options) => {
       if (!inTime()) throw new RunError('CrmUnavailable', notSentFor('What came before', call));
       const token = await deps.getAccessToken(options);
-      if (!SENDABLE.test(token.accessToken)) throw unsendable(call);
+      if (!isSendable(token.accessToken)) throw unsendable(call);
       if (inTime()) return token;
       throw new RunError('TokenRefreshInProgress', notSentFor('The wait for a token', call));
     },
@@ -142,6 +142,10 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
 
 /** What a header can hold of a token, which nobody checked: the token endpoint may answer any text. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
+
+export function isSendable(accessToken: string): boolean {
+  return SENDABLE.test(accessToken);
+}
 
 function unsendable(call: CrmCall): RunError {
   const what = 'The access token that the CRM issued has a character that no header can hold';

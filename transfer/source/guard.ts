@@ -77,8 +77,13 @@ function isListed(host: string, list: readonly string[]): boolean {
   );
 }
 
+/** Whether files may come from a host without anything being added to the policy. */
+export function isAllowedHost(host: string, { hosts, local }: SourcePolicy): boolean {
+  return (local && isLoopback(host)) || isListed(host, hosts);
+}
+
 /** The host for a message, where it is plain enough to hold no secret. */
-function printableHost(host: string): string {
+export function printableHost(host: string): string {
   const plain = host.split('.').every((label) => /^[a-z0-9-]+$/.test(label) && label.length <= LONGEST_PRINTED_LABEL);
   return plain && host.length <= LONGEST_HOST ? host : 'a host whose name is not shown';
 }

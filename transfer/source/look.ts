@@ -1,0 +1,69 @@
+import { TransferError } from '../base/errors.ts';
+import { agentFor } from '../base/http.ts';
+import { LIMITS, type Limits } from '../base/limits.ts';
+import type { FileHead, SourcePolicy } from '../base/types.ts';
+import { Blocks } from './blocks.ts';
+import { guardedLookup } from './guard.ts';
+import { Link } from './link.ts';
+import { EmptyFile, openSource, type Range } from './open.ts';
+
+interface LookOptions {
+  policy: SourcePolicy;
+  /** Bytes of which nothing more is read. */
+  mostBytes: number;
+  range?: Range;
+  signal: AbortSignal;
+  limits?: Partial<Limits>;
+}
+
+/** The beginning of a file, or all of it. */
+export interface Looked {
+  head: FileHead;
+  /** It has a strong ETag. */
+  etag: boolean;
+  /** It was answered as the range that was asked for. */
+  ranged: boolean;
+  /** Nothing but the closing of the connection marks its end. */
+  undeclaredEnd: boolean;
+  bytes: Buffer;
+  /** `bytes` end where the answer ends. */
+  whole: boolean;
+}
+
+/**
+ * One GET of a file, by the rules of a transfer and never repeated: its address, each redirect and what the name resolves to are
+ * checked.
+ * @throws TransferError, RetryableError; the signal's reason
+ */
+export async function lookAtFile(address: string, options: LookOptions): Promise<Looked> {
+  const { policy, range, signal } = options;
+  const lookup = guardedLookup(policy);
+  const ends = { lookup, keepAlive: false };
+  const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
+  const context = { limits: { ...LIMITS, ...options.limits }, random: Math.random, signal };
+  const link = new Link(async () => address);
+  try {
+    const source = { ...context, link, policy, allowUndeclaredEnd: true, agents, blocks: new Blocks() };
+    const { head, etag, ranged, undeclaredEnd, body } = await openSource(source, range, null);
+    const read = await readUpTo(body, options.mostBytes);
+    body.close();
+    return { head, etag: etag !== null, ranged, undeclaredEnd, ...read };
+  } catch (error) {
+    if (error instanceof EmptyFile) throw new TransferError('refused', 'The range of an empty file was refused.');
+    throw error;
+  } finally {
+    agents.https.destroy();
+    agents.http.destroy();
+  }
+}
+
+async function readUpTo(body: { next(): Promise<Buffer | null> }, mostBytes: number) {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for (let next = await body.next(); next; next = await body.next()) {
+    chunks.push(next);
+    size += next.length;
+    if (size > mostBytes) return { bytes: Buffer.concat(chunks).subarray(0, mostBytes), whole: false };
+  }
+  return { bytes: Buffer.concat(chunks), whole: true };
+}
