@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { type CrmRecord, indexOf } from '../data/records.ts';
 import { problem } from '../world/answers.ts';
-import { bytesOf, rowsOf } from '../world/settings.ts';
+import { bytesOf, rowsOf, type Settings } from '../world/settings.ts';
 import { track } from '../world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { bearer } from './bearer.ts';
@@ -40,6 +40,13 @@ function withCanary(record: CrmRecord, canary: string): CrmRecord {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, `${value ?? ''} ${canary}`]));
 }
 
+const ANSWERS: Record<Settings['updateAnswer'], (record: CrmRecord) => Response> = {
+  record: (record) => Response.json(record),
+  array: (record) => Response.json([record]),
+  text: () => Response.json('updated'),
+  nothing: () => new Response(null, { status: 204 }),
+};
+
 async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
   const call = c.get('call');
   const id = c.req.param('id') ?? '';
@@ -49,11 +56,11 @@ async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
   const index = customerIndex(world, id);
   const record = world.records.updateCustomer(index, toChange(readUpdate(world, body)));
   call.applied = true;
-  return Response.json(withCanary(record, world.settings.canary));
+  return ANSWERS[world.settings.updateAnswer](withCanary(record, world.settings.canary));
 }
 
 /** `PATCH /customers/{id}` (interface document, section 4.1). */
 export function addCustomers(app: SandboxApp, world: World): void {
-  const mayUpdate = bearer(world, 'customers:update');
+  const mayUpdate = bearer(world, () => 'customers:update');
   app.patch('/api/v1/customers/:id', track(world, 'update'), mayUpdate, (c) => update(world, c));
 }

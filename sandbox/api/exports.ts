@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { COLUMNS } from '../data/columns.ts';
+import type { Column } from '../data/column.ts';
+import { COLUMNS, ID_FIELD } from '../data/columns.ts';
 import { exportContent } from '../files/export-content.ts';
 import { signedFileUrl } from '../files/signature.ts';
 import { problem } from '../world/answers.ts';
-import type { Job } from '../world/jobs.ts';
+import type { Job, JobStatus } from '../world/jobs.ts';
 import type { Settings } from '../world/settings.ts';
 import { entityOf, track } from '../world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
@@ -19,12 +21,20 @@ const CREATE_ANSWERS: Record<Settings['createAnswer'], (id: string) => unknown> 
   exportId: (exportId) => ({ exportId }),
   data: (id) => ({ data: { id } }),
   string: (id) => id,
+  jobId: (jobId) => ({ jobId }),
+  nested: (id) => ({ export: { id } }),
 };
-const FIELD_LISTS: Record<Settings['fieldsShape'], (list: object[]) => unknown> = {
+type Field = Pick<Column, 'fieldName' | 'label' | 'type'>;
+const FIELD_LISTS: Record<Settings['fieldsShape'], (list: Field[]) => unknown> = {
   array: (list) => list,
   data: (data) => ({ data }),
   fields: (fields) => ({ fields }),
   items: (items) => ({ items }),
+  names: (list) => list.map(({ fieldName }) => fieldName),
+  byName: (list) => Object.fromEntries(list.map(({ fieldName, ...field }) => [fieldName, field])),
+  name: (list) => list.map(({ fieldName: name, ...field }) => ({ name, ...field })),
+  renamed: (list) => list.map(({ fieldName, label, type }) => ({ fieldName, fieldLabel: label, fieldType: type })),
+  plain: (list) => list.map(({ fieldName }) => ({ fieldName })),
 };
 const RECORDS: Record<Settings['recordShape'], (record: { id: string }) => unknown> = {
   bare: (record) => record,
@@ -32,6 +42,19 @@ const RECORDS: Record<Settings['recordShape'], (record: { id: string }) => unkno
   withData: (record) => ({ ...record, data: { rows: 7 } }),
   uuid: ({ id: uuid, ...record }) => ({ uuid, ...record }),
   exportId: ({ id: exportId, ...record }) => ({ exportId, ...record }),
+  inExport: (record) => ({ export: record }),
+  otherId: (record) => ({ ...record, id: randomUUID() }),
+};
+const STATUS_WORDS: Record<Settings['statusWords'], (status: JobStatus) => string> = {
+  document: (status) => status,
+  lower: (status) => status.toLowerCase(),
+  others: (status) => ({ INITIATED: 'NEW', PROCESSING: 'RUNNING', PROCESSED: 'COMPLETED' })[status],
+};
+const LINKS: Record<Settings['linkAnswer'], (url: URL) => unknown> = {
+  url: ({ href: url }) => ({ url }),
+  data: ({ href: url }) => ({ data: { url } }),
+  downloadUrl: ({ href: downloadUrl }) => ({ downloadUrl }),
+  relative: ({ pathname, search }) => ({ url: `${pathname}${search}` }),
 };
 
 /** The body of a request as JSON. @throws HTTPException 400 where it is none. */
@@ -45,13 +68,15 @@ export async function readJson(world: World, c: SandboxContext): Promise<unknown
 
 function jobOf(world: World, c: SandboxContext): Job {
   const job = world.jobs.find(entityOf(world, c), c.req.param('id') ?? '');
-  if (!job) throw problem(world, { status: 404, code: 'not_found', message: 'There is no such export record.' });
-  return job;
+  if (job) return job;
+  const { unknownExport: status } = world.settings;
+  const code = status === 403 ? 'forbidden' : 'not_found';
+  throw problem(world, { status, code, message: 'There is no such export record.' });
 }
 
 function listFields(world: World, c: SandboxContext): Response {
   const columns = COLUMNS[entityOf(world, c)];
-  const list = [{ fieldName: 'id', label: 'מזהה', type: 'uuid' }, ...columns.map(({ value: _, ...field }) => field)];
+  const list: Field[] = [ID_FIELD, ...columns.map(({ value: _, ...field }) => field)];
   return Response.json(FIELD_LISTS[world.settings.fieldsShape](list));
 }
 
@@ -62,7 +87,7 @@ async function create(world: World, c: SandboxContext): Promise<Response> {
   const job = world.jobs.create(entity, exportContent(world, entity, request));
   call.exportId = job.id;
   const answer = CREATE_ANSWERS[world.settings.createAnswer](c.get('hit').effect.id ?? job.id);
-  return Response.json(answer, { status: 201 });
+  return Response.json(answer, { status: world.settings.goodStatus.create ?? 201 });
 }
 
 function readStatus(world: World, c: SandboxContext): Response {
@@ -70,24 +95,31 @@ function readStatus(world: World, c: SandboxContext): Response {
   job.reads += 1;
   const { id, entity } = job;
   const createdBy = `דנה לוי ${world.settings.canary}`.trimEnd();
-  const status = c.get('hit').effect.status ?? world.jobs.statusOf(job);
+  const { recordShape, statusWords, goodStatus } = world.settings;
+  const status = c.get('hit').effect.status ?? STATUS_WORDS[statusWords](world.jobs.statusOf(job));
   const record = { id, entity, status, createdBy, createdAt: new Date(job.createdAt).toISOString() };
-  return Response.json(RECORDS[world.settings.recordShape](record));
+  return Response.json(RECORDS[recordShape](record), { status: goodStatus.status ?? 200 });
 }
 
 function requestFile(world: World, c: SandboxContext): Response {
   const job = jobOf(world, c);
+  const { earlyDownload, linkAnswer, goodStatus } = world.settings;
   const status = world.jobs.statusOf(job);
-  if (status !== 'PROCESSED') {
-    throw problem(world, { status: 409, code: 'not_processed', message: `The export is ${status}.` });
+  if (status !== 'PROCESSED' && earlyDownload !== 200) {
+    throw problem(world, { status: earlyDownload, code: 'not_processed', message: `The export is ${status}.` });
   }
-  return Response.json({ url: signedFileUrl(world, new URL(c.req.url).origin, job) });
+  const url = signedFileUrl(world, new URL(c.req.url).origin, job);
+  return Response.json(LINKS[linkAnswer](url), { status: goodStatus.download ?? 200 });
 }
 
 /** The three stages of an export and the listing of fields (interface document, section 4.2). */
 export function addExports(app: SandboxApp, world: World): void {
   const route = '/api/v1/:entity';
-  const mayExport = bearer(world, 'global:export');
+  const mayExport = bearer(world, ({ exportScope }) => exportScope);
+  app.use('/api/*', async (c, next) => {
+    await next();
+    for (const [name, value] of Object.entries(world.settings.headers)) c.header(name, value);
+  });
   app.get(`${route}/fields`, track(world, 'fields'), mayExport, (c) => listFields(world, c));
   app.post(`${route}/exports`, track(world, 'create'), mayExport, (c) => create(world, c));
   app.get(`${route}/exports/:id`, track(world, 'status'), mayExport, (c) => readStatus(world, c));

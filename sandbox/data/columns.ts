@@ -14,7 +14,10 @@ export const COLUMNS: Record<Entity, Column[]> = {
   employers: EMPLOYERS,
 };
 
+/** What every entity has first. */
+export const ID_FIELD = { fieldName: 'id', label: 'מזהה', type: 'uuid' } as const;
+
 /** All field names of an entity, in the order of the listing. */
 export function fieldNames(entity: Entity): string[] {
-  return ['id', ...COLUMNS[entity].map(({ fieldName }) => fieldName)];
+  return [ID_FIELD.fieldName, ...COLUMNS[entity].map(({ fieldName }) => fieldName)];
 }

@@ -2,6 +2,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import type { Entity } from '../../core/config/entities.ts';
 import { bufferContent, type FileContent, strongEtag } from '../world/content.ts';
+import type { Job } from '../world/jobs.ts';
 import { entityOf, track } from '../world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { plan } from './plan.ts';
@@ -18,24 +19,27 @@ function xml(world: World, status: number, code: string): Response {
 }
 
 /** The refusal of a request that is not a plain GET of a valid, signed address. */
-function refusal(world: World, c: SandboxContext): Response | undefined {
+function refusal(world: World, c: SandboxContext, job: Job | undefined): Response | undefined {
   const credentials = ['authorization', 'cookie'].filter((name) => c.req.header(name) !== undefined);
   if (credentials.length > 0) {
     c.get('call').violation = `${credentials.join(' and ')} sent to the file server`;
     return xml(world, 400, 'InvalidRequest');
   }
   if (c.req.method !== 'GET') return xml(world, 403, 'SignatureDoesNotMatch');
-  const reason = urlRefusal(world, new URL(c.req.url));
+  const url = new URL(c.req.url);
+  const uses = job?.fetched.filter((query) => query === url.search).length ?? 0;
+  const reason = urlRefusal(world, url, uses);
+  job?.fetched.push(url.search);
   return reason === undefined ? undefined : xml(world, 403, reason);
 }
 
 function setHeaders(c: SandboxContext, entity: Entity, etag: string, range: boolean): void {
   const { outgoing } = c.env;
-  const { contentType, contentDisposition, gzip } = c.get('hit').effect;
+  const { contentType, contentDisposition, gzip, noEtag } = c.get('hit').effect;
   outgoing.setHeader('Content-Type', contentType ?? 'text/csv; charset=utf-8');
   const disposition = contentDisposition ?? `attachment; filename="${entity}.csv"`;
   if (disposition !== '') outgoing.setHeader('Content-Disposition', disposition);
-  outgoing.setHeader('ETag', etag);
+  if (!noEtag) outgoing.setHeader('ETag', etag);
   if (gzip) outgoing.setHeader('Content-Encoding', 'gzip');
   else if (range) outgoing.setHeader('Accept-Ranges', 'bytes');
 }
@@ -66,14 +70,14 @@ async function send(world: World, c: SandboxContext, content: FileContent): Prom
   return RESPONSE_ALREADY_SENT;
 }
 
-function getFile(world: World, c: SandboxContext): Response | Promise<Response> {
-  const refused = refusal(world, c);
-  if (refused) return refused;
+async function getFile(world: World, c: SandboxContext): Promise<Response> {
   const job = world.jobs.find(entityOf(world, c), c.req.param('id') ?? '');
+  const refused = refusal(world, c, job);
+  if (refused) return refused;
   if (!job) return xml(world, 404, 'NoSuchKey');
   const { body, written } = c.get('hit').effect;
   const content = body === undefined ? job.content : bufferContent(body);
-  return send(world, c, written ? rewritten(content, entityOf(world, c), written) : content);
+  return send(world, c, written ? await rewritten(content, entityOf(world, c), written) : content);
 }
 
 /** The file server: plain GET of a signed address, with Range and the conditions that go with it. */

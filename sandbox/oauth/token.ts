@@ -71,16 +71,16 @@ async function token(world: World, c: Context<SandboxEnv>): Promise<Response> {
     if (result.reuse) call.violation = `${parsed.data.grant_type} used a second time`;
     return refuse(world, c, 'invalid_grant', result.refused);
   }
-  return Response.json(
-    {
-      access_token: result.accessToken,
-      token_type: 'Bearer',
-      expires_in: result.expiresInSeconds,
-      refresh_token: result.refreshToken,
-      scope: result.scopes.join(' '),
-    },
-    { headers: NO_STORE },
-  );
+  const answer = {
+    access_token: result.accessToken,
+    token_type: 'Bearer',
+    expires_in: result.expiresInSeconds,
+    refresh_token: result.refreshToken,
+    scope: result.scopes.join(' '),
+    ...world.settings.tokenAnswer,
+  };
+  const present = Object.entries(answer).filter(([, value]) => value !== null);
+  return Response.json(Object.fromEntries(present), { headers: NO_STORE });
 }
 
 /** `POST /auth/oauth/token` (RFC 6749, sections 4.1.3, 5 and 6). */

@@ -1,5 +1,6 @@
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Settings } from './settings.ts';
 import type { World } from './world.ts';
 
 interface Problem {
@@ -12,9 +13,22 @@ interface Problem {
   headers?: Record<string, string>;
 }
 
-/** A refusal to throw from anywhere in a handler: `{ error: { code, message, fields? } }`, with the canary in it. */
-export function problem({ settings }: World, { status, headers, ...error }: Problem): HTTPException {
+/** A refusal to throw from anywhere in a handler: `{ error: { code, message, fields? } }` by default, with the canary in it. */
+export function problem({ settings }: World, { status, headers = {}, ...error }: Problem): HTTPException {
   const message = settings.canary === '' ? error.message : `${error.message} ${settings.canary}`;
-  const res = Response.json({ error: { ...error, message } }, { status, ...(headers ? { headers } : {}) });
+  const [body, type] = BODIES[settings.errorBody]({ ...error, message });
+  const res = new Response(body, { status, headers: { ...(type ? { 'Content-Type': type } : {}), ...headers } });
   return new HTTPException(status, { res });
 }
+
+type Body = [body: string | null, type?: string];
+
+const json = (value: unknown): Body => [JSON.stringify(value), 'application/json'];
+const BODIES: Record<Settings['errorBody'], (error: Pick<Problem, 'code' | 'message' | 'fields'>) => Body> = {
+  object: (error) => json({ error }),
+  list: (error) => json({ errors: [error] }),
+  code: ({ code }) => json({ error: code }),
+  text: ({ message }) => [message, 'text/plain'],
+  html: ({ message }) => [`<!doctype html><h1>${message}</h1>`, 'text/html'],
+  nothing: () => [null],
+};

@@ -53,19 +53,25 @@ const onlyAt = {
     etagChangesAt: callNumber,
     /** Range is announced but ignored. */
     ignoreRange: z.literal(true),
+    noEtag: z.literal(true),
     /** This content instead of the export. */
     body: z.union([z.string(), z.instanceof(Uint8Array)]),
     /** The records of the export in another format: the document does not define one. */
     written: z.strictObject({
-      header: z.enum(['names', 'labels', 'none']).default('names'),
+      format: z.enum(['csv', 'xlsx', 'json-lines']).default('csv'),
+      /** `capitals`: names in other letters; `numbers`: texts that the interface lists nowhere. */
+      header: z.enum(['names', 'labels', 'capitals', 'numbers', 'none']).default('names'),
       separator: z.enum([',', ';', '\t']).default(','),
       lineBreak: z.enum(['\r\n', '\n', '\r']).default('\r\n'),
-      encoding: z.enum(['utf-8', 'utf-16le', 'utf-16be']).default('utf-8'),
+      encoding: z.enum(['utf-8', 'utf-16le', 'utf-16be', 'windows-1255']).default('utf-8'),
       byteOrderMark: z.boolean().default(false),
       /** A first line `sep=;`, as Excel reads it. */
       separatorLine: z.boolean().default(false),
-      /** A gzip file, as such: not as an encoding of its transfer. */
-      packed: z.boolean().default(false),
+      /** Rows of one text above the header of a workbook, and further sheets like the first. */
+      titleRows: z.int().nonnegative().default(0),
+      moreSheets: z.int().nonnegative().default(0),
+      /** A file of gzip or zip, as such: not as an encoding of its transfer. */
+      packed: z.enum(['no', 'gzip', 'zip']).default('no'),
     }),
   },
 };

@@ -18,8 +18,12 @@ export interface Job {
   createdAt: number;
   /** How often its status was read. */
   reads: number;
+  /** The file URLs, as their queries, that were answered, once for each time. */
+  fetched: string[];
   content: FileContent;
 }
+
+const FIRST_NUMBER = 100_001;
 
 /** The export records of this sandbox and how they progress. */
 export class Jobs {
@@ -32,11 +36,17 @@ export class Jobs {
     this.#clock = clock;
   }
 
-  /** A new export record under a random version 4 UUID. */
+  /** A new export record, by default under a random version 4 UUID. */
   create(entity: Entity, content: FileContent): Job {
-    const job = { id: randomUUID(), entity, createdAt: this.#clock.now(), reads: 0, content };
+    const job = { id: this.#idFor(entity), entity, createdAt: this.#clock.now(), reads: 0, fetched: [], content };
     this.#jobs.set(job.id, job);
     return job;
+  }
+
+  #idFor(entity: Entity): string {
+    if (this.#settings.exportIds === 'numbers') return String(FIRST_NUMBER + this.#jobs.size);
+    const before = [...this.#jobs.values()].find((job) => job.entity === entity);
+    return this.#settings.exportIds === 'perEntity' && before ? before.id : randomUUID();
   }
 
   /** The export record, or undefined where the id is unknown or another entity's. */

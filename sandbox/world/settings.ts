@@ -23,10 +23,40 @@ export interface Settings {
   bytes: PerEntity | null;
   /** A text in every field of every record, in every error body and in every URL signature; '' = none. */
   canary: string;
-  createAnswer: 'id' | 'uuid' | 'exportId' | 'data' | 'string';
-  fieldsShape: 'array' | 'data' | 'fields' | 'items';
+  createAnswer: 'id' | 'uuid' | 'exportId' | 'data' | 'string' | 'jobId' | 'nested';
+  /** New UUIDs, numbers, or one UUID for all exports of an entity: a new one takes the place of the one before. */
+  exportIds: 'uuids' | 'numbers' | 'perEntity';
+  /**
+   * A list bare or under a key; of names alone, an object by name, or with `name` in place of `fieldName`; `renamed`: with
+   * `fieldLabel` and `fieldType`; `plain`: without labels and types.
+   */
+  fieldsShape: 'array' | 'data' | 'fields' | 'items' | 'names' | 'byName' | 'name' | 'renamed' | 'plain';
   /** The export record: bare, wrapped in `data`, with a field \`data\` of its own, or with its id under another name. */
-  recordShape: 'bare' | 'wrapped' | 'withData' | 'uuid' | 'exportId';
+  recordShape: 'bare' | 'wrapped' | 'withData' | 'uuid' | 'exportId' | 'inExport' | 'otherId';
+  /** The words of the document, in lower case, or others: NEW, RUNNING, COMPLETED. */
+  statusWords: 'document' | 'lower' | 'others';
+  linkAnswer: 'url' | 'data' | 'downloadUrl' | 'relative';
+  /** Host name of file URLs; '' = the one of the request. */
+  linkHost: string;
+  /** How a file URL says how long it lives: in `expires`, as S3 does, or not at all. */
+  linkLife: 'expires' | 'amazon' | 'hidden';
+  /** How many GETs a file URL answers; null = any number. */
+  linkUses: number | null;
+  /** HTTP status of good answers, where it is not the usual one. */
+  goodStatus: { create?: 200 | 202; status?: 202; download?: 201 };
+  /** Further headers of every answer of the interface. */
+  headers: Record<string, string>;
+  /** The status answered to a download before PROCESSED, and to an export that nobody knows. */
+  earlyDownload: 409 | 404 | 410 | 200;
+  unknownExport: 404 | 403 | 200;
+  errorBody: 'object' | 'list' | 'code' | 'text' | 'html' | 'nothing';
+  /** The header in which the access token is expected. */
+  tokenHeader: string;
+  /** Fields of the token answer that are otherwise; null = absent. */
+  tokenAnswer: Record<string, unknown>;
+  /** The scope that the export operations require. */
+  exportScope: string;
+  updateAnswer: 'record' | 'array' | 'text' | 'nothing';
   /** Whether `null` in an update empties a field, or is refused with 422: the document does not mention it. */
   acceptsNull: boolean;
   /** Whether the file endpoint supports Range. */
@@ -55,6 +85,21 @@ const DEFAULTS: Settings = {
   createAnswer: 'id',
   fieldsShape: 'array',
   recordShape: 'bare',
+  exportIds: 'uuids',
+  statusWords: 'document',
+  linkAnswer: 'url',
+  linkHost: '',
+  linkLife: 'expires',
+  linkUses: null,
+  goodStatus: {},
+  headers: {},
+  earlyDownload: 409,
+  unknownExport: 404,
+  errorBody: 'object',
+  tokenHeader: 'authorization',
+  tokenAnswer: {},
+  exportScope: 'global:export',
+  updateAnswer: 'record',
   acceptsNull: true,
   range: true,
 };

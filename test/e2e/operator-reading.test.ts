@@ -248,7 +248,7 @@ describe('the Python of docs/reading.md', () => {
     },
     {
       name: 'tabs and lines of old Macs, packed with gzip',
-      written: { separator: '\t', lineBreak: '\r', packed: true } as const,
+      written: { separator: '\t', lineBreak: '\r', packed: 'gzip' } as const,
       decode: (bytes: Buffer) => String(gunzipSync(bytes)),
       options: { delimiter: '\t' },
     },

@@ -131,7 +131,7 @@ test.each([
 });
 
 test('written: neither a header nor anything unpacked', async () => {
-  const { all, arrived } = await underFault({ written: { header: 'none', packed: true, separatorLine: true } });
+  const { all, arrived } = await underFault({ written: { header: 'none', packed: 'gzip', separatorLine: true } });
 
   const lines = gunzipSync(arrived.bytes).toString().split('\r\n');
   expect(lines[0]).toBe('sep=,');

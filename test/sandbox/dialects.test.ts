@@ -1,0 +1,193 @@
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { DIALECTS } from '../../sandbox/dialects.ts';
+import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
+import type { Settings } from '../../sandbox/world/settings.ts';
+import { readWorkbook } from '../support/workbook.ts';
+import { apiOf, consentCode, createExport, exchange, exportedFile, fileUrl, rawGet, sandboxFor } from './client.ts';
+
+const COLUMNS = { columns: ['id', 'city'] };
+
+async function recordIn(settings: Partial<Settings>): Promise<unknown> {
+  const api = apiOf(await sandboxFor(settings));
+  const id = await createExport(api, 'leads', COLUMNS);
+  return (await api('GET', `/leads/exports/${id}`)).json();
+}
+
+/** The file of leads, as the dialect writes it. */
+async function writtenAs(written: NonNullable<FaultInput['written']>) {
+  const sandbox = await sandboxFor({ rows: 3 });
+  sandbox.faults.add({ path: 'file', written });
+  return (await rawGet(await exportedFile(sandbox, 'leads', COLUMNS))).bytes;
+}
+
+test('there are forty dialects, each with a name of its own and faults that the sandbox takes', async () => {
+  const { faults } = await sandboxFor();
+  expect(new Set(DIALECTS.map(({ name }) => name)).size).toBeGreaterThanOrEqual(40);
+  expect(DIALECTS.flatMap((dialect) => (dialect.faults ?? []).map((fault) => faults.add(fault)))).not.toEqual([]);
+});
+
+test.each([
+  ['jobId', (id: string) => ({ jobId: id })],
+  ['nested', (id: string) => ({ export: { id } })],
+] as const)('create answers the id in the shape %s, with the status that is set', async (createAnswer, shape) => {
+  const sandbox = await sandboxFor({ createAnswer, goodStatus: { create: 202 } });
+  const answer = await apiOf(sandbox)('POST', '/leads/exports', COLUMNS);
+  expect(answer.status).toBe(202);
+  expect(await answer.json()).toEqual(shape(sandbox.ledger.calls({ kind: 'create' })[0]?.exportId ?? ''));
+});
+
+test('ids may be numbers, or stay the same for an entity', async () => {
+  const numbers = apiOf(await sandboxFor({ exportIds: 'numbers' }));
+  expect(await (await numbers('POST', '/leads/exports', COLUMNS)).json()).toEqual({ id: '100001' });
+  expect(await (await numbers('GET', '/leads/exports/100001')).json()).toMatchObject({ id: '100001' });
+
+  const same = apiOf(await sandboxFor({ exportIds: 'perEntity' }));
+  const ids = [await createExport(same, 'leads', COLUMNS), await createExport(same, 'leads', COLUMNS)];
+  expect(new Set(ids).size).toBe(1);
+  expect(ids).not.toContain(await createExport(same, 'meetings', { columns: ['id'] }));
+});
+
+const ID = { label: 'מזהה', type: 'uuid' };
+test.each([
+  ['names', expect.arrayContaining(['id', 'city'])],
+  ['byName', expect.objectContaining({ id: ID })],
+  ['name', expect.arrayContaining([{ name: 'id', ...ID }])],
+  ['renamed', expect.arrayContaining([{ fieldName: 'id', fieldLabel: ID.label, fieldType: ID.type }])],
+  ['plain', expect.arrayContaining([{ fieldName: 'id' }])],
+] as const)('the fields are listed in the shape %s', async (fieldsShape, expected) => {
+  const answer = await apiOf(await sandboxFor({ fieldsShape }))('GET', '/leads/fields');
+  expect(await answer.json()).toEqual(expected);
+});
+
+test('the record of an export is inside of another, has another id, or other words', async () => {
+  expect(await recordIn({ recordShape: 'inExport' })).toMatchObject({ export: { status: 'PROCESSED' } });
+  expect(await recordIn({ statusWords: 'lower' })).toMatchObject({ status: 'processed' });
+  expect(await recordIn({ statusWords: 'others', jobChecks: 9 })).toMatchObject({ status: 'NEW' });
+
+  const sandbox = await sandboxFor({ recordShape: 'otherId', goodStatus: { status: 202 } });
+  const id = await createExport(apiOf(sandbox), 'leads', COLUMNS);
+  const answer = await apiOf(sandbox)('GET', `/leads/exports/${id}`);
+  const { id: answered } = z.object({ id: z.guid() }).parse(await answer.json());
+  expect(answered).not.toBe(id);
+  expect(answer.status).toBe(202);
+});
+
+test.each([
+  ['data', { data: { url: expect.stringMatching(/^http/) } }],
+  ['downloadUrl', { downloadUrl: expect.stringMatching(/^http/) }],
+  ['relative', { url: expect.stringMatching(/^\/files\//) }],
+] as const)('the link is answered in the shape %s', async (linkAnswer, expected) => {
+  const api = apiOf(await sandboxFor({ linkAnswer, goodStatus: { download: 201 } }));
+  const answer = await api('POST', `/leads/exports/${await createExport(api, 'leads', COLUMNS)}/download`);
+  expect(answer.status).toBe(201);
+  expect(await answer.json()).toEqual(expected);
+});
+
+test.each([
+  ['amazon', /X-Amz-Expires=60&/],
+  ['hidden', /\?k=/],
+] as const)('a link whose life is written as %s ends in time, and names another host', async (linkLife, expected) => {
+  const sandbox = await sandboxFor({ linkLife, urlSeconds: 60, linkHost: 'localhost' });
+  const url = await exportedFile(sandbox);
+  expect(url).toMatch(expected);
+  expect(new URL(url).hostname).toBe('localhost');
+  expect((await rawGet(url)).status).toBe(200);
+  expect((await rawGet(url.replace(/.$/, '_'))).status).toBe(403);
+  sandbox.clock.advance(61);
+  expect((await rawGet(url)).status).toBe(403);
+});
+
+test('a link that is good once is refused the second time, and a new one is not', async () => {
+  const sandbox = await sandboxFor({ linkUses: 1 });
+  const api = apiOf(sandbox);
+  const id = await createExport(api, 'leads', COLUMNS);
+  const first = await fileUrl(api, 'leads', id);
+  expect([(await rawGet(first)).status, (await rawGet(first)).status]).toEqual([200, 403]);
+  sandbox.clock.advance(1);
+  expect((await rawGet(await fileUrl(api, 'leads', id))).status).toBe(200);
+});
+
+test.each([200, 404, 410] as const)('a download before PROCESSED may be answered %i', async (earlyDownload) => {
+  const api = apiOf(await sandboxFor({ earlyDownload, jobChecks: 9 }));
+  const id = await createExport(api, 'leads', COLUMNS);
+  expect((await api('POST', `/leads/exports/${id}/download`)).status).toBe(earlyDownload);
+});
+
+test.each([
+  ['list', 'application/json', /^\{"errors":\[\{"code":"not_found",/],
+  ['code', 'application/json', /^\{"error":"not_found"\}$/],
+  ['text', 'text/plain', /^There is no such/],
+  ['html', 'text/html', /^<!doctype html>/],
+  ['nothing', null, /^$/],
+] as const)('errors have a body of the shape %s, and the headers of all answers', async (errorBody, type, expected) => {
+  const api = apiOf(await sandboxFor({ errorBody, headers: { 'X-RateLimit-Limit': '60' } }));
+  const answer = await api('GET', '/leads/exports/unknown');
+  expect(answer.status).toBe(404);
+  expect(answer.headers.get('content-type')).toBe(type);
+  expect(answer.headers.get('x-ratelimit-limit')).toBe('60');
+  expect(await answer.text()).toMatch(expected);
+});
+
+test.each([200, 403] as const)('an export that nobody knows may be answered %i', async (unknownExport) => {
+  const answer = await apiOf(await sandboxFor({ unknownExport }))('GET', '/leads/exports/unknown');
+  expect(answer.status).toBe(unknownExport);
+});
+
+test('the token may be expected in another header, and exports may need another scope', async () => {
+  const sandbox = await sandboxFor({ tokenHeader: 'x-access-token' });
+  const { accessToken } = sandbox.issueTokens();
+  const fields = (headers: Record<string, string>) => fetch(`${sandbox.baseUrl}/leads/fields`, { headers });
+  expect((await fields({ authorization: `Bearer ${accessToken}` })).status).toBe(401);
+  expect((await fields({ 'x-access-token': accessToken })).status).toBe(200);
+
+  const refused = await apiOf(await sandboxFor({ exportScope: 'exports:read' }))('GET', '/leads/fields');
+  expect(refused.status).toBe(403);
+  expect(refused.headers.get('www-authenticate')).toContain('exports:read');
+});
+
+test('fields of the token answer may be absent, or others', async () => {
+  const sandbox = await sandboxFor({ tokenAnswer: { scope: null, expires_in: 60 } });
+  const { body } = await exchange(sandbox, await consentCode(sandbox));
+  expect(body).toMatchObject({ scope: '', expires_in: 60, access_token: expect.stringMatching(/^at_/) });
+});
+
+test.each([
+  ['array', 200, /^\[\{/],
+  ['text', 200, /^"updated"$/],
+  ['nothing', 204, /^$/],
+] as const)('an update is answered with the shape %s', async (updateAnswer, status, expected) => {
+  const sandbox = await sandboxFor({ updateAnswer });
+  const [, id] = (await (await fetch(await exportedFile(sandbox, 'customers', { columns: ['id'] }))).text()).split(
+    '\r\n',
+  );
+  const answer = await apiOf(sandbox)('PATCH', `/customers/${id}`, { city: 'Haifa' });
+  expect(answer.status).toBe(status);
+  expect(await answer.text()).toMatch(expected);
+});
+
+test('a workbook has its header below the titles, on each sheet, and the same bytes each time', async () => {
+  const written = { format: 'xlsx', titleRows: 2, moreSheets: 1 } as const;
+  const bytes = await writtenAs(written);
+  const { header, content } = await readWorkbook(bytes, COLUMNS.columns);
+  expect(header).toEqual(COLUMNS.columns);
+  expect(content).toMatchObject({ rows: { least: 3 } });
+  expect((await writtenAs(written)).equals(bytes)).toBe(true);
+});
+
+test('the header may have labels, capitals or texts that nobody lists, in windows-1255 too', async () => {
+  const headerOf = async (written: NonNullable<FaultInput['written']>) =>
+    new TextDecoder('windows-1255').decode(await writtenAs(written)).split('\r\n')[0];
+  expect(await headerOf({ header: 'labels', encoding: 'windows-1255' })).toBe('מזהה,עיר');
+  expect(await headerOf({ header: 'capitals' })).toBe('ID,CITY');
+  expect(await headerOf({ header: 'numbers' })).toBe('Field 1,Field 2');
+});
+
+test('the records may be JSON lines, or packed', async () => {
+  const lines = (await writtenAs({ format: 'json-lines' })).toString().trimEnd().split('\n');
+  expect(lines).toHaveLength(3);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ id: expect.any(String), city: expect.any(String) });
+  expect(gunzipSync(await writtenAs({ packed: 'gzip' })).toString()).toMatch(/^id,city\r\n/);
+  expect((await writtenAs({ packed: 'zip' })).toString('latin1')).toMatch(/^PK.*leads\.csv/s);
+});
