@@ -128,7 +128,13 @@ async function unproven(bytes: Buffer, expected: Expected): Promise<Partial<Seen
   if (!isText || expected.headerless) return {};
   const asRows = await read(bytes, readingOf({ ...expected, headerless: true })).catch(() => undefined);
   if (asRows?.format === 'csv') return { ...asRows, header: 'none' };
-  return { format: 'csv', header: 'other', headerText: headerTextOf(bytes, expected) };
+  const { encoding = null, byteOrderMark = false } = startOf(bytes);
+  return { ...{ format: 'csv', header: 'other', encoding, byteOrderMark }, headerText: headerTextOf(bytes, expected) };
+}
+
+function startOf(bytes: Buffer): Partial<SeenFile> {
+  const kind = kindOf(bytes.subarray(0, START_BYTES), true);
+  return kind.kind === 'text' ? { encoding: kind.start.encoding, byteOrderMark: kind.start.markBytes > 0 } : {};
 }
 
 /**
