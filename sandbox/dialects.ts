@@ -97,9 +97,10 @@ const RECORDS: Dialect[] = [
 
 /** Stage 3 and the file. */
 const FILES: Dialect[] = [
-  { name: 'a link as downloadUrl', settings: { linkAnswer: 'downloadUrl' }, otherwise: [] },
-  { name: 'a link without a host', settings: { linkAnswer: 'relative' }, otherwise: [] },
-  { name: 'a link of another host that is good once', settings: { linkHost: 'localhost', linkUses: 1 }, otherwise: [] },
+  { name: 'a link as downloadUrl', settings: { linkAnswer: 'downloadUrl' }, otherwise: ['file-host'] },
+  { name: 'a link without a host', settings: { linkAnswer: 'relative' }, otherwise: ['file-host'] },
+  { name: 'a link of another host', settings: { linkHost: 'files.crm.example' }, otherwise: ['file-host'] },
+  { name: 'a link that is good once', settings: { linkHost: 'localhost', linkUses: 1 }, otherwise: ['range-support'] },
   { name: 'a link for one minute', settings: { linkLife: 'amazon', urlSeconds: 60 }, otherwise: ['link-lifetime'] },
   {
     name: 'no ranges and no ETag',
@@ -187,8 +188,8 @@ const TOKENS: Dialect[] = [
     otherwise: [],
   },
   {
-    name: 'a life that is an object',
-    settings: { tokenAnswer: { expires_in: { seconds: 3600 } } },
+    name: 'a token that dies before its time',
+    settings: { accessTokenSeconds: 3, tokenAnswer: { expires_in: 3600 } },
     otherwise: ['expires-in'],
   },
 ];
