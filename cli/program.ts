@@ -9,11 +9,18 @@ type Register = (command: Command) => void;
 interface Listed {
   takes?: string;
   description: string;
+  /** What `--deployment` says, where it names none that there is. */
+  names?: string;
   load: () => Promise<Register>;
 }
 
 /** All commands in the order of the help. A command is loaded when it is used: the help of all of them loads none. */
 const COMMANDS: Record<string, Listed> = {
+  init: {
+    description: 'ask for what a new deployment needs, and write its configuration',
+    names: 'name of the new deployment: lower-case letters, digits and hyphens, 31 at most',
+    load: async () => (await import('./init/init.ts')).addInit,
+  },
   start: {
     takes: '[entity...]',
     description: 'start runs, as the nightly rules would',
@@ -150,13 +157,14 @@ export async function createProgram(args?: string[]): Promise<Command> {
   program.version(packageVersion(), '--version');
   program.hook('preAction', async (_, command) => {
     const { deployment, allDeployments } = command.opts();
+    if (COMMANDS[command.name()]?.names) return;
     if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
       return;
     (await import('./support/deployment-choice.ts')).giveDeployment(command);
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
-  for (const [name, { description, load }] of Object.entries(COMMANDS)) {
-    const command = withTargetOptions(program.command(name).description(description), name !== 'deployments');
+  for (const [name, { description, names, load }] of Object.entries(COMMANDS)) {
+    const command = withTargetOptions(program.command(name).description(description), name !== 'deployments', names);
     if (all || args.includes(name)) (await load())(command);
   }
   // Last, for the library behind it reads the commands that are registered.
@@ -179,8 +187,11 @@ function termOf(command: Command): string {
 }
 
 /** The options by which every command finds its deployment, or where all of them are. */
-function withTargetOptions(command: Command, ofOne: boolean): Command {
-  const which = 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is';
+function withTargetOptions(
+  command: Command,
+  ofOne: boolean,
+  which = 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is',
+): Command {
   return (ofOne ? command.option('--deployment <name>', which, notEmpty) : command)
     .option('--profile <name>', 'AWS profile to use', notEmpty)
     .option('--region <name>', 'AWS region of the stack', notEmpty)

@@ -4,11 +4,15 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Authorized, authorize } from './authorize.ts';
+import type { Waiting } from './consent.ts';
 import { mayOpenBrowser, openBrowser } from './open-browser.ts';
 
 interface AuthorizeCommandOptions extends TargetOptions {
   clientId?: string;
+  newSecret?: boolean;
+  replace?: boolean;
   port?: number;
   redirectUri?: string;
   timeout: number;
@@ -22,8 +26,10 @@ export function addAuthorize(command: Command): void {
   command
     .option(
       '--client-id <id>',
-      'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client',
+      'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client, with its secret',
     )
+    .option('--new-secret', 'the client has another secret now: it comes from CRM_CLIENT_SECRET, or is asked for')
+    .option('--replace', 'store a grant with fewer scopes than the deployment needs, too, over one that works')
     .option(
       '--port <number>',
       'port of the callback on 127.0.0.1; default: any free',
@@ -48,6 +54,7 @@ export function addAuthorize(command: Command): void {
   withExamples(command, {
     'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
     'authorize --deployment prod --port 8400': 'again, with the stored client',
+    'authorize --deployment prod --port 8400 --new-secret': 'after the CRM gave the client a new secret; asks for it',
     'authorize --deployment prod --redirect-uri https://crm.example/back --paste': 'no browser on this machine',
   });
 }
@@ -55,29 +62,37 @@ export function addAuthorize(command: Command): void {
 async function run(options: AuthorizeCommandOptions): Promise<void> {
   const target = await connect(options);
   const { crm } = await deployedConfiguration(target);
-  const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text) };
+  // Emitted, not sent: the command knows of Ctrl-C before the question that it ends.
+  const interrupt = () => void process.emit('SIGINT');
+  const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text), interrupt };
   const person = process.stdin.isTTY ? input : undefined;
   const paste = options.paste ? input : person;
   const tell = options.json ? printErr : printOut;
-  const done = await authorize(target, {
+  const settings = {
     crm,
     configuration: `config/${options.deployment}.json`,
     clientId: options.clientId,
     clientSecret: process.env.CRM_CLIENT_SECRET,
-    askSecret: person && ((clientId) => askHidden(person, `Secret of the OAuth client ${clientId} (not shown): `)),
+    newSecret: options.newSecret,
+    replace: options.replace,
+    askSecret:
+      person && ((clientId: string) => askHidden(person, `Secret of the OAuth client ${clientId} (not shown): `)),
     port: options.port,
     redirectUri: options.redirectUri,
     timeoutSeconds: options.timeout,
     paste,
-    onUrl: (url, waiting) => show(url, waiting, options, paste !== undefined, tell),
+    onUrl: (url: string, waiting: Waiting) => show(url, waiting, options, paste !== undefined, tell),
     onWait: () => tell('Something else is using the grant right now; waiting for it, up to a minute.'),
-  });
+  };
+  const done = await untilInterrupted('Interrupted. Nothing was stored.', (signal) =>
+    authorize(target, { ...settings, signal }),
+  );
   for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) printOut(line);
 }
 
 function show(
   url: string,
-  { redirectUri, listening }: { redirectUri: string; listening: boolean },
+  { redirectUri, listening }: Waiting,
   { browser, timeout }: AuthorizeCommandOptions,
   pasting: boolean,
   tell: (line: string) => void,

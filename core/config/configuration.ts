@@ -22,7 +22,7 @@ export interface Configuration {
  * @throws ConfigurationError
  */
 export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
-  if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,30}$/.test(name)) {
+  if (typeof name !== 'string' || !isDeploymentName(name)) {
     const known = `one of ${deploymentNames().join(', ')} (config/NAME.json)`;
     throw new ConfigurationError(`no deployment is named: add -c deployment=NAME, ${known}`);
   }
@@ -39,6 +39,17 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
     throw new ConfigurationError(`${path}: ${what}`);
   }
   return { name, file: path, deployment: parsed.data };
+}
+
+/** Whether a deployment can have this name: that of its stack and of its functions is made of it. */
+export function isDeploymentName(name: string): boolean {
+  return /^[a-z][a-z0-9-]{0,30}$/.test(name);
+}
+
+/** What is wrong with the content of a configuration, a line for each field; empty where it can be deployed. */
+export function configurationProblems(content: unknown): string[] {
+  const parsed = deploymentSchema.safeParse(content);
+  return parsed.success ? [] : problems(parsed.error);
 }
 
 /** The file of a deployment, relative to the current directory. */

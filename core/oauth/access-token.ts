@@ -186,11 +186,10 @@ function leavesAlive(error: unknown): error is RunError {
 
 async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
   if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
-  const over = item.state === 'AUTHORIZED' && item.deadline < deps.now().getTime();
-  // The command may have died between storing and marking.
+  // A death outlives the command that was to store a grant over it. The command may have died between storing and marking.
+  const over = item.state === 'AUTHORIZED' && item.diedAt !== '' && item.deadline < deps.now().getTime();
   if (!over || (await deps.store.version(successorOf(versionId)))) return;
-  const reason = item.reason || 'a person authorized then, and the new grant was never stored';
-  throw reauthorization(versionId, { reason, diedAt: item.diedAt || item.authorizedAt }, deps);
+  throw reauthorization(versionId, item, deps);
 }
 
 /** What was stored may be seen late, but not a minute after the claim under which that was done has run out. */

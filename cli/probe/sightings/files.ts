@@ -17,8 +17,10 @@ const READ = ['csv', 'xlsx'];
 export const fileFormat = ofFile(({ format, compression, rejected, empty, whole }) => {
   const packed = compression ? `, packed with ${compression}` : '';
   if (empty) return notSeen('There is nothing in the file.');
-  if (format !== null && READ.includes(format))
-    return assumed(`It is ${format}${packed}${whole ? '' : ' (its beginning was read)'}.`);
+  if (format !== null && READ.includes(format)) {
+    if (packed) return tolerated(`It is ${format}${packed}.`);
+    return assumed(`It is ${format}${whole ? '' : ' (its beginning was read)'}.`);
+  }
   return rejected === null ? notSeen('Its kind was not recognised.') : needsSetting(rejected);
 });
 
@@ -61,8 +63,8 @@ export const headerTexts = ofFile(({ header, headerText, column }) => {
   }
   if (header === 'none') return needsSetting('The file has no header: columns.header.');
   if (header === null) return notSeen('No header was read.');
-  const text = headerText === null ? 'a text that the CRM does not list' : `"${headerText}"`;
-  return needsSetting(`The header calls ${column} ${text}.`);
+  if (headerText === null) return needsSetting('The first record is neither a name nor a label that the CRM lists.');
+  return needsSetting(`The header calls ${column} "${headerText}".`);
 });
 
 export const spreadsheets = ofFile(({ format, sheets, headerRow, elsewhere, rejected }) => {
@@ -80,7 +82,7 @@ export const spreadsheets = ofFile(({ format, sheets, headerRow, elsewhere, reje
 });
 
 export const emptyExports = ofFile(({ rows, empty, whole, rejected }) => {
-  if (empty) return assumed('The file has nothing in it.');
+  if (empty) return tolerated('The file has nothing in it, not even a header.');
   if (rejected !== null || rows === null || !whole) return notSeen('Its rows were not counted.');
   return rows === 0 ? assumed('The file has a header and no row.') : notSeen(`The file has ${rows} rows.`);
 });
@@ -88,7 +90,8 @@ export const emptyExports = ofFile(({ rows, empty, whole, rejected }) => {
 export const rangeSupport = ofFile(({ range, etag }) => {
   if (range === null) return notSeen('No second GET was made, for the first was not complete, or empty.');
   if (range === 'whole') return tolerated('A range is answered with the whole file: it is read in one piece.');
-  if (range !== 'ranged') return needsCode(range);
+  if (range === 'refused') return notSeen('The second GET was refused: an address may be good once.');
+  if (range === 'wrong') return needsCode('Another range was answered than the one that was asked for.');
   return assumed(
     `A range is answered as such, ${etag ? 'with a strong ETag' : 'but without a strong ETag: the file is read in one piece'}.`,
   );

@@ -187,8 +187,14 @@ describe('the grant', () => {
     [
       'authorized by a command that died',
       item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-9) }),
+      'warning',
+      /^The grant that a person gave at 2026-11-20T11:51:00.000Z was never stored; the one before it is used, unless/,
+    ],
+    [
+      'dead, and given back by a command that could not store',
+      item({ deadline: 0, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
       'broken',
-      /^The grant is dead since 2026-11-20T11:51:00.000Z\. A new one was given, but never stored\.$/,
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
     ],
     [
       'dead, and authorized by a command that died',

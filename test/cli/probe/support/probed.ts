@@ -32,6 +32,7 @@ export async function probed(
       clientAuthentication: 'basic',
       clientRefused: null,
       scope: tokens.scopes.join(' '),
+      oddLife: false,
       lifeSeconds: tokens.expiresInSeconds,
       ageSeconds: 0,
     },
