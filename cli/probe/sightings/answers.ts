@@ -134,7 +134,7 @@ export const filterDefinition: Observer = (conversation) => {
   const asked = conversation.exchanges.find(({ step, purpose }) => step === 'create' && purpose === 'filter');
   const filtered = conversation.exports.find(({ purpose }) => purpose === 'filter');
   if (!asked || !filtered) return notSeen('Only --filter tries one.');
-  if (asked.status !== null && asked.status >= 400 && asked.status < 500 && asked.status !== 429) {
+  if (asked.status !== null && asked.status >= 400 && asked.status < 500 && ![401, 403, 429].includes(asked.status)) {
     return needsCode(`The filter was refused with ${asked.status}${asked.code ? `, code ${asked.code}` : ''}.`);
   }
   const [all, some] = [mainOf(conversation)?.file, filtered.file];

@@ -24,22 +24,28 @@ export const fileFormat = ofFile(({ format, compression, rejected, empty, whole 
   return rejected === null ? notSeen('Its kind was not recognised.') : needsSetting(rejected);
 });
 
-/** How each part of a dialect is called that is not the assumed one. */
-export const csvDialect = ofFile(({ format, encoding, byteOrderMark, separatorLine, separator, lineBreak, whole }) => {
+export const csvDialect = ofFile((file) => {
+  const { format, rejected, encoding, lineBreak, whole } = file;
   if (format !== 'csv') return notSeen('The file is no CSV.');
-  const others = [
-    separator === null || separator === ',' ? '' : `the separator "${separator === '\t' ? 'tab' : separator}"`,
-    lineBreak === 'cr' || lineBreak === 'mixed' ? `line breaks ${lineBreak}` : '',
-    encoding === 'utf-8' ? '' : (encoding ?? 'an encoding that is not known'),
-    byteOrderMark ? 'a byte order mark' : '',
-    separatorLine ? 'a line sep=' : '',
-  ].filter(Boolean);
+  if (rejected !== null && encoding === null) return notSeen('The file was refused before its encoding was known.');
+  const others = othersIn(file);
   if (others.length > 0) return tolerated(`It has ${others.join(', ')}.`);
   const breaks = lineBreak ? `, line breaks ${lineBreak}` : '';
   return assumed(
     `${encoding}${breaks}; the separator is not seen in one column${whole ? '' : ', and its rest was not read'}.`,
   );
 });
+
+/** How each part of a dialect is called that is not the assumed one. */
+function othersIn({ separator, lineBreak, encoding, byteOrderMark, separatorLine }: SeenFile): string[] {
+  return [
+    separator === null || separator === ',' ? '' : `the separator "${separator === '\t' ? 'tab' : separator}"`,
+    lineBreak === 'cr' || lineBreak === 'mixed' ? `line breaks ${lineBreak}` : '',
+    encoding === 'utf-8' ? '' : (encoding ?? 'an encoding that is not known'),
+    byteOrderMark ? 'a byte order mark' : '',
+    separatorLine ? 'a line sep=' : '',
+  ].filter(Boolean);
+}
 
 export const fileProof = ofFile(({ format, header, rejected, empty }) => {
   if (empty || (format !== 'csv' && format !== 'xlsx')) return notSeen('The file has no records.');
