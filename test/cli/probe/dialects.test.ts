@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { ProbeDeps } from '../../../cli/probe/conversation/converse.ts';
 import { isObservable, OPEN_POINTS } from '../../../cli/probe/open-points/open-points.ts';
-import { notMet } from '../../../cli/probe/probe.ts';
+import { notMet, type Probed } from '../../../cli/probe/probe.ts';
+import { report } from '../../../cli/probe/report.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import { DIALECTS, type Dialect } from '../../../sandbox/dialects.ts';
 import type { LedgerCall } from '../../../sandbox/world/ledger.ts';
+import { deployment } from '../../support/builders.ts';
 import { grantedBy, probed, sandboxFor } from './support/probed.ts';
 
 /** In every cell of a record, every error and every link of the sandbox. */
@@ -42,6 +44,20 @@ async function meet({ settings, faults = [] }: Dialect) {
   return { sightings, conversation, ended, accessToken: granted.accessToken, calls: sandbox.ledger.calls() };
 }
 
+/** What the command prints for a person and for a program, which is also what it saves. */
+async function outputOf(result: Probed): Promise<string> {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const code = process.exitCode;
+  const met = { deployment: deployment(CONFIGURATION), before: undefined, savesIn: undefined };
+  const ends: string[] = [];
+  for (const options of [{ all: true }, { json: true }])
+    await report(result, met, options).catch((error: unknown) => ends.push(String(error)));
+  process.exitCode = code;
+  const printed = write.mock.calls.map(([chunk]) => String(chunk)).join('');
+  expect(printed).toContain('open points: ');
+  return `${printed}${ends.join('\n')}${JSON.stringify(result)}`;
+}
+
 function expectBounds(calls: LedgerCall[]): void {
   const count = (kind: LedgerCall['kind']) => calls.filter((call) => call.kind === kind).length;
   expect(count('create')).toBeLessThanOrEqual(3);
@@ -65,8 +81,8 @@ test.each(DIALECTS)('$name: every contradiction that can be seen is named, and n
   expect(idsOf('as assumed').filter((id) => HIDDEN.includes(id))).toEqual([]);
   expectBounds(calls);
   expect(calls.filter(({ violation }) => violation)).toEqual([]);
-  const kept = JSON.stringify(result);
-  for (const secret of [CANARY, VALUE, accessToken]) expect(kept).not.toContain(secret);
+  const output = await outputOf(result);
+  for (const secret of [CANARY, VALUE, accessToken]) expect(output).not.toContain(secret);
 });
 
 test('every point that can be seen is otherwise in a dialect, and no other point is', () => {
