@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { USAGE } from './support/exit.ts';
+import { packageVersion } from './support/package-version.ts';
 import { printErr } from './support/print.ts';
 import type { TargetOptions } from './support/target.ts';
 
@@ -12,6 +12,8 @@ interface Listed {
   description: string;
   /** What `--deployment` says, where it names none that there is. */
   names?: string;
+  /** With --configuration and without --deployment it works on no deployment. */
+  byFile?: true;
   load: () => Promise<Register>;
 }
 
@@ -126,6 +128,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'let a person consent, and store the grant',
     load: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
   },
+  probe: {
+    description: 'meet the CRM for the first time: what it answers beside what is assumed, by one export of one column',
+    byFile: true,
+    load: async () => (await import('./probe/probe-command.ts')).addProbe,
+  },
   doctor: {
     description: 'say whether a nightly run would work, and what to do if not; changes nothing',
     load: async () => (await import('./doctor/doctor-command.ts')).addDoctor,
@@ -161,8 +168,9 @@ export async function createProgram(args?: string[]): Promise<Command> {
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');
   program.hook('preAction', async (_, command) => {
-    const { deployment, allDeployments } = command.opts();
-    if (COMMANDS[command.name()]?.names) return;
+    const { deployment, allDeployments, configuration } = command.opts();
+    const { names, byFile } = COMMANDS[command.name()] ?? {};
+    if (names || (byFile && configuration !== undefined)) return;
     if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
       return;
     (await import('./support/deployment-choice.ts')).giveDeployment(command);
@@ -176,10 +184,6 @@ export async function createProgram(args?: string[]): Promise<Command> {
   if (all) (await import('./completion.ts')).addCompletion(program, COMPLETION.description);
   else program.command('completion').description(COMPLETION.description);
   return program;
-}
-
-function packageVersion(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
 /** A command's name and arguments in the help, in the words that commander has for a loaded command. */

@@ -24,7 +24,7 @@ export async function exchangeCode(
   client: Omit<ChosenClient, 'stored'>,
   grant: Grant & { grant_type: 'authorization_code' },
   exchange: Exchange,
-): Promise<{ tokens: NewTokens; notes: string[] }> {
+): Promise<{ tokens: NewTokens; notes: string[]; oddities: string[] }> {
   const { crm, now } = exchange;
   const scope = crm.scopes.join(' ');
   const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
@@ -37,7 +37,8 @@ export async function exchangeCode(
     );
   }
   const tokens = { ...rest, refreshToken };
-  return { tokens, notes: notesOn(tokens, answer.oddities, crm.scopes) };
+  const { oddities } = answer;
+  return { tokens, notes: notesOn(tokens, oddities, crm.scopes), oddities };
 }
 
 function refused(message: string, { from }: Pick<ChosenClient, 'from'>, exchange: Exchange): CommandError {

@@ -67,12 +67,12 @@ test.concurrent('a second night stops the meetings that have shrunk, and release
   );
 });
 
-test.concurrent('tables show the Parquet files of leads and customers, each of the published run', async () => {
-  const start = run(START, ['--tables', '--entity', 'leads', '--entity', 'customers', '--poll-seconds', '1']);
+test.concurrent('tables show the Parquet files of any entities, each of the published run', async () => {
+  const start = run(START, ['--tables', '--entity', 'leads', '--entity', 'meetings', '--poll-seconds', '1']);
 
   expect(await start.ended, start.stderr()).toBe(0);
 
-  for (const entity of ['leads', 'customers']) {
+  for (const entity of ['leads', 'meetings']) {
     expect(start.stdout()).toMatch(
       new RegExp(`${entity} +240 +\\S+ \\S+ +yes +tables/entity=${entity}/date=\\S+/${entity}\\.parquet`),
     );
