@@ -58,8 +58,21 @@ function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | '
   );
 }
 
+/** Read and write the grant; `probe` writes one that is due, as a run does. */
+const GRANT = ['authorize', 'probe'];
+
 /** The template has the configuration that is deployed. */
-const NEEDING_SETTINGS = ['authorize', 'deployments', 'report', 'backfill', 'table', 'pause', 'resume', 'update'];
+const NEEDING_SETTINGS = [
+  'authorize',
+  'probe',
+  'deployments',
+  'report',
+  'backfill',
+  'table',
+  'pause',
+  'resume',
+  'update',
+];
 
 const RIGHTS: Right[] = [
   { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
@@ -87,10 +100,11 @@ const RIGHTS: Right[] = [
   { action: 'events:DescribeRule', on: 'the rules', commands: ['deployments', 'report', 'pause', 'resume'] },
   { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
   { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
-  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: ['authorize'] },
-  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: ['authorize'] },
-  { action: 'dynamodb:GetItem', on: 'the ledger', commands: ['authorize'] },
-  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: ['authorize'] },
+  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: GRANT },
+  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: GRANT },
+  { action: 'dynamodb:GetItem', on: 'the ledger', commands: GRANT },
+  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: GRANT },
+  { action: 's3:PutObject', on: '`probes/*`', commands: ['probe --save'] },
   { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },
   { action: 's3:PutObject', on: '`updates/*/input.jsonl`, `updates/*/stop.json`', commands: ['update'] },
   { action: 's3:AbortMultipartUpload', on: '`updates/*/input.jsonl`', commands: ['update'] },
@@ -98,9 +112,9 @@ const RIGHTS: Right[] = [
   { action: 'states:ListExecutions', on: 'CustomerUpdates', commands: ['update', 'update-status'] },
   { action: 'states:DescribeExecution', on: 'executions of CustomerUpdates', commands: ['update', 'update-status'] },
   { action: 'kms:Decrypt', on: 'the key, through S3', commands: READING },
-  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: ['authorize'] },
-  { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update'] },
-  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: ['authorize'] },
+  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: GRANT },
+  { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update', 'probe --save'] },
+  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: GRANT },
 ];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
