@@ -60,10 +60,14 @@ function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | '
   );
 }
 
+/** Read and write the grant; `probe` writes one that is due, as a run does. */
+const GRANT = ['authorize', 'probe'];
+
 /** The template has the configuration that is deployed. */
 const NEEDING_SETTINGS = [
   'authorize',
   'status',
+  'probe',
   'deployments',
   'report',
   'backfill',
@@ -110,10 +114,11 @@ const RIGHTS: Right[] = [
   { action: 'events:DescribeRule', on: 'the rules', commands: ['status', 'deployments', 'report', 'pause', 'resume'] },
   { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
   { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
-  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: ['authorize', 'status'] },
-  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: ['authorize'] },
-  { action: 'dynamodb:GetItem', on: 'the ledger', commands: ['authorize', 'status'] },
-  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: ['authorize'] },
+  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: [...GRANT, 'status'] },
+  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: GRANT },
+  { action: 'dynamodb:GetItem', on: 'the ledger', commands: [...GRANT, 'status'] },
+  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: GRANT },
+  { action: 's3:PutObject', on: '`probes/*`', commands: ['probe --save'] },
   { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },
   { action: 's3:PutObject', on: '`updates/*/input.jsonl`, `updates/*/stop.json`', commands: ['update'] },
   { action: 's3:AbortMultipartUpload', on: '`updates/*/input.jsonl`', commands: ['update'] },
@@ -121,9 +126,9 @@ const RIGHTS: Right[] = [
   { action: 'states:ListExecutions', on: 'CustomerUpdates', commands: ['update', 'update-status'] },
   { action: 'states:DescribeExecution', on: 'executions of CustomerUpdates', commands: ['update', 'update-status'] },
   { action: 'kms:Decrypt', on: 'the key, through S3', commands: READING },
-  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: ['authorize', 'status'] },
-  { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update'] },
-  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: ['authorize'] },
+  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: [...GRANT, 'status'] },
+  { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update', 'probe --save'] },
+  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: GRANT },
 ];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */

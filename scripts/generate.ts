@@ -11,11 +11,20 @@ import { resultLineSchema } from '../core/batch/result-line.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
+import { probeReportSchema } from '../core/probe-report.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, tableDeployment, updatingDeployment } from './definition.ts';
-import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
+import {
+  alarmTable,
+  checkTable,
+  configurationTable,
+  entityTable,
+  errorTable,
+  openPointsTable,
+  withAdvice,
+} from './document-tables.ts';
 import { faultTables } from './faults/fault-tables.ts';
 import { kernelBytes } from './kernel.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
@@ -38,6 +47,7 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
   'docs/schemas/checks.json': () => schemaText('docs/schemas/checks.json', checksSchema),
+  'docs/schemas/probe.json': () => schemaText('docs/schemas/probe.json', probeReportSchema),
   'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),
   'docs/schemas/status.json': () => schemaText('docs/schemas/status.json', statusSchema),
   'docs/schemas/customer-update.json': () => schemaText('docs/schemas/customer-update.json', customerFieldsSchema),
@@ -52,6 +62,8 @@ export const GENERATED: Record<string, Text> = {
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
+  'docs/interface/open-points.md': () =>
+    documentText('docs/interface/open-points.md', { 'open-points': openPointsTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/design/faults.md': () => documentText('docs/design/faults.md', { faults: faultTables }),
