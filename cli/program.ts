@@ -237,10 +237,7 @@ async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOpt
   if (error instanceof CommanderError) {
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
   }
-  const [{ ended }, { completed }] = await Promise.all([
-    import('./support/ended.ts'),
-    import('./support/completed.ts'),
-  ]);
+  const [{ ended }, { completed }] = await Promise.all([import('./support/ended.ts'), import('./checks/completed.ts')]);
   const { sentence, ...end } = ended(error);
   return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
 }

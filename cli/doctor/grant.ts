@@ -7,8 +7,8 @@ import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { versionsExhausted } from '../../core/oauth/version-limit.ts';
+import type { Clock } from '../authorize/aws-clock.ts';
 import { broken, type Finding, holds, unknown, warning } from '../checks/finding.ts';
-import type { Clock } from '../support/aws-clock.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 

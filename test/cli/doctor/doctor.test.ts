@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, it } from 'vitest';
+import { watchClock } from '../../../cli/authorize/aws-clock.ts';
 import { type Checked, checked } from '../../../cli/checks/check.ts';
 import { broken, type Finding, holds, unknown, warning } from '../../../cli/checks/finding.ts';
 import { begin } from '../../../cli/doctor/begin.ts';
@@ -17,7 +18,6 @@ import {
 } from '../../../cli/doctor/grant.ts';
 import { NIGHT_CHECKS } from '../../../cli/doctor/night-checks.ts';
 import { type Refreshed, refreshFinding } from '../../../cli/doctor/refresh.ts';
-import { watchClock } from '../../../cli/support/aws-clock.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
