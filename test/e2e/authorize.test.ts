@@ -429,6 +429,22 @@ describe('what ends the wait', () => {
     await nothingStored();
   });
 
+  test('an interruption while a function holds the grant, which stays in use', async () => {
+    const { go, places } = await setting();
+    const { versionId } = await go();
+    await places.ledger.claim(versionId, 'a function', Date.now());
+    const before = await places.tokens();
+    const interrupt = new AbortController();
+    const waits = { signal: interrupt.signal, onWait: () => interrupt.abort() };
+    await expect(go(waits)).rejects.toMatchObject({
+      exitCode: 130,
+      message: expect.stringMatching(
+        /^Interrupted\. The consent was given, but the grant is not stored: authorize again\. The grant obtained at \S+ is still in use, unless /,
+      ),
+    });
+    expect(await places.tokens()).toEqual(before);
+  });
+
   test('an answer of another issuer, which is refused', async () => {
     const { go, nothingStored, tokenCalls } = await setting();
     const onUrl = async (url: string) => {
