@@ -1,26 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { USAGE } from './support/exit.ts';
-import { printErr } from './support/print.ts';
-import type { TargetOptions } from './support/target.ts';
+import { Command, InvalidArgumentError } from 'commander';
+import { byGroup, EXAMPLES, GROUPS, type Group } from './groups.ts';
 
 type Register = (command: Command) => void;
 
 /** A line of the help, and the rest of the command. */
 interface Listed {
-  group: keyof typeof GROUPS;
+  group: Group;
   takes?: string;
   description: string;
   load: () => Promise<Register>;
 }
-
-/** The headings of the help, in its order. */
-const GROUPS = {
-  night: 'The night:',
-  data: 'Data:',
-  health: 'Health:',
-  setUp: 'Set-up:',
-};
 
 /** All commands in the order of the help. A command is loaded when it is used: the help of all of them loads none. */
 const COMMANDS: Record<string, Listed> = {
@@ -129,7 +119,8 @@ const COMMANDS: Record<string, Listed> = {
   plan: {
     group: 'health',
     takes: '[entity...]',
-    description: 'what a run would request, when the next ones start, and the guards; reads the configuration alone',
+    description:
+      'what a run would request, when the next ones start, and the guards; by the configuration and the deployed rules',
     load: async () => (await import('./schedule/plan.ts')).addPlan,
   },
   pause: {
@@ -174,17 +165,6 @@ const COMMANDS: Record<string, Listed> = {
   },
 };
 
-const EXAMPLES = `
-Examples:
-  # did last night work?
-  npm run cli -- status --deployment prod
-  # why did this run fail, and what helps?
-  npm run cli -- show leads --deployment prod
-  # the newest file of leads, proved by size and checksum
-  npm run cli -- download leads --deployment prod
-
-More of a command: npm run cli -- show --help`;
-
 /** `complete` is what shells ask; both read the options of all commands. */
 const COMPLETION = {
   names: ['completion', 'complete'],
@@ -205,7 +185,7 @@ export async function createProgram(args?: string[]): Promise<Command> {
     (await import('./support/deployment-choice.ts')).giveDeployment(command);
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
-  for (const [name, { group, description, load }] of inOrder()) {
+  for (const [name, { group, description, load }] of byGroup(COMMANDS)) {
     const command = withTargetOptions(program.command(name).description(description), name !== 'deployments');
     command.helpGroup(GROUPS[group]);
     if (all || args.includes(name)) (await load())(command);
@@ -216,14 +196,6 @@ export async function createProgram(args?: string[]): Promise<Command> {
   for (const command of program.commands) if (!(command.name() in COMMANDS)) command.helpGroup(GROUPS.setUp);
   program.commandsGroup(GROUPS.setUp).helpCommand(true).addHelpText('after', EXAMPLES);
   return program;
-}
-
-/** The commands group by group. */
-function inOrder(): [string, Listed][] {
-  const order = Object.keys(GROUPS);
-  return Object.entries(COMMANDS).toSorted(
-    ([, one], [, other]) => order.indexOf(one.group) - order.indexOf(other.group),
-  );
 }
 
 function packageVersion(): string {
@@ -252,36 +224,4 @@ function withTargetOptions(command: Command, ofOne: boolean): Command {
 function notEmpty(text: string): string {
   if (text === '') throw new InvalidArgumentError('It is empty.');
   return text;
-}
-
-/** @returns the exit code */
-export async function runCommandLine(args: string[]): Promise<number> {
-  let place: Partial<TargetOptions> = {};
-  try {
-    const program = await createProgram(args);
-    program.hook('preAction', (_, command) => {
-      place = command.opts();
-    });
-    await program.parseAsync(args, { from: 'user' });
-    return Number(process.exitCode ?? 0);
-  } catch (error) {
-    const { sentence, code, documented } = await endOf(error, place);
-    if (!(error instanceof CommanderError)) printErr(sentence);
-    const document = { ok: false, error: sentence };
-    if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
-    return code;
-  }
-}
-
-/** Commander has printed its errors already, the help among them. */
-async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOptions>) {
-  if (error instanceof CommanderError) {
-    return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
-  }
-  const [{ ended }, { completed }] = await Promise.all([
-    import('./support/ended.ts'),
-    import('./support/completed.ts'),
-  ]);
-  const { sentence, ...end } = ended(error);
-  return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
 }
