@@ -1,4 +1,4 @@
-import { runCommandLine } from './program.ts';
+import { runCommandLine } from './command-line.ts';
 import { ENVIRONMENT } from './support/exit.ts';
 import { printErr } from './support/print.ts';
 

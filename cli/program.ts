@@ -1,13 +1,12 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { USAGE } from './support/exit.ts';
+import { Command, InvalidArgumentError } from 'commander';
+import { byGroup, EXAMPLES, GROUPS, type Group } from './groups.ts';
 import { packageVersion } from './support/package-version.ts';
-import { printErr } from './support/print.ts';
-import type { TargetOptions } from './support/target.ts';
 
 type Register = (command: Command) => void;
 
 /** A line of the help, and the rest of the command. */
 interface Listed {
+  group: Group;
   takes?: string;
   description: string;
   /** What `--deployment` says, where it names none that there is. */
@@ -20,134 +19,162 @@ interface Listed {
 /** All commands in the order of the help. A command is loaded when it is used: the help of all of them loads none. */
 const COMMANDS: Record<string, Listed> = {
   init: {
+    group: 'setUp',
     description: 'ask for what a new deployment needs, and write its configuration',
     names: 'name of the new deployment: lower-case letters, digits and hyphens, 31 at most',
     load: async () => (await import('./init/init.ts')).addInit,
   },
+  status: {
+    group: 'night',
+    description: 'did last night work? What is missing and how to mend it, what readers have, alarms, next start',
+    load: async () => (await import('./status/status-command.ts')).addStatus,
+  },
   start: {
+    group: 'night',
     takes: '[entity...]',
     description: 'start runs, as the nightly rules would',
     load: async () => (await import('./runs/start.ts')).addStart,
   },
   follow: {
+    group: 'night',
     takes: '<run>',
     description: 'follow a run to its end; Ctrl-C stops following, never the run',
     load: async () => (await import('./runs/follow.ts')).addFollow,
   },
   list: {
+    group: 'night',
     takes: '[entity...]',
     description: 'list runs, newest first: from Step Functions, and from the manifests in the bucket',
     load: async () => (await import('./runs/list/list.ts')).addList,
   },
   show: {
+    group: 'night',
     takes: '<run>',
     description: 'show one run as a timeline: what it did when, how it ended, and where to look next',
     load: async () => (await import('./runs/show/show.ts')).addShow,
   },
   logs: {
+    group: 'night',
     takes: '<run>',
     description: 'what the functions logged about a run, in order of time',
     load: async () => (await import('./runs/logs/logs.ts')).addLogs,
   },
   download: {
+    group: 'data',
     takes: '[entity]',
     description:
       'download a published file, or all of a date, by pointer and manifest, and prove it by size and checksum',
     load: async () => (await import('./data/download.ts')).addDownload,
   },
   peek: {
+    group: 'data',
     takes: '<entity>',
     description: 'columns, size and the first ten rows of a published file, fitted to the terminal',
     load: async () => (await import('./data/peek.ts')).addPeek,
   },
   schema: {
+    group: 'data',
     takes: '<entity>',
     description: 'columns, types and labels of a published file, from its manifest; no rows',
     load: async () => (await import('./data/schema.ts')).addSchema,
   },
   diff: {
+    group: 'data',
     takes: '<entity>',
     description:
       'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
     load: async () => (await import('./data/diff.ts')).addDiff,
   },
-  status: {
-    description: 'did last night work? What is missing and how to mend it, what readers have, alarms, next start',
-    load: async () => (await import('./status/status-command.ts')).addStatus,
-  },
   deployments: {
+    group: 'health',
     description: 'every deployment of the account and region: last night, ages, alarms, release, paused rules',
     load: async () => (await import('./report/deployments.ts')).addDeployments,
   },
   report: {
+    group: 'health',
     description: 'write the last nights as one HTML page that needs nothing but itself',
     load: async () => (await import('./report/report.ts')).addReport,
   },
   retry: {
+    group: 'night',
     takes: '<run>',
     description: 'start a run again, with the input and for the date of an earlier one',
     load: async () => (await import('./runs/retry.ts')).addRetry,
   },
   backfill: {
+    group: 'night',
     takes: '<entity>',
     description: 'start one run for each date that is not published; run it again to go on',
     load: async () => (await import('./backfill/backfill.ts')).addBackfill,
   },
   release: {
+    group: 'night',
     takes: '<run>',
     description:
       'publish a file that a guard has stopped, for a reason that stays beside it; says before how it differs',
     load: async () => (await import('./runs/release.ts')).addRelease,
   },
   table: {
+    group: 'data',
     takes: '<run>',
     description: 'write the table of a published file, again or for the first time; nothing is exported',
     load: async () => (await import('./tables/table.ts')).addTable,
   },
   stop: {
+    group: 'night',
     takes: '<run>',
     description: 'stop a run that is under way, for good',
     load: async () => (await import('./runs/stop.ts')).addStop,
   },
   plan: {
+    group: 'health',
     takes: '[entity...]',
-    description: 'what a run would request, when the next ones start, and the guards; reads the configuration alone',
+    description:
+      'what a run would request, when the next ones start, and the guards; by the configuration and the deployed rules',
     load: async () => (await import('./schedule/plan.ts')).addPlan,
   },
   pause: {
+    group: 'night',
     takes: '[entity...]',
     description: 'switch nightly rules off; runs that are under way go on',
     load: async () => (await import('./schedule/pause.ts')).addPause,
   },
   resume: {
+    group: 'night',
     takes: '[entity...]',
     description: 'switch nightly rules on again',
     load: async () => (await import('./schedule/pause.ts')).addResume,
   },
   authorize: {
+    group: 'setUp',
     description: 'let a person consent, and store the grant',
     load: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
   },
   probe: {
+    group: 'setUp',
     description: 'meet the CRM for the first time: what it answers beside what is assumed, by one export of one column',
     byFile: true,
     load: async () => (await import('./probe/probe-command.ts')).addProbe,
   },
   doctor: {
+    group: 'health',
     description: 'say whether a nightly run would work, and what to do if not; changes nothing',
     load: async () => (await import('./doctor/doctor-command.ts')).addDoctor,
   },
   verify: {
+    group: 'health',
     description:
       'prove by what is deployed that it works: one export, alarms, rules, encryption, drift; cleans up behind itself',
     load: async () => (await import('./verify/verify-command.ts')).addVerify,
   },
   update: {
+    group: 'data',
     takes: '[file]',
     description: 'update customers by a CSV or JSON Lines file; checked whole before anything is sent',
     load: async () => (await import('./updates/update.ts')).addUpdate,
   },
   'update-status': {
+    group: 'data',
     takes: '[batch]',
     description: 'show the last batches of customer updates, or one of them',
     load: async () => (await import('./updates/status-command.ts')).addUpdateStatus,
@@ -173,16 +200,19 @@ export async function createProgram(args?: string[]): Promise<Command> {
     if (names || (byFile && configuration !== undefined)) return;
     if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
       return;
-    (await import('./support/deployment-choice.ts')).giveDeployment(command);
+    (await import('./deployment-choice.ts')).giveDeployment(command);
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
-  for (const [name, { description, names, load }] of Object.entries(COMMANDS)) {
+  for (const [name, { group, description, names, load }] of byGroup(COMMANDS)) {
     const command = withTargetOptions(program.command(name).description(description), name !== 'deployments', names);
+    command.helpGroup(GROUPS[group]);
     if (all || args.includes(name)) (await load())(command);
   }
   // Last, for the library behind it reads the commands that are registered.
   if (all) (await import('./completion.ts')).addCompletion(program, COMPLETION.description);
   else program.command('completion').description(COMPLETION.description);
+  for (const command of program.commands) if (!(command.name() in COMMANDS)) command.helpGroup(GROUPS.setUp);
+  program.commandsGroup(GROUPS.setUp).helpCommand(true).addHelpText('after', EXAMPLES);
   return program;
 }
 
@@ -211,33 +241,4 @@ function withTargetOptions(
 function notEmpty(text: string): string {
   if (text === '') throw new InvalidArgumentError('It is empty.');
   return text;
-}
-
-/** @returns the exit code */
-export async function runCommandLine(args: string[]): Promise<number> {
-  let place: Partial<TargetOptions> = {};
-  try {
-    const program = await createProgram(args);
-    program.hook('preAction', (_, command) => {
-      place = command.opts();
-    });
-    await program.parseAsync(args, { from: 'user' });
-    return Number(process.exitCode ?? 0);
-  } catch (error) {
-    const { sentence, code, documented } = await endOf(error, place);
-    if (!(error instanceof CommanderError)) printErr(sentence);
-    const document = { ok: false, error: sentence };
-    if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
-    return code;
-  }
-}
-
-/** Commander has printed its errors already, the help among them. */
-async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOptions>) {
-  if (error instanceof CommanderError) {
-    return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
-  }
-  const [{ ended }, { completed }] = await Promise.all([import('./support/ended.ts'), import('./checks/completed.ts')]);
-  const { sentence, ...end } = ended(error);
-  return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
 }

@@ -111,7 +111,11 @@ const RIGHTS: Right[] = [
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
   { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },
   { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: [...FOLLOWING, 'logs'] },
-  { action: 'events:DescribeRule', on: 'the rules', commands: ['status', 'deployments', 'report', 'pause', 'resume'] },
+  {
+    action: 'events:DescribeRule',
+    on: 'the rules',
+    commands: ['status', 'deployments', 'report', 'plan', 'pause', 'resume'],
+  },
   { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
   { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
   { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: [...GRANT, 'status'] },

@@ -1,5 +1,5 @@
+import { completed } from '../support/completed.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { completed } from './completed.ts';
 import { asRemark, type Finding } from './finding.ts';
 import { findingOf } from './finding-of.ts';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
+import { adviceLines, begun } from '../support/completed.ts';
 import { colorsFor, plainLine } from '../support/text.ts';
 import type { Checked } from './check.ts';
-import { adviceLines, begun } from './completed.ts';
 import { VERDICTS, type Verdict } from './finding.ts';
 
 const checkedSchema = z.strictObject({

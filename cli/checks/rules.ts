@@ -2,6 +2,7 @@ import { DescribeRuleCommand, ListTargetsByRuleCommand } from '@aws-sdk/client-e
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
+import { RULE_WORDS } from '../schedule/rule-state.ts';
 import { RESTORE } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
@@ -132,8 +133,8 @@ function nightsText(target: RulesContext['target'], ruleOf: (entity: Entity) => 
 
 /** What keeps the night of an entity from coming as it was deployed; empty where nothing does. */
 function lackOf({ StateMachineArn }: RulesContext['target'], rule: DeployedRule | undefined): string {
-  if (!rule || rule.state === '') return 'without a rule';
-  if (rule.state !== 'ENABLED') return 'switched off';
+  if (!rule || rule.state === '') return RULE_WORDS.withoutRule;
+  if (rule.state !== 'ENABLED') return isPaused(rule) ? RULE_WORDS.paused : RULE_WORDS.off;
   const isAsDeployed = rule.machine === StateMachineArn && rule.schedule === textOf(rule.wanted, 'ScheduleExpression');
-  return isAsDeployed ? '' : 'changed';
+  return isAsDeployed ? '' : RULE_WORDS.changed;
 }

@@ -10,7 +10,7 @@ import { ageText, alarmsText, outcomeOf, rulesText, SIGNS_OF_ALL } from './fleet
 const LINES = `
 In a pipe: one line for each deployment, separated by tabs: name, outcome (good, bad, open or unknown), what became of its last night or
 why it is not known, hours since the oldest of its newest exports was started, raised alarms, release, paused entities,
-entities whose rule is gone.`;
+entities whose rule is gone, entities whose rule was changed.`;
 
 /** Registers `deployments`, which changes nothing. */
 export function addDeployments(command: Command): void {
@@ -63,7 +63,7 @@ const COLUMNS = [
 ];
 
 function lineOf({ deployment, found }: Fleet['deployments'][number], tone: string, text: string): string {
-  const rules = found && [found.paused.join(','), found.withoutRule.join(',')];
+  const rules = found && [found.paused, found.withoutRule, found.changed].map((entities) => entities.join(','));
   const known = rules && [found.oldest?.hours, found.alarms?.length, found.version, ...rules];
   const cells = [deployment, tone, plainLine(text), ...(known ?? [])];
   return cells

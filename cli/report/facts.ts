@@ -6,6 +6,7 @@ import type { Attempt, Cell } from '../night/facts.ts';
 import { outcomeWord } from '../runs/run/words.ts';
 import { runbookEntry } from '../runs/show/links.ts';
 import { quoted } from '../support/command-options.ts';
+import { completed } from '../support/completed.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
@@ -24,10 +25,10 @@ function dialog(data: ReportData, cell: Cell): Markup {
   const { outcome, published, attempts, entity, date } = cell;
   return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
-${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) => html`<p class="warning">${warning}</p>`) : null}
+${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) => html`<p class="warning">${completed(warning, data)}</p>`) : null}
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
-${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
+${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
 ${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }

@@ -9,8 +9,12 @@ import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
-import { dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor, dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { completed } from '../support/completed.ts';
+import { printErr } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
+import { type NightlyPlan, nightlyPlanOf } from './nightly-plan.ts';
+import { RULE_WORDS, type RuleState, ruleStateOf } from './rule-state.ts';
 
 interface PlanOptions extends TargetOptions {
   configuration?: string;
@@ -26,20 +30,24 @@ interface PlannedRun {
   request: object;
   /** The next starts; empty where the rule is off, `null` where the schedule does not say them. */
   nextStarts: { date: string; local: string; utc: string }[] | null;
+  /** How its deployed rule stands; `null` where it was not looked at. */
+  rule: RuleState | null;
   /** What the file must show before readers get it. */
   guards: GuardSettings;
 }
 
 const STARTS = 5;
-/** No stack is looked at here, so a local configuration needs no local cloud. */
+/** A stack that does not answer keeps nobody waiting. */
+const CALL_SECONDS = 5;
+/** The request is that of the file: a local configuration needs no local cloud. */
 const NO_CLOUD = 'http://127.0.0.1';
 
-/** Registers `plan`, which reads the configuration file alone. */
+/** Registers `plan`, which reads the configuration file, and asks for the rules that are deployed. */
 export function addPlan(command: Command): void {
   command
     .argument('[entity...]', `default: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
-    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
+    .option('--configuration <file>', 'read it alone, and ask for no rules; default: config/NAME.json', pathArgument)
     .option('--json', 'one JSON document on a line for each entity')
     .action(plan);
   withExamples(command, {
@@ -49,26 +57,45 @@ export function addPlan(command: Command): void {
   });
 }
 
-function plan(named: Entity[] = [], options: PlanOptions): void {
+async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
   const { deployment } = readConfiguration(options.deployment, options.configuration, NO_CLOUD);
   const date = options.date ?? dateIn(deployment.timeZone, new Date());
+  const ruleOf = options.configuration ? () => null : await deployedRules(options, nightlyPlanOf(deployment));
   for (const entity of named.length > 0 ? named : ENTITIES) {
-    const planned = plannedRun(deployment, entity, date);
-    process.stdout.write(`${options.json ? JSON.stringify(planned) : plannedText(planned, deployment)}\n`);
+    const planned = plannedRun(deployment, entity, date, ruleOf(entity));
+    process.stdout.write(`${options.json ? JSON.stringify(planned) : plannedText(planned, deployment, options)}\n`);
   }
 }
 
-function plannedRun(deployment: Deployment, entity: Entity, date: string): PlannedRun {
+/** How the rules stand, where they can be looked at: before the first deployment there is none. */
+async function deployedRules(options: PlanOptions, plan: NightlyPlan): Promise<(entity: Entity) => RuleState | null> {
+  const [{ connect }, { notStarted }, { ended }] = await Promise.all([
+    import('../support/target.ts'),
+    import('./rules.ts'),
+    import('../support/ended.ts'),
+  ]);
+  try {
+    const found = await notStarted(await connect({ ...options, callTimeout: CALL_SECONDS }), plan);
+    return (entity) => ruleStateOf(found, plan, entity);
+  } catch (error) {
+    printErr(`The rules were not looked at: ${ended(error).sentence}`);
+    return () => null;
+  }
+}
+
+function plannedRun(deployment: Deployment, entity: Entity, date: string, rule: RuleState | null): PlannedRun {
   const { crm, timeZone } = deployment;
   const configured = deployment.entities[entity];
   const request = resolveDates(buildRequest({ entity }, configured, crm, []), { date, timeZone });
-  const starts = configured.enabled ? nextStarts(timingOf(deployment, entity), new Date(), STARTS) : [];
+  const comes = configured.enabled && rule !== 'paused' && rule !== 'withoutRule';
+  const starts = comes ? nextStarts(timingOf(deployment, entity), new Date(), STARTS) : [];
   const withZone = (at: Date) => localText(timeZone, at);
   return {
     entity,
     date,
     request: { ...request, columns: configured.columns },
     nextStarts: starts?.map(({ at, date }) => ({ date, local: withZone(at), utc: at.toISOString() })) ?? null,
+    rule,
     guards: configured.guards,
   };
 }
@@ -81,8 +108,8 @@ function localText(timeZone: string, at: Date): string {
   return `${shown(at.getTime() + offset).slice(0, 19)}${sign}${shown(Math.abs(offset)).slice(11, 16)}`;
 }
 
-function plannedText(planned: PlannedRun, deployment: Deployment): string {
-  const { entity, date, request, nextStarts: starts, guards } = planned;
+function plannedText(planned: PlannedRun, deployment: Deployment, options: PlanOptions): string {
+  const { entity, date, request, guards } = planned;
   const { timeZone } = deployment;
   const kind = dependsOnDate(deployment.entities[entity].filters) ? 'window' : 'full';
   return [
@@ -90,16 +117,27 @@ function plannedText(planned: PlannedRun, deployment: Deployment): string {
     `  POST /${entity}/exports`,
     JSON.stringify(request, undefined, 2).replace(/^/gm, '    '),
     '  Next starts',
-    ...startLines(starts, timeZone).map((line) => `    ${line}`),
+    ...startLines(planned, timeZone, options).map((line) => `    ${line}`),
     '  Guards',
     ...Object.entries(guards).map(([guard, bound]) => `    ${guard}: ${bound}`),
     '',
   ].join('\n');
 }
 
-function startLines(starts: PlannedRun['nextStarts'], timeZone: string): string[] {
+function startLines({ entity, rule, nextStarts: starts }: PlannedRun, timeZone: string, place: PlanOptions): string[] {
+  if (rule === 'paused') return [`None: ${RULE_WORDS[rule]}.`, `-> ${commandFor(`resume ${entity}`, place)}`];
+  if (rule === 'withoutRule') {
+    return [`None: ${RULE_WORDS[rule]}.`, `-> ${completed('npx cdk deploy --revert-drift', place)}`];
+  }
   if (!starts) return ['Not known: rate(…) counts from when the rule was made.'];
-  if (starts.length === 0) return ['None: its rule is off (enabled), or its schedule is over.'];
+  if (starts.length === 0) return [`None: ${RULE_WORDS.off} (enabled), or its schedule is over.`];
   const minute = (time: string) => time.slice(0, 16).replace('T', ' ');
-  return starts.map(({ local, utc }) => `${minute(local)} ${timeZone}, ${minute(utc)} UTC`);
+  const changed = `${RULE_WORDS.changed}: it starts at other times, as this configuration is not deployed, or somebody changed it.`;
+  return [
+    ...(rule === 'changed' ? [changed] : []),
+    ...starts.map(({ local, utc }) => {
+      const inUtc = `${minute(utc)} UTC`;
+      return timeZone === 'UTC' ? inUtc : `${minute(local)} ${timeZone} (${inUtc})`;
+    }),
+  ];
 }

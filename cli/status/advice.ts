@@ -1,6 +1,6 @@
-import { completed } from '../checks/completed.ts';
 import type { Cell } from '../night/facts.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
+import { completed } from '../support/completed.ts';
 import type { TargetOptions } from '../support/target.ts';
 
 /**

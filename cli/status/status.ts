@@ -6,6 +6,7 @@ import { isPublished, type Judge, judgesOf } from '../night/judge.ts';
 import { alarmsOf } from '../night/raised-alarms.ts';
 import { answerOf, LAST_NIGHT } from '../report/words.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import { completed } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { adviceOf } from './advice.ts';
@@ -30,7 +31,7 @@ const HOUR_MS = 3_600_000;
 /** Looks at what is there of a night, and at what is not. */
 export async function statusOf(target: Target, { place, date, alarms, now }: Around): Promise<Status> {
   const warnings: string[] = [];
-  const warn = (sentence: string) => void warnings.push(sentence);
+  const warn = (sentence: string) => void warnings.push(completed(sentence, place));
   const { deployment } = place;
   const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
   const nights = date === undefined ? NIGHTS : Math.max(NIGHTS, Math.ceil((now.getTime() - Date.parse(date)) / DAY_MS));

@@ -17,7 +17,7 @@ async function offered(...words: string[]): Promise<string[]> {
 }
 
 test('commands, options, entities and deployments are completed', async () => {
-  expect(await offered('st')).toEqual(['start', 'stop']);
+  expect(await offered('st')).toEqual(['status', 'start', 'stop']);
   expect(await offered('start', 'leads', '')).toEqual([...ENTITIES]);
   expect(await offered('follow', 'c')).toEqual(['contacts', 'customers']);
   expect(await offered('pause', '--a')).toEqual(['--all']);

@@ -60,6 +60,18 @@ test('whoever can be asked by a script can answer in a document', () => {
   expect(without.map((command) => command.name())).toEqual(['completion']);
 });
 
+test('the help has four groups, of which the first begins with the question of the morning, and three examples', () => {
+  const help = helpOf(commands[0]?.parent ?? new Command());
+
+  expect(help.match(/^\S.*:$/gm)).toEqual([...['Options:', 'The night:', 'Data:', 'Health:', 'Set-up:', 'Examples:']]);
+  expect(help).toMatch(/^The night:\n {2}status /m);
+  expect(
+    examplesOf(help)
+      .slice(0, 3)
+      .map((line) => line.split(' ')[0]),
+  ).toEqual(['status', 'show', 'download']);
+});
+
 test('the help of all commands loads none of them, and says the same', async () => {
   expect(helpOf(await createProgram([]))).toBe(helpOf(await createProgram()));
 });

@@ -272,7 +272,7 @@ it('names a rule that somebody switched off, with the command that switches it o
   expect(paused.at('rules')).toMatchObject({
     verdict: 'broken',
     found:
-      '6 of 7 entities are exported every night; switched off: meetings. crm-export-doctor-meetings is DISABLED, configured as ENABLED.',
+      '6 of 7 entities are exported every night; paused: meetings. crm-export-doctor-meetings is DISABLED, configured as ENABLED.',
     advice: expect.stringMatching(/: npm run cli -- resume meetings --endpoint-url \S+ --deployment doctor$/),
   });
   expect((await checked()).at('rules')?.found).toMatch(/^All 7 entities are exported every night\. /);

@@ -188,17 +188,17 @@ it('does not give out a file that was changed in the bucket', async () => {
   expect(piped).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Not whole: .* is corrupt/) });
 });
 
-it('tells the night as a page: what is published, what failed, what is paused', async () => {
+it('tells the night as a page: what is published, what failed, what is switched off', async () => {
   const file = join(dir, 'report.html');
   // The end of the day whose date the runs have: whatever hour it is here, their night has begun.
   vi.useFakeTimers({ now: new Date(`${today}T23:59:59Z`), toFake: ['Date'] });
   const document = await json('report', '-o', file, '--nights', '7').finally(() => vi.useRealTimers());
-  expect(document).toMatchObject({ file, nights: 7, published: ['leads', 'contacts'], paused: ['meetings'] });
+  expect(document).toMatchObject({ file, nights: 7, published: ['leads', 'contacts'], off: ['meetings'] });
   expect(document.missing).toContain('customers');
   const page = await readFile(file, 'utf8');
   expect(page).toContain('ExportFailed');
   expect(page).toContain(nameOf(newer));
-  expect(page).toContain('<small>paused</small>');
+  expect(page).toContain('<small>switched off</small>');
   expect(await cli('report', '-o', join(dir, 'nowhere', 'x.html'))).toMatchObject({ code: 2 });
 });
 

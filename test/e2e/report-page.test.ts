@@ -213,7 +213,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     const names = (role: string) =>
       nodes.filter((node) => !node.ignored && node.role?.value === role).map((node) => node.name?.value ?? '');
     expect(names('heading')).toEqual([
-      'Last night: 2 of 6 missing: leads, customers (prod)',
+      'Last night: 3 of 7 missing: leads, customers, meetings (prod)',
       ...['Last night', 'Nights', 'Rows', 'Bytes'],
     ]);
     expect(names('table').slice(0, 2)).toEqual([

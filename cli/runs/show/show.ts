@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { driftTexts } from '../../../core/export/drift-words.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
 import { commandFor, withExamples } from '../../support/command-options.ts';
+import { completed } from '../../support/completed.ts';
 import { printJson, printOut } from '../../support/print.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
@@ -19,7 +20,7 @@ export function addShow(command: Command): void {
       const found = await showRun(await connect(options), run, endpoint, options.date);
       const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
       if (options.json) printJson(shown);
-      else printOut(shownText(shown, process.stdout));
+      else printOut(shownText({ ...shown, cause: found.cause && completed(found.cause, options) }, process.stdout));
     });
   withExamples(described, {
     'show leads --deployment prod': 'the newest run of leads',

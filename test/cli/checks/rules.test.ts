@@ -78,7 +78,7 @@ test('a paused rule is named, with the command that switches it on', async () =>
   expect(await check({ account: { leads: PAUSED, meetings: PAUSED }, entities: {} })).toMatchObject({
     verdict: 'broken',
     found:
-      '5 of 7 entities are exported every night; switched off: leads, meetings. crm-export-prod-leads is DISABLED, configured as ENABLED; crm-export-prod-meetings is DISABLED, configured as ENABLED.',
+      '5 of 7 entities are exported every night; paused: leads, meetings. crm-export-prod-leads is DISABLED, configured as ENABLED; crm-export-prod-meetings is DISABLED, configured as ENABLED.',
     advice: 'If these nights are wanted: npm run cli -- resume leads meetings --deployment prod',
   });
 });
@@ -92,7 +92,7 @@ test.each<[string, NonNullable<Given['account']>, string]>([
   [
     'starts at another time',
     { leads: { ScheduleExpression: 'rate(1 day)' } },
-    `6 of 7 entities are exported every night; changed: leads. crm-export-prod-leads starts at rate(1 day), configured is ${SCHEDULE}.`,
+    `6 of 7 entities are exported every night; rule changed: leads. crm-export-prod-leads starts at rate(1 day), configured is ${SCHEDULE}.`,
   ],
   ['starts something else', { leads: { Arn: 'arn:other' } }, 'crm-export-prod-leads does not start the machine alone.'],
 ])('a rule that %s is named, with the command that restores it', async (_, account, found) => {

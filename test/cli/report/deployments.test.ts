@@ -10,6 +10,7 @@ import { clockAt } from '../../support/clock.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type FakeDeployment, fleet, LAST_NIGHT } from '../support/cloud/fleet.ts';
+import type { Part } from '../support/cloud/world.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = LAST_NIGHT;
@@ -164,6 +165,25 @@ test('of one that is half updated the row says so, and what its nights are', asy
     'The stack crm-export-one is in UPDATE_ROLLBACK_FAILED: a deployment goes on, or was not finished. Until one has ended well, functions may have another configuration than the template says.',
   ];
   expect(JSON.parse(stdout).deployments).toMatchObject([{ tone: 'good', warnings }]);
+});
+
+test('a rule that somebody changed is named, also in a pipe', async () => {
+  const changed: Part = {
+    DescribeRule: ({ input: { Name } }) => {
+      const schedule = String(Name).endsWith('-leads') ? 'cron(0 5 * * ? *)' : undefined;
+      return { Name, State: 'ENABLED', ScheduleExpression: schedule };
+    },
+  };
+  const { endpoint } = await aws(changed, ...fleet([{ name: 'one', published: all(NIGHT) }]));
+  const place = ['--endpoint-url', endpoint];
+
+  const [text, document] = await Promise.all([
+    runCli('deployments', ...place),
+    runCli('deployments', ...place, '--json'),
+  ]);
+
+  expect(text.stdout).toMatch(/\t\t\tleads\n$/);
+  expect(JSON.parse(document.stdout).deployments).toMatchObject([{ changed: ['leads'], paused: [], withoutRule: [] }]);
 });
 
 test('an account without any deployment is no answer', async () => {

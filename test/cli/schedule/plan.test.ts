@@ -1,8 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { tempDir } from '../../local/support/support.ts';
+import { denied } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { rules } from '../support/cloud/rules.ts';
+import type { Part } from '../support/cloud/world.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const crm = {
@@ -93,8 +97,49 @@ test('a person sees the kind, the request, the starts and the guards', async () 
   expect(code).toBe(0);
   expect(stdout).toMatch(/^leads of 2026-03-05 in UTC, kind: window\n {2}POST \/leads\/exports\n {4}\{\n/);
   expect(stdout).toContain('"2026-03-04T00:00:00.000Z"');
-  expect(stdout.match(/^ {4}\d{4}-\d\d-\d\d 01:00 UTC, \d{4}-\d\d-\d\d 01:00 UTC$/gm)).toHaveLength(5);
+  // Once: local time is UTC here.
+  expect(stdout.match(/^ {4}\d{4}-\d\d-\d\d 01:00 UTC$/gm)).toHaveLength(5);
   expect(stdout).toMatch(/\n {2}Guards\n {4}maxShrink: 0\.5\n/);
+});
+
+describe('by the rules that are deployed', () => {
+  /** The configuration `example` starts leads at half past midnight in Jerusalem. */
+  const planned = async (...parts: Part[]) => {
+    const { endpoint } = await aws(...parts);
+    return runCli('plan', 'leads', '--deployment', 'example', '--endpoint-url', endpoint);
+  };
+
+  test('a start is shown once, in local time and in UTC, where the rule is on', async () => {
+    const { code, stdout, stderr } = await planned(rules({}, 'example'));
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.match(/^ {4}\S+ 00:30 Asia\/Jerusalem \(\S+ 2[12]:30 UTC\)$/gm)).toHaveLength(5);
+  });
+
+  test.each([
+    ['paused', rules({ paused: ['leads'] }, 'example'), 'resume leads'],
+    ['without a rule', rules({ gone: ['leads'] }, 'example'), 'npx cdk deploy -c deployment=example --revert-drift'],
+  ])('no start is shown of an entity that is %s, but the command that helps', async (word, part, command) => {
+    const { stdout } = await planned(part);
+
+    expect(stdout).toMatch(new RegExp(`  Next starts\n    None: ${word}\\.\n    -> .*${command}.*\n  Guards`));
+  });
+
+  test('a rule that starts at other times is said so', async () => {
+    const { stdout } = await planned({
+      DescribeRule: ({ input: { Name } }) => ({ Name, State: 'ENABLED', ScheduleExpression: 'cron(0 5 * * ? *)' }),
+    });
+
+    expect(stdout).toContain('    rule changed: it starts at other times');
+  });
+
+  test('where they cannot be looked at, that is said, and the plan is that of the configuration', async () => {
+    const { code, stdout, stderr } = await planned(denied('DescribeRule'));
+
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^The rules were not looked at: AWS denies access .*\n$/);
+    expect(stdout).toContain('Asia/Jerusalem (');
+  });
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { onTestFinished, vi } from 'vitest';
-import { runCommandLine } from '../../../cli/program.ts';
+import { runCommandLine } from '../../../cli/command-line.ts';
 
 /** What a command line wrote, and its exit code. */
 export interface CliResult {

@@ -1,5 +1,5 @@
-import { placeOptions } from '../support/command-options.ts';
-import type { TargetOptions } from '../support/target.ts';
+import { placeOptions } from './command-options.ts';
+import type { TargetOptions } from './target.ts';
 
 /** A command in a text: it ends with its sentence, or part of one. */
 const COMMAND = /(?:npm run cli -- [a-z]|npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -).*?(?=[.,;)]+(?:\s|$)|$)/gm;

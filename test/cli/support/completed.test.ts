@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adviceLines, completed } from '../../../cli/checks/completed.ts';
+import { adviceLines, completed } from '../../../cli/support/completed.ts';
 import { ERRORS } from '../../../core/errors.ts';
 
 const PLACE = { deployment: 'prod', profile: 'exports', region: 'eu-central-1' };

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { chooseDeployment } from '../../../cli/support/deployment-choice.ts';
-import { aws } from './cloud/cloud.ts';
-import { runCli } from './run-cli.ts';
+import { chooseDeployment } from '../../cli/deployment-choice.ts';
+import { aws } from './support/cloud/cloud.ts';
+import { runCli } from './support/run-cli.ts';
 
 const configured = ['example', 'local', 'prod'];
 
@@ -54,6 +54,6 @@ test.for(['--deployment', '--endpoint-url', '--profile', '--region'])(
 );
 
 test('--version is that of the package', async () => {
-  const { default: manifest } = await import('../../../package.json', { with: { type: 'json' } });
+  const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
   expect(await runCli('--version')).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
 });

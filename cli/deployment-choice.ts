@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { configurationFolder, deploymentNames, isLoopback } from '../../core/config/configuration.ts';
-import { printErr } from './print.ts';
+import { configurationFolder, deploymentNames, isLoopback } from '../core/config/configuration.ts';
+import { printErr } from './support/print.ts';
 
 /** Configurations that every checkout has. */
 const NOT_DEPLOYED = ['example', 'local'];

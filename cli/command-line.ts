@@ -1,0 +1,37 @@
+import { CommanderError } from 'commander';
+import { createProgram } from './program.ts';
+import { USAGE } from './support/exit.ts';
+import { printErr } from './support/print.ts';
+import type { TargetOptions } from './support/target.ts';
+
+/** @returns the exit code */
+export async function runCommandLine(args: string[]): Promise<number> {
+  let place: Partial<TargetOptions> = {};
+  try {
+    const program = await createProgram(args);
+    program.hook('preAction', (_, command) => {
+      place = command.opts();
+    });
+    await program.parseAsync(args, { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    const { sentence, code, documented } = await endOf(error, place);
+    if (!(error instanceof CommanderError)) printErr(sentence);
+    const document = { ok: false, error: sentence };
+    if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
+    return code;
+  }
+}
+
+/** Commander has printed its errors already, the help among them. */
+async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOptions>) {
+  if (error instanceof CommanderError) {
+    return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
+  }
+  const [{ ended }, { completed }] = await Promise.all([
+    import('./support/ended.ts'),
+    import('./support/completed.ts'),
+  ]);
+  const { sentence, ...end } = ended(error);
+  return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
+}

@@ -1,0 +1,26 @@
+/** The headings of the help, in its order. */
+export const GROUPS = {
+  night: 'The night:',
+  data: 'Data:',
+  health: 'Health:',
+  setUp: 'Set-up:',
+};
+export type Group = keyof typeof GROUPS;
+
+/** Below the help of all commands. */
+export const EXAMPLES = `
+Examples:
+  # did last night work?
+  npm run cli -- status --deployment prod
+  # why did this run fail, and what helps?
+  npm run cli -- show leads --deployment prod
+  # the newest file of leads, proved by size and checksum
+  npm run cli -- download leads --deployment prod
+
+More of a command: npm run cli -- show --help`;
+
+/** The rows of a table group by group. */
+export function byGroup<T extends { group: Group }>(rows: Record<string, T>): [string, T][] {
+  const order = Object.keys(GROUPS);
+  return Object.entries(rows).toSorted(([, one], [, other]) => order.indexOf(one.group) - order.indexOf(other.group));
+}
