@@ -52,8 +52,8 @@ function queueOf(sqs: SQSClient, QueueUrl: string): Pick<MailFailedRunsDeps, 're
 /** Invoked by a rule every quarter of an hour, whose `time` is now. Leaves mails in the topic of the alarms. */
 export async function handler({ time }: Pick<ScheduledEvent, 'time'>, context: Context): Promise<void> {
   try {
-    const mails = await mailFailedRuns({ ...connect(), now: new Date(time) });
-    if (mails > 0) log.info('mailed', { lines: mails });
+    const errors = await mailFailedRuns({ ...connect(), now: new Date(time) });
+    for (const error of errors) log.info('mailed', { error });
   } catch (error) {
     throw crash(MAILER, error, context.awsRequestId, log);
   }

@@ -32,16 +32,16 @@ type Waiting = FailedRun & { message: Message };
 /**
  * Sends one mail for each error of which no run has ended for ten minutes, or one has waited for an hour; the others stay in
  * the queue. A message that is no end of a run stays until SQS moves it to the queue of undelivered starts.
- * @returns how many mails were sent
+ * @returns the error of each mail that was sent
  */
-export async function mailFailedRuns(deps: MailFailedRunsDeps): Promise<number> {
+export async function mailFailedRuns(deps: MailFailedRunsDeps): Promise<FailedRun['error'][]> {
   const waiting = (await deps.receive()).flatMap((message) => {
     const run = failedRunOf(message.body);
     return run ? [{ ...run, message }] : [];
   });
   const due = [...Map.groupBy(waiting, ({ error }) => error)].filter(([, runs]) => isDue(runs, deps.now));
   for (const [error, runs] of due) await mail(error, runs, deps);
-  return due.length;
+  return due.map(([error]) => error);
 }
 
 function isDue(runs: Waiting[], now: Date): boolean {

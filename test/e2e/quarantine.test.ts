@@ -188,6 +188,7 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
 it('each cause for which runs failed is mailed once, and the documented rule passes on the ends of executions', async () => {
   const { mails } = await mailbox(system);
   const ends = await documentedEnds(system);
+  system.sandbox.faults.clear();
   system.sandbox.faults.add({ path: 'status', entity: 'agent-numbers', status: 'FAILED' });
   const [failed, good] = [await system.run('agent-numbers'), await system.run('leads', { date: NIGHTS[0] ?? '' })];
   const nameOf = ({ executionArn }: { executionArn: string }) => executionArn.split(':').at(-1) ?? '';

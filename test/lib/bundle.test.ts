@@ -6,8 +6,9 @@ import { App } from 'aws-cdk-lib';
 import { Asset } from 'aws-cdk-lib/aws-s3-assets';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  type AnyStepName,
+  type FunctionName,
   MACHINE_VERSION,
+  MAILER,
   STEPS,
   type StepName,
   UPDATE_STEPS,
@@ -24,6 +25,8 @@ const LARGEST_BUNDLE_OF_THE_CHECK = 600_000;
 /** Parses CSV, writes Parquet, and reads a secret: nobody waits for its start. */
 const LARGEST_BUNDLE_OF_TABLES = 700_000;
 
+const FUNCTIONS = [...(Object.keys(STEPS) as StepName[]), MAILER];
+
 /** The code as it is deployed, bundled once. */
 describe('the bundled code', () => {
   const outdir = folderForAll();
@@ -33,24 +36,21 @@ describe('the bundled code', () => {
     template = synthesiseInto(outdir, fullDeployment());
   });
 
-  const sourcesOf = (step: AnyStepName) =>
+  const sourcesOf = (step: FunctionName) =>
     JSON.parse(readFileSync(join(bundleOf(step), 'index.mjs.map'), 'utf8')).sources;
-  const bundleOf = (step: AnyStepName) => {
+  const bundleOf = (step: FunctionName) => {
     const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     const found = functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`));
     return join(outdir, `asset.${found?.Properties.Code.S3Key.replace('.zip', '')}`);
   };
 
-  test.each(Object.keys(STEPS) as StepName[])(
-    'of %s lies beside the checked configuration, and nothing else does',
-    (step) => {
-      const bundle = bundleOf(step);
+  test.each(FUNCTIONS)('of %s lies beside the checked configuration, and nothing else does', (step) => {
+    const bundle = bundleOf(step);
 
-      expect(readdirSync(bundle).sort()).toEqual(['deployment.json', 'index.mjs', 'index.mjs.map']);
-      const known = JSON.parse(readFileSync(join(bundle, 'deployment.json'), 'utf8'));
-      expect(known).toEqual({ ...fullDeployment(), zoneOffsets: [120, 180] });
-    },
-  );
+    expect(readdirSync(bundle).sort()).toEqual(['deployment.json', 'index.mjs', 'index.mjs.map']);
+    const known = JSON.parse(readFileSync(join(bundle, 'deployment.json'), 'utf8'));
+    expect(known).toEqual({ ...fullDeployment(), zoneOffsets: [120, 180] });
+  });
 
   test.each(Object.keys(STEPS) as StepName[])('of %s loads on Node, reads the configuration and answers', (step) => {
     const { stdout, stderr } = invoke(bundleOf(step));
@@ -63,8 +63,8 @@ describe('the bundled code', () => {
     });
   });
 
-  test.each(Object.keys(STEPS) as StepName[])('of %s is small enough to start fast', (step) => {
-    const larger: Partial<Record<StepName, number>> = {
+  test.each(FUNCTIONS)('of %s is small enough to start fast', (step) => {
+    const larger: Partial<Record<FunctionName, number>> = {
       WriteTable: LARGEST_BUNDLE_OF_TABLES,
       PublishFile: LARGEST_BUNDLE_OF_THE_CHECK,
     };
@@ -73,25 +73,19 @@ describe('the bundled code', () => {
     expect(statSync(join(bundleOf(step), 'index.mjs')).size).toBeLessThanOrEqual(most);
   });
 
-  test.each(Object.keys(STEPS) as StepName[])(
-    'of %s takes credentials from its environment and nowhere else',
-    (step) => {
-      const sources = sourcesOf(step);
+  test.each(FUNCTIONS)('of %s takes credentials from its environment and nowhere else', (step) => {
+    const sources = sourcesOf(step);
 
-      expect(sources).toContainEqual(expect.stringMatching(/core\/aws\/environment-credentials\.ts$/));
-      expect(sources).not.toContainEqual(expect.stringMatching(/credential-provider-|nested-clients/));
-    },
-  );
+    expect(sources).toContainEqual(expect.stringMatching(/core\/aws\/environment-credentials\.ts$/));
+    expect(sources).not.toContainEqual(expect.stringMatching(/credential-provider-|nested-clients/));
+  });
 
-  test.each(Object.keys(STEPS) as StepName[])(
-    'of %s has the small edition of zod alone, and no configuration schema',
-    (step) => {
-      const sources = sourcesOf(step);
+  test.each(FUNCTIONS)('of %s has the small edition of zod alone, and no configuration schema', (step) => {
+    const sources = sourcesOf(step);
 
-      expect(sources).toContainEqual(expect.stringMatching(/zod\/v4\/mini\//));
-      expect(sources).not.toContainEqual(expect.stringMatching(/zod\/v4\/classic\/|config\/deployment\.ts$/));
-    },
-  );
+    expect(sources).toContainEqual(expect.stringMatching(/zod\/v4\/mini\//));
+    expect(sources).not.toContainEqual(expect.stringMatching(/zod\/v4\/classic\/|config\/deployment\.ts$/));
+  });
 
   test.each(Object.keys(UPDATE_STEPS) as UpdateStepName[])('of %s carries nothing of the other machine', (step) => {
     expect(sourcesOf(step)).not.toContainEqual(expect.stringMatching(/core\/step\/(states|export-run)\.ts$/));

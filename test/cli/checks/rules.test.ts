@@ -45,6 +45,9 @@ async function check({ off = [], account = {}, entities, denied }: Given = {}) {
     const properties = { Name: `crm-export-prod-${entity}`, State: stateOf(entity), ScheduleExpression: SCHEDULE };
     return { logicalId: entity, type: 'AWS::Events::Rule', physicalId: properties.Name, properties };
   });
+  // The rules of the mails start no run, and have no name of their own.
+  const properties = { State: 'ENABLED', ScheduleExpression: 'rate(15 minutes)' };
+  const mails = { logicalId: 'Every', type: 'AWS::Events::Rule', physicalId: 'crm-export-prod-Every-1A2B', properties };
   const file = entities && deploymentSchema.parse({ crm, entities });
   const target = {
     events,
@@ -54,7 +57,7 @@ async function check({ off = [], account = {}, entities, denied }: Given = {}) {
   };
   const [found] = await checked(
     RULES,
-    { target, stack: stackOf(rules), place: { deployment: 'prod' }, file },
+    { target, stack: stackOf([...rules, mails]), place: { deployment: 'prod' }, file },
     { deployment: 'prod' },
   );
   return found;

@@ -37,8 +37,9 @@ function variableOf(value: string): string {
   return found ? `{${found[0]}}` : value;
 }
 
+/** By the port: the address of a queue has the name of the host, where the endpoint may have its number. */
 function isOurs(request: ClientRequest): boolean {
-  return endpoint !== undefined && request.getHeader('host') === new URL(endpoint).host;
+  return endpoint !== undefined && String(request.getHeader('host')).split(':')[1] === new URL(endpoint).port;
 }
 
 /** The bodies of calls that name their resource there are kept until they are sent. */
