@@ -1,5 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
-import { type ProbeReport, probeKey } from '../../core/probe-report.ts';
+import { type ProbeReport, probeKey } from '../../core/probe/probe-report.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { packageVersion } from '../support/package-version.ts';

@@ -34,7 +34,7 @@ export interface ExportContext {
 }
 
 /** Most of a file that is fetched. */
-export const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_BYTES = 16 * 1024 * 1024;
 const RANGE_BYTES = 16;
 const FIRST_WAIT_MS = 2000;
 const LONGEST_WAIT_MS = 15_000;

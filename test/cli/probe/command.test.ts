@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { ProbeReport } from '../../../core/probe-report.ts';
-import { probeReportSchema } from '../../../core/probe-report.ts';
+import type { ProbeReport } from '../../../core/probe/probe-report.ts';
+import { probeReportSchema } from '../../../core/probe/probe-report.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import { tempDir } from '../../local/support/support.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import { parseJson } from './json.ts';
-import type { Bucket } from './storage/bucket.ts';
+import { parseJson } from '../json.ts';
+import type { Bucket } from '../storage/bucket.ts';
 
 /** The report of a first meeting with the CRM, as `probe` prints and keeps it: shapes only. */
 
