@@ -3,7 +3,7 @@ import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
-import { type NewTokens, type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';
+import { type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import { type Clock, watchClock } from '../support/aws-clock.ts';
 import { CommandError, codeOf, INTERRUPTED, USAGE } from '../support/exit.ts';
 import { type ConsentOptions, consent } from './consent.ts';
@@ -11,7 +11,7 @@ import { exchangeCode } from './exchange-code.ts';
 import { type ChosenClient, type ClientOptions, chooseClient } from './oauth-client-choice.ts';
 import { checkPermissions, type GrantTarget } from './permission-check.ts';
 import { callbackOf } from './redirect-uri.ts';
-import { refuseFewerScopes, whatStands } from './standing-grant.ts';
+import { type Reached, refuseFewerScopes, STORED, whatStands } from './standing-grant.ts';
 import { storeAuthorization } from './store-authorization.ts';
 
 export interface AuthorizeOptions extends ClientOptions, ConsentOptions {
@@ -57,11 +57,11 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
     store: createGrantStore(target.secrets, target.TokensSecretId),
     ledger: createLedger(target.dynamo, target.LedgerTableName, target.TokensSecretId),
   };
-  let given: NewTokens | undefined;
+  const reached: Reached = {};
   try {
     const client = await chooseClient(stored, target.ClientSecretId, options);
-    const { tokens, notes } = await newGrant(client, clock, options);
-    given = tokens;
+    const { tokens, notes } = await newGrant(client, clock, options, reached);
+    reached.tokens = tokens;
     if (!options.replace) await refuseFewerScopes(places, tokens, options.crm.scopes);
     signal?.throwIfAborted();
     const writeClient = (value: StoredClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value);
@@ -70,29 +70,38 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
     const { versionId } = await storeAuthorization(client, tokens, { ...deps, writeClient });
     return { secret: target.TokensSecretId, versionId, scope: tokens.scope, expiresAt: tokens.expiresAt, notes };
   } catch (error) {
-    throw endedEarly(error, given, await whatStands(places, given), signal);
+    throw endedEarly(error, reached, await whatStands(places, reached), signal);
   }
 }
 
 /** A grant that a person consents to now, stored nowhere. @throws CommandError */
-export async function newGrant(client: ChosenClient, clock: Pick<Clock, 'now'>, options: AuthorizeOptions) {
+export async function newGrant(
+  client: ChosenClient,
+  clock: Pick<Clock, 'now'>,
+  options: AuthorizeOptions,
+  reached: Reached = {},
+) {
   const { crm, configuration = 'config/NAME.json', signal } = options;
   signal?.throwIfAborted();
   const verifier = randomBytes(32).toString('base64url');
   const expected = { state: randomBytes(32).toString('base64url'), crm, configuration };
   const { code, redirectUri } = await consent(client, callbackOf(options), expected, verifier, options);
+  reached.consented = true;
   const grant = { grant_type: 'authorization_code' as const, code, redirect_uri: redirectUri, code_verifier: verifier };
   return exchangeCode(client, grant, { crm, configuration, now: clock.now });
 }
 
-/** What ended the command, and which grant counts now. @param stands a sentence */
-function endedEarly(error: unknown, given: NewTokens | undefined, stands: string, signal?: AbortSignal): unknown {
+/** What ended the command, and which grant counts now. */
+function endedEarly(error: unknown, { tokens }: Reached, stands: string, signal?: AbortSignal): unknown {
   const cause = { cause: error };
-  const again = given ? 'The consent was given, but the grant is not stored: authorize again.' : 'Nothing was stored.';
-  if (signal?.aborted) return new CommandError(`Interrupted. ${again} ${stands}`, INTERRUPTED, cause);
+  const lost = tokens && stands !== STORED;
+  if (signal?.aborted) {
+    const end = lost ? 'The consent was given, but the grant is not stored: authorize again. ' : '';
+    return new CommandError(`Interrupted. ${end}${stands}`, INTERRUPTED, cause);
+  }
   if (error instanceof CommandError) return new CommandError(`${error.message} ${stands}`, error.exitCode, cause);
-  if (!(error instanceof RunError) || !given) return error;
+  if (!(error instanceof RunError) || !tokens) return error;
   // The list of errors advises about runs; what this person has to do is something else.
-  const advice = 'The consent was given, but the grant is not stored: mend this, then authorize again.';
-  return new CommandError(`${error.message} ${advice} ${stands}`, codeOf(error), cause);
+  const advice = lost ? 'The consent was given, but the grant is not stored: mend this, then authorize again. ' : '';
+  return new CommandError(`${error.message} ${advice}${stands}`, codeOf(error), cause);
 }

@@ -40,16 +40,25 @@ async function newestReadable(store: GrantStore): Promise<Generation | undefined
   }
 }
 
-/** Which grant counts, where the command ends before its time. @param given the new one, once the CRM has given it */
-export async function whatStands(places: GrantPlaces, given: NewTokens | undefined): Promise<string> {
+/** How far an authorization came. */
+export interface Reached {
+  /** From then on the CRM may have ended the grant of before. */
+  consented?: boolean;
+  tokens?: NewTokens;
+}
+
+export const STORED = 'The new grant is stored and in use.';
+
+/** Which grant counts, where the command ends before its time. */
+export async function whatStands(places: GrantPlaces, { consented, tokens }: Reached): Promise<string> {
   const standing = await standingGrant(places).catch(() => undefined);
   if (!standing) return 'Which grant is stored cannot be read now: doctor says it.';
   const { generation, dead } = standing;
   if (!generation) return 'No grant is stored that can be used.';
-  if (generation.tokens.accessToken === given?.accessToken) return 'The new grant is stored and in use.';
+  if (generation.tokens.accessToken === tokens?.accessToken) return STORED;
   const old = `The grant obtained at ${generation.tokens.obtainedAt}`;
   if (dead) return `${old} is stored, and dead.`;
-  return `${old} is still in use${given ? ', unless the CRM has ended it for the new one (doctor --refresh tells)' : ''}.`;
+  return `${old} is still in use${consented ? ', unless the CRM has ended it for the new one (doctor --refresh tells)' : ''}.`;
 }
 
 /**

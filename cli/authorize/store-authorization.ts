@@ -24,7 +24,7 @@ export async function storeAuthorization(
   const write = (value: StoredClient) => withRetries(() => writeClient(value), deps);
   const former = await formerClient(clientId, stored, deps);
   if (former) await write({ ...used, former });
-  else if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret) await write(used);
+  else if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret || stored.former) await write(used);
   const generation = await storeGrant({ ...tokens, clientId }, deps);
   // Best effort: the grant says whose it is.
   if (former) await writeClient(used).catch(() => undefined);

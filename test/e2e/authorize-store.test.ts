@@ -125,6 +125,23 @@ test('a claim that changes hands is waited for again, and one that is given back
   expect(quick.time()).toBe(0);
 });
 
+test('a command that is killed under its claim leaves a grant that functions refresh, once the claim has run out', async () => {
+  const { sandbox, places, crm } = await setting();
+  const { store, ledger } = places;
+  const { versionId } = await storeGrant(grantOf(sandbox, -10), { store, ledger });
+  const dies = { ...store, store: () => new Promise<never>(() => undefined) };
+  const aMinuteAgo = () => Date.now() - 60_000;
+  void storeGrant(grantOf(sandbox), { store: dies, ledger, now: aMinuteAgo });
+  await expect.poll(async () => (await ledger.read(versionId))?.state).toBe('AUTHORIZED');
+
+  const { accessToken } = await functionAt(places, crm)();
+
+  expect(await places.tokens()).toMatchObject({ accessToken });
+  expect(await ledger.read(versionId)).toMatchObject({ state: 'STORED' });
+  expect(sandbox.ledger.calls({ kind: 'token' })).toHaveLength(1);
+  expect(sandbox.ledger.violations()).toEqual([]);
+});
+
 test('two first authorizations at once are stored one after the other', async () => {
   const { sandbox, places } = await setting();
   const { store, ledger } = places;
