@@ -70,7 +70,7 @@ export function rawGet(url: string, headers: Record<string, string> = {}): Promi
   });
 }
 
-export const VERIFIER = randomBytes(32).toString('base64url');
+const VERIFIER = randomBytes(32).toString('base64url');
 
 /** The address of the consent page, valid unless changed. */
 export function authorizeUrl(sandbox: Sandbox, change: Record<string, string> = {}): string {
