@@ -11,7 +11,7 @@ import { resultLineSchema } from '../core/batch/result-line.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
-import { probeReportSchema } from '../core/probe/report.ts';
+import { probeReportSchema } from '../core/probe/probe-report.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';

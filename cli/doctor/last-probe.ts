@@ -1,4 +1,4 @@
-import { lastProbe } from '../../core/probe/report.ts';
+import { lastProbe } from '../../core/probe/probe-report.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { type Finding, holds } from '../checks/finding.ts';
 import type { Target } from '../support/target.ts';

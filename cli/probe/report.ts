@@ -1,5 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
-import { type ProbeReport, probeKey } from '../../core/probe/report.ts';
+import { type ProbeReport, probeKey } from '../../core/probe/probe-report.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { packageVersion } from '../support/package-version.ts';
@@ -35,8 +35,9 @@ export async function report(
 ): Promise<void> {
   const { sightings, ended, conversation } = probed;
   const code = exitCodeOf(probed);
-  const met = conversation.exchanges.some(({ status }) => status !== null) || conversation.grant.clientRefused !== null;
-  if (ended && !met) throw new CommandError(ended.sentence, ended.code);
+  const { exchanges } = conversation;
+  const isOfUse = exchanges.some(({ step }) => step === 'create') || sightings.some(({ means }) => means !== undefined);
+  if (ended && !isOfUse) throw new CommandError(ended.sentence, ended.code);
   const settings = settingsFor(conversation, deployment);
   const document = documentOf(probed, code === 0, deployment, toPaste(settings, deployment));
   if (!options.json) for (const line of linesOf(sightings, process.stdout, options.all)) printOut(line);

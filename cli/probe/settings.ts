@@ -66,9 +66,10 @@ function waits(conversation: Conversation, { polling }: Deployment): Setting[] {
   const processed = mainOf(conversation)?.statuses.find(({ word }) => word === 'PROCESSED');
   if (!processed || processed.seconds === 0) return [];
   const { firstWaitSeconds: first, largestWaitSeconds: largest } = polling;
-  const fitting = Math.min(Math.max(Math.ceil(processed.seconds), SHORTEST_WAIT_SECONDS), largest);
-  const isFar = fitting > first * 2 || fitting * 2 < first;
-  return isFar ? [{ path: ['polling', 'firstWaitSeconds'], value: () => fitting }] : [];
+  const seen = Math.min(Math.ceil(processed.seconds), largest);
+  const sooner = Math.max(seen, SHORTEST_WAIT_SECONDS);
+  const fitting = seen > first * 2 ? seen : sooner * 2 < first ? sooner : first;
+  return fitting === first ? [] : [{ path: ['polling', 'firstWaitSeconds'], value: () => fitting }];
 }
 
 /** The settings as a part of a configuration. @param current the configuration that they are for */

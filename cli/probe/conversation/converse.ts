@@ -6,7 +6,7 @@ import { meantBy } from '../../../core/export/left-out.ts';
 import { buildRequest } from '../../../core/export/request.ts';
 import { CommandError, ENVIRONMENT, INTERRUPTED, RUN_FAILED } from '../../support/exit.ts';
 import { type Answer, Caller, type CallerDeps } from './caller.ts';
-import type { Conversation, SeenGrant } from './exchange.ts';
+import type { Conversation, Exchange, SeenExport, SeenGrant, Step } from './exchange.ts';
 import { lookForFields } from './fields.ts';
 import { type ExportContext, OneExport, readAbsent } from './one-export.ts';
 
@@ -78,14 +78,14 @@ async function meet(deps: ProbeDeps, caller: Caller, conversation: Conversation)
   };
   const main = await begin('main');
   if (main.answer.ok && (await main.one.wait())) await main.one.fetch(true);
-  if (deps.early && main.answer.ok) await (await begin('early')).one.askEarly();
-  if (deps.filters && main.answer.ok) {
+  if (deps.early && main.one.seen.id) await (await begin('early')).one.askEarly();
+  if (deps.filters && main.one.seen.file?.trouble === null) {
     const { one, answer } = await begin('filter', deps.filters);
     if (answer.ok && (await one.wait())) await one.fetch(false);
   }
   await readAbsent(context);
   if (deps.change) await update(deps.change, caller, conversation);
-  refuseHalf(conversation, main.answer);
+  refuseHalf(conversation);
 }
 
 type Lists = Map<Entity, Field[]>;
@@ -186,14 +186,21 @@ async function update(
 }
 
 /** @throws CommandError that says where the meeting stopped short of a file */
-function refuseHalf({ exports }: Conversation, { ok, exchange }: Answer): void {
-  const answered = exchange.status === null ? `got no answer (${exchange.trouble})` : `was answered ${exchange.status}`;
+function refuseHalf({ exports, exchanges }: Conversation): void {
   const [main] = exports;
-  if (!ok)
-    throw new CommandError(
-      `${exchange.call} ${answered}: no file was seen, and the request is not repeated.`,
-      RUN_FAILED,
-    );
-  if (!main?.file && !main?.link)
-    throw new CommandError(`${exchange.call} gave no file within the time of the probe.`, RUN_FAILED);
+  const last = exchanges.findLast(({ purpose, step }) => purpose === 'main' && EXPORTING.includes(step));
+  const short = main && last && shortOf(main, last);
+  if (short) throw new CommandError(`${short} No file was seen, and nothing that failed is repeated.`, RUN_FAILED);
+}
+
+const EXPORTING: Step[] = ['create', 'status', 'link'];
+
+/** Why there is no file; what the sightings say of a link is not said again. */
+function shortOf({ id, statuses, link, file }: SeenExport, { call, status, trouble }: Exchange): string | undefined {
+  if (status === null) return `${call} got no answer (${trouble}).`;
+  if (status >= 300) return `${call} was answered ${status}.`;
+  if (id === null) return `The answer to ${call} holds no id.`;
+  if (statuses.at(-1)?.word === 'FAILED') return 'The CRM reports the export as FAILED.';
+  if (link === null) return 'The export was not PROCESSED within the time of the probe (--deadline).';
+  return file?.trouble ?? undefined;
 }

@@ -55,7 +55,8 @@ export async function judgedFile(looked: Looked, expected: Expected, column: str
     return { ...seen, ...(await read(bytes, { ...readingOf(expected), contentType })) };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    return { ...seen, rejected: error.message, ...(await unproven(bytes, expected)) };
+    const [rejected = ''] = error.message.split(' Accepted is ');
+    return { ...seen, rejected, ...(await unproven(bytes, expected)) };
   }
 }
 

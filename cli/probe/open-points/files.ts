@@ -31,6 +31,7 @@ export const FILES = [
       'else `FileRejected`; a header goes into the manifest only as names that the fields answer lists, so no record ever does',
     observed: 'whether the first record of the file proves it',
     assumedIn: 'core/files/judge-file.ts',
+    setting: 'entities.ENTITY.columns',
   },
   {
     id: 'names-spelling',

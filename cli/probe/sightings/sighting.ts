@@ -7,7 +7,7 @@ export const VERDICTS = ['as assumed', 'otherwise', 'not seen', 'cannot be seen'
  * What becomes of an answer that is not the assumed one: the product takes it as well, a setting expresses it, or its code has to
  * change.
  */
-const MEANS = ['tolerated', 'setting', 'code'] as const;
+type Means = 'tolerated' | 'setting' | 'code';
 
 /** What a meeting with the CRM showed of one open point. */
 export interface Sighting {
@@ -16,13 +16,13 @@ export interface Sighting {
   /** A sentence without a value of a record, a token or a link. */
   what: string;
   /** Only where it is otherwise. */
-  means?: (typeof MEANS)[number];
+  means?: Means;
 }
 
 /** What the observer of a point may say: that it cannot be seen is said of points without one. */
 export type Seen =
   | { verdict: 'as assumed' | 'not seen'; what: string }
-  | { verdict: 'otherwise'; what: string; means: (typeof MEANS)[number] };
+  | { verdict: 'otherwise'; what: string; means: Means };
 
 export type Observer = (conversation: Conversation) => Seen;
 

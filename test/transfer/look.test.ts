@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lookAtFile } from '../../transfer/index.ts';
+import { startOrigin } from '../support/origin/origin.ts';
+
+let origin: Awaited<ReturnType<typeof startOrigin>>;
+beforeAll(async () => {
+  origin = await startOrigin();
+});
+afterAll(() => origin.stop());
+
+const options = (mostBytes = 1_000_000) => ({
+  policy: { hosts: [], local: true },
+  mostBytes,
+  signal: new AbortController().signal,
+});
+
+test('a file is fetched by one GET, whole or up to so many bytes', async () => {
+  const file = origin.file({ size: 600_000 });
+
+  const whole = await lookAtFile(file.url, options());
+  const begin = await lookAtFile(file.url, options(1000));
+
+  expect(whole).toMatchObject({ whole: true, etag: true, ranged: false, undeclaredEnd: false });
+  expect(whole.bytes).toHaveLength(600_000);
+  expect(begin).toMatchObject({ whole: false, bytes: whole.bytes.subarray(0, 1000) });
+  expect(file.requests).toHaveLength(2);
+});
+
+test('a range is answered as such, or with the whole file', async () => {
+  const file = origin.file({ size: 5000 });
+  const range = { from: 0, to: 16 };
+
+  expect(await lookAtFile(file.url, { ...options(16), range })).toMatchObject({ ranged: true, whole: true });
+  file.setScript(() => ({ ignoreRange: true }));
+  expect(await lookAtFile(file.url, { ...options(16), range })).toMatchObject({ ranged: false, whole: false });
+  expect(file.requests.map(({ headers }) => headers.range)).toEqual(['bytes=0-15', 'bytes=0-15']);
+});
+
+test('nothing that failed is tried again', async () => {
+  const refusing = origin.file({ size: 5000, script: () => ({ status: 503 }) });
+
+  await expect(lookAtFile(refusing.url, options())).rejects.toThrow('The GET of the file was answered 503.');
+  expect(refusing.requests).toHaveLength(1);
+});
+
+test('an address is checked as in a transfer', async () => {
+  const listed = { ...options(), policy: { hosts: ['files.crm.example'], local: false } };
+
+  const addresses = [
+    'http://files.crm.example/x',
+    'https://10.0.0.1/x',
+    'https://other.example/x',
+    'https://a@files.crm.example/',
+  ];
+  for (const address of addresses) {
+    await expect(lookAtFile(address, listed)).rejects.toMatchObject({ reason: 'address-rejected' });
+  }
+});
