@@ -1,6 +1,36 @@
-// JavaScript, so that Node need not load what strips types; and the cache comes before all other modules are compiled.
-import { enableCompileCache } from 'node:module';
+#!/usr/bin/env node
+// JavaScript that Node 20 reads: a linked command is started by whatever Node the machine has, and strips no types there.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import module from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-enableCompileCache(join(import.meta.dirname, '..', '.cache', 'compiled'));
-await import('./main.ts');
+const checkout = fileURLToPath(new URL('..', import.meta.url));
+const compiled = join(checkout, '.cache', 'compiled');
+const ownNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
+
+if (!existsSync(ownNode)) {
+  process.stderr.write(`The packages of this command are not installed: run npm ci in ${checkout}\n`);
+  process.exitCode = 3;
+} else if (realpathSync(ownNode) === realpathSync(process.execPath)) {
+  // Before all other modules are compiled.
+  module.enableCompileCache(compiled);
+  await import('./main.ts');
+} else startByOwnNode();
+
+function startByOwnNode() {
+  const program = fileURLToPath(new URL('main.ts', import.meta.url));
+  const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
+  const child = spawn(ownNode, [program, ...process.argv.slice(2)], { stdio: 'inherit', env });
+  const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    // A terminal sends Ctrl-C to both, and a second one would break off what the first one ends.
+    process.on(signal, () => void (signal !== 'SIGTERM' && isTerminal ? undefined : child.kill(signal)));
+  }
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { USAGE } from './support/exit.ts';
+import { packageVersion } from './support/package-version.ts';
 import { printErr } from './support/print.ts';
+import type { TargetOptions } from './support/target.ts';
 
 type Register = (command: Command) => void;
 
@@ -11,6 +12,8 @@ interface Listed {
   description: string;
   /** What `--deployment` says, where it names none that there is. */
   names?: string;
+  /** With --configuration and without --deployment it works on no deployment. */
+  byFile?: true;
   load: () => Promise<Register>;
 }
 
@@ -68,6 +71,10 @@ const COMMANDS: Record<string, Listed> = {
       'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
     load: async () => (await import('./data/diff.ts')).addDiff,
   },
+  status: {
+    description: 'did last night work? What is missing and how to mend it, what readers have, alarms, next start',
+    load: async () => (await import('./status/status-command.ts')).addStatus,
+  },
   deployments: {
     description: 'every deployment of the account and region: last night, ages, alarms, release, paused rules',
     load: async () => (await import('./report/deployments.ts')).addDeployments,
@@ -121,6 +128,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'let a person consent, and store the grant',
     load: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
   },
+  probe: {
+    description: 'meet the CRM for the first time: what it answers beside what is assumed, by one export of one column',
+    byFile: true,
+    load: async () => (await import('./probe/probe-command.ts')).addProbe,
+  },
   doctor: {
     description: 'say whether a nightly run would work, and what to do if not; changes nothing',
     load: async () => (await import('./doctor/doctor-command.ts')).addDoctor,
@@ -156,8 +168,9 @@ export async function createProgram(args?: string[]): Promise<Command> {
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');
   program.hook('preAction', async (_, command) => {
-    const { deployment, allDeployments } = command.opts();
-    if (COMMANDS[command.name()]?.names) return;
+    const { deployment, allDeployments, configuration } = command.opts();
+    const { names, byFile } = COMMANDS[command.name()] ?? {};
+    if (names || (byFile && configuration !== undefined)) return;
     if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
       return;
     (await import('./support/deployment-choice.ts')).giveDeployment(command);
@@ -171,10 +184,6 @@ export async function createProgram(args?: string[]): Promise<Command> {
   if (all) (await import('./completion.ts')).addCompletion(program, COMPLETION.description);
   else program.command('completion').description(COMPLETION.description);
   return program;
-}
-
-function packageVersion(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
 /** A command's name and arguments in the help, in the words that commander has for a loaded command. */
@@ -206,12 +215,16 @@ function notEmpty(text: string): string {
 
 /** @returns the exit code */
 export async function runCommandLine(args: string[]): Promise<number> {
+  let place: Partial<TargetOptions> = {};
   try {
     const program = await createProgram(args);
+    program.hook('preAction', (_, command) => {
+      place = command.opts();
+    });
     await program.parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
-    const { sentence, code, documented } = await endOf(error);
+    const { sentence, code, documented } = await endOf(error, place);
     if (!(error instanceof CommanderError)) printErr(sentence);
     const document = { ok: false, error: sentence };
     if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
@@ -220,10 +233,11 @@ export async function runCommandLine(args: string[]): Promise<number> {
 }
 
 /** Commander has printed its errors already, the help among them. */
-async function endOf(error: unknown) {
+async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOptions>) {
   if (error instanceof CommanderError) {
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
   }
-  const { ended } = await import('./support/ended.ts');
-  return ended(error);
+  const [{ ended }, { completed }] = await Promise.all([import('./support/ended.ts'), import('./checks/completed.ts')]);
+  const { sentence, ...end } = ended(error);
+  return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
 }

@@ -76,14 +76,14 @@ export const ERRORS = {
   ),
   StorageUnavailable: transient('Look at the health of Amazon S3, then start the run again.'),
   StorageDenied: final(
-    'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; npx cdk deploy --revert-drift restores policies, which an ordinary deployment leaves as they are.',
+    'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; to restore policies, which an ordinary deployment leaves as they are: npx cdk deploy --revert-drift.',
   ),
   StorageConflict: final('Another object is where this run wrote. Start the run again: it writes under a new name.'),
   EarlierRelease: final(
-    'This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent, npm run cli -- update-status BATCH tells.',
+    'This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent: npm run cli -- update-status BATCH.',
   ),
   UpdateFileInvalid: final(
-    'Nothing was sent. Correct the file, and start again; npm run cli -- update FILE lists all problems.',
+    'Nothing was sent. Correct the file, and start again. All its problems: npm run cli -- update FILE.',
   ),
   UpdateAlreadyStarted: final(
     'Each batch is applied once. Look at the other execution; to send more, upload the lines as a batch of another name.',

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { tellConfiguration } from './deployed-configuration.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
+import { FailureMails } from './monitoring/failure-mails.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
 import { EncryptionKey } from './resources/encryption-key.ts';
@@ -43,10 +44,10 @@ export class ExportStack extends Stack {
       deadLetterQueue,
     };
     const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, ...watched });
+    new FailureMails(this, 'FailureMails', { configuration, key, exports, ...watched, topic: monitoring.topic });
     const dashboard = deployment.dashboard
       ? new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched })
       : undefined;
-
     new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
 
     tellConfiguration(this, deployment);

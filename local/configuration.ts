@@ -2,23 +2,32 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readConfiguration } from '../core/config/configuration.ts';
 import type { Deployment } from '../core/config/deployment.ts';
+import type { Entity } from '../core/config/entities.ts';
 
 /** The name under which everything is deployed locally. */
 export const LOCAL_DEPLOYMENT = 'local';
 
-/** What `npm start -- --tables` makes tables of, by the words of the sandbox. */
-export const LOCAL_TABLES = {
+type Tables = Partial<Record<Entity, { tables: object }>>;
+
+/** Types by the words of the sandbox. */
+const SANDBOX_TABLES: Tables = {
   leads: {
     tables: { columns: { score: 'integer', createdAt: 'timestamp', nextContactDate: 'date' }, except: ['notes'] },
   },
   customers: { tables: { columns: { birthDate: 'date', gender: 'integer' }, hash: ['idNumber'] } },
-} as const;
+};
+
+/** The tables of `npm start -- --tables`. Which fields another CRM has is not known: every column is text. */
+export function tablesOf(entities: readonly Entity[], ofSandbox: boolean): Tables {
+  const known = ofSandbox ? SANDBOX_TABLES : {};
+  return Object.fromEntries(entities.map((entity) => [entity, known[entity] ?? { tables: {} }]));
+}
 
 interface Changes {
   crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'> & { fileHosts?: string[] | undefined };
   pollSeconds?: number | undefined;
   updates?: boolean;
-  tables?: boolean;
+  tables?: Tables | undefined;
   endpoint: string;
 }
 
@@ -29,7 +38,7 @@ interface Changes {
  */
 export async function writeConfiguration(
   dir: string,
-  { crm, pollSeconds, updates = false, tables = false, endpoint }: Changes,
+  { crm, pollSeconds, updates = false, tables, endpoint }: Changes,
 ) {
   const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint);
   const written = JSON.parse(await readFile(base.file, 'utf8'));
@@ -50,7 +59,7 @@ export async function writeConfiguration(
     crm: { ...written.crm, ...crm },
     customerUpdates: updates,
     polling,
-    ...(tables && { entities: LOCAL_TABLES }),
+    ...(tables && { entities: tables }),
   };
   await writeFile(file, `${JSON.stringify(own, undefined, 2)}\n`);
   return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);

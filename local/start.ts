@@ -12,6 +12,8 @@ import { COMPILE_CACHE } from './compile-cache.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 import { lastLines } from './processes/log-tail.ts';
+import { npmAbove, whenGone } from './processes/npm-above.ts';
+import type { ProcessIdentity } from './processes/process-table.ts';
 import { endLeftovers, openRunRecord, type RunRecord } from './processes/run-record.ts';
 import type { FinishedRun } from './runs.ts';
 import { showSummary } from './summary.ts';
@@ -28,9 +30,15 @@ async function main(): Promise<number> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
   }
+  const npm = npmAbove();
+  whenGone(npm, () => interrupt.abort(new Error('npm has ended')));
+  // Whoever has read them may have ended, too: that must not end this before everything else is ended.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const options = parseOptions(process.argv.slice(2), process.env);
-    return await withRecord(screen, interrupt.signal, (record) => start(options, screen, record, interrupt.signal));
+    return await withRecord(screen, npm, interrupt.signal, (record) =>
+      start(options, screen, record, interrupt.signal),
+    );
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was asked for
     if (json) print({ ok: false, runs: [], error: messageOf(error) });
@@ -43,12 +51,13 @@ async function main(): Promise<number> {
 /** Begins with what a killed start left running, ends with nothing running. */
 async function withRecord(
   screen: Screen,
+  npm: ProcessIdentity | undefined,
   signal: AbortSignal,
   work: (record: RunRecord) => Promise<number>,
 ): Promise<number> {
   const ended = await endLeftovers(CACHE);
   if (ended.length > 0) screen.line(`Ended what an earlier start left running: ${ended.join(', ')}.`);
-  const record = await openRunRecord(CACHE);
+  const record = await openRunRecord(CACHE, npm);
   let failed = true;
   try {
     const code = await work(record);

@@ -3,7 +3,6 @@ import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import { bytesText } from '../cli/support/text.ts';
 import { textTable } from '../cli/support/text-table.ts';
-import { LOCAL_TABLES } from './configuration.ts';
 import type { FinishedRun } from './runs.ts';
 
 /**
@@ -22,6 +21,5 @@ export async function showTables(target: Target, runs: FinishedRun[], screen: Sc
   const cells = rows.map((row) => row.cells);
   screen.line(`\nTables:\n${textTable(['entity', 'rows', 'bytes', 'of the published run', 'key'], cells)}\n`);
   for (const { entity, warnings } of written) for (const warning of warnings) screen.line(`${entity}: ${warning}`);
-  const wanted = runs.filter(({ report }) => report.entity in LOCAL_TABLES).length;
-  return rows.length === wanted && rows.every(({ named }) => named);
+  return rows.length === runs.length && rows.every(({ named }) => named);
 }

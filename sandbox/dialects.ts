@@ -44,12 +44,7 @@ const ANSWERS: Dialect[] = [
     ],
     otherwise: ['agent-numbers-address'],
   },
-  {
-    name: 'filters that are refused',
-    settings: {},
-    faults: [{ path: 'create', calls: { from: 2 }, answer: { status: 422, body: { error: 'unknown_filter' } } }],
-    otherwise: ['filter-definition'],
-  },
+  { name: 'filters that are refused', settings: { takesFilters: false }, otherwise: ['filter-definition'] },
 ];
 
 /** Stage 2 and errors. */
@@ -97,9 +92,10 @@ const RECORDS: Dialect[] = [
 
 /** Stage 3 and the file. */
 const FILES: Dialect[] = [
-  { name: 'a link as downloadUrl', settings: { linkAnswer: 'downloadUrl' }, otherwise: [] },
-  { name: 'a link without a host', settings: { linkAnswer: 'relative' }, otherwise: [] },
-  { name: 'a link of another host that is good once', settings: { linkHost: 'localhost', linkUses: 1 }, otherwise: [] },
+  { name: 'a link as downloadUrl', settings: { linkAnswer: 'downloadUrl' }, otherwise: ['file-host'] },
+  { name: 'a link without a host', settings: { linkAnswer: 'relative' }, otherwise: ['file-host'] },
+  { name: 'a link of another host', settings: { linkHost: 'files.crm.example' }, otherwise: ['file-host'] },
+  { name: 'a link that is good once', settings: { linkHost: 'localhost', linkUses: 1 }, otherwise: [] },
   { name: 'a link for one minute', settings: { linkLife: 'amazon', urlSeconds: 60 }, otherwise: ['link-lifetime'] },
   {
     name: 'no ranges and no ETag',
@@ -160,9 +156,9 @@ const FILES: Dialect[] = [
   },
   { name: 'names in capitals', settings: {}, faults: written({ header: 'capitals' }), otherwise: ['names-spelling'] },
   {
-    name: 'an empty web page for no records',
+    name: 'not even a header for no records',
     settings: { rows: 0 },
-    faults: instead('', 'text/html'),
+    faults: instead('', 'text/csv'),
     otherwise: ['empty-exports'],
   },
 ];
@@ -189,6 +185,11 @@ const TOKENS: Dialect[] = [
   {
     name: 'a life that is an object',
     settings: { tokenAnswer: { expires_in: { seconds: 3600 } } },
+    otherwise: ['expires-in'],
+  },
+  {
+    name: 'a token that dies before its time',
+    settings: { accessTokenSeconds: 3, tokenAnswer: { expires_in: 3600 } },
     otherwise: ['expires-in'],
   },
 ];

@@ -13,6 +13,7 @@ const FINDING_RUNS = [
   'list',
   'show',
   'logs',
+  'status',
   'deployments',
   'report',
   'retry',
@@ -27,6 +28,7 @@ const READING = [
   'list',
   'show',
   ...DATA,
+  'status',
   'deployments',
   'report',
   'backfill',
@@ -37,7 +39,7 @@ const READING = [
   ...FOLLOWING,
 ];
 const FLEET = ['deployments', 'report --all-deployments'];
-const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments'];
+const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments', 'status --all-deployments'];
 
 interface Right {
   action: string;
@@ -58,13 +60,27 @@ function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | '
   );
 }
 
+/** Read and write the grant; `probe` writes one that is due, as a run does. */
+const GRANT = ['authorize', 'probe'];
+
 /** The template has the configuration that is deployed. */
-const NEEDING_SETTINGS = ['authorize', 'deployments', 'report', 'backfill', 'table', 'pause', 'resume', 'update'];
+const NEEDING_SETTINGS = [
+  'authorize',
+  'status',
+  'probe',
+  'deployments',
+  'report',
+  'backfill',
+  'table',
+  'pause',
+  'resume',
+  'update',
+];
 
 const RIGHTS: Right[] = [
   { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
   { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
-  { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: FLEET },
+  { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: ['status', ...FLEET] },
   { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release', 'table'] },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
   { action: 'states:DescribeExecution', on: 'executions of ExportRun', commands: [...FINDING_RUNS, 'start --wait'] },
@@ -77,20 +93,32 @@ const RIGHTS: Right[] = [
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'release', 'table', ...FOLLOWING],
+    commands: [
+      'list',
+      'show',
+      ...DATA,
+      'status',
+      'deployments',
+      'report',
+      'backfill',
+      'release',
+      'table',
+      ...FOLLOWING,
+    ],
   },
   { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
   { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },
   { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: [...FOLLOWING, 'logs'] },
-  { action: 'events:DescribeRule', on: 'the rules', commands: ['deployments', 'report', 'pause', 'resume'] },
+  { action: 'events:DescribeRule', on: 'the rules', commands: ['status', 'deployments', 'report', 'pause', 'resume'] },
   { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
   { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
-  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: ['authorize'] },
-  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: ['authorize'] },
-  { action: 'dynamodb:GetItem', on: 'the ledger', commands: ['authorize'] },
-  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: ['authorize'] },
+  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: [...GRANT, 'status'] },
+  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: GRANT },
+  { action: 'dynamodb:GetItem', on: 'the ledger', commands: [...GRANT, 'status'] },
+  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: GRANT },
+  { action: 's3:PutObject', on: '`probes/*`', commands: ['probe --save'] },
   { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },
   { action: 's3:PutObject', on: '`updates/*/input.jsonl`, `updates/*/stop.json`', commands: ['update'] },
   { action: 's3:AbortMultipartUpload', on: '`updates/*/input.jsonl`', commands: ['update'] },
@@ -98,9 +126,9 @@ const RIGHTS: Right[] = [
   { action: 'states:ListExecutions', on: 'CustomerUpdates', commands: ['update', 'update-status'] },
   { action: 'states:DescribeExecution', on: 'executions of CustomerUpdates', commands: ['update', 'update-status'] },
   { action: 'kms:Decrypt', on: 'the key, through S3', commands: READING },
-  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: ['authorize'] },
-  { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update'] },
-  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: ['authorize'] },
+  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: [...GRANT, 'status'] },
+  { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update', 'probe --save'] },
+  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: GRANT },
 ];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */

@@ -4,17 +4,27 @@ import { dirname } from 'node:path';
 import * as z from 'zod';
 import { checksSchema } from '../cli/checks/print.ts';
 import { runSchema } from '../cli/runs/run/run.ts';
+import { statusSchema } from '../cli/status/schema.ts';
 import { batchManifestSchema } from '../core/batch/batch-manifest.ts';
 import { chunkSchema } from '../core/batch/chunk-index.ts';
 import { resultLineSchema } from '../core/batch/result-line.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
+import { probeReportSchema } from '../core/probe/report.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, tableDeployment, updatingDeployment } from './definition.ts';
-import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
+import {
+  alarmTable,
+  checkTable,
+  configurationTable,
+  entityTable,
+  errorTable,
+  openPointsTable,
+  withAdvice,
+} from './document-tables.ts';
 import { faultTables } from './faults/fault-tables.ts';
 import { kernelBytes } from './kernel.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
@@ -37,7 +47,9 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
   'docs/schemas/checks.json': () => schemaText('docs/schemas/checks.json', checksSchema),
+  'docs/schemas/probe.json': () => schemaText('docs/schemas/probe.json', probeReportSchema),
   'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),
+  'docs/schemas/status.json': () => schemaText('docs/schemas/status.json', statusSchema),
   'docs/schemas/customer-update.json': () => schemaText('docs/schemas/customer-update.json', customerFieldsSchema),
   'docs/schemas/update-line.json': () => schemaText('docs/schemas/update-line.json', updateLineSchema),
   'docs/schemas/update-chunk.json': () => schemaText('docs/schemas/update-chunk.json', chunkSchema),
@@ -50,6 +62,8 @@ export const GENERATED: Record<string, Text> = {
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
+  'docs/interface/open-points.md': () =>
+    documentText('docs/interface/open-points.md', { 'open-points': openPointsTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/design/faults.md': () => documentText('docs/design/faults.md', { faults: faultTables }),

@@ -7,7 +7,7 @@ import { createProgram } from '../cli/program.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
 import { ALARMS } from '../lib/monitoring/alarm-list.ts';
-import { documentedEventPattern } from './support/event-pattern.ts';
+import { documentedEventPattern, matchesPattern } from './support/event-pattern.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
 
 /** Paths of all fields of a JSON schema, objects opened, with `ENTITY` for the names of entities. */
@@ -40,14 +40,6 @@ describe('docs/configuration.md', () => {
 });
 
 describe('the event pattern of docs/reading.md', () => {
-  /** Matches as AWS documents it; of the operators, it knows those that the pattern uses. */
-  function matches(pattern: unknown, value: unknown): boolean {
-    if (!Array.isArray(pattern))
-      return Object.entries(pattern as object).every(([key, inner]) =>
-        matches(inner, (value as Record<string, unknown>)?.[key]),
-      );
-    return pattern.some((each) => (each.prefix ? String(value).startsWith(each.prefix) : each === value));
-  }
   const pattern: unknown = JSON.parse(documentedEventPattern('exports'));
   const event = (key: string, { type = 'Object Created', bucket = 'exports' } = {}) => ({
     version: '0',
@@ -60,7 +52,7 @@ describe('the event pattern of docs/reading.md', () => {
   it.each(['published/entity=leads/latest.json', 'published/entity=leads/date=2026-11-20.json'])(
     'matches %s',
     (key) => {
-      expect(matches(pattern, event(key))).toBe(true);
+      expect(matchesPattern(pattern, event(key))).toBe(true);
     },
   );
 
@@ -70,7 +62,7 @@ describe('the event pattern of docs/reading.md', () => {
     ['a pointer that is deleted', event('published/entity=leads/latest.json', { type: 'Object Deleted' })],
     ['a pointer in another bucket', event('published/entity=leads/latest.json', { bucket: 'others' })],
   ])('does not match %s', (_, other) => {
-    expect(matches(pattern, other)).toBe(false);
+    expect(matchesPattern(pattern, other)).toBe(false);
   });
 });
 

@@ -33,7 +33,7 @@ export { RetryableError, TransferError, type TransferReason } from './base/error
 export { LIMITS } from './base/limits.ts';
 export { type RequestContext, withRetries } from './base/retry.ts';
 export { retryAfterSeconds } from './base/retry-after.ts';
-export type { FileHead, NamedObject, SourcePolicy, Stored, StoreOptions, TransferOptions } from './base/types.ts';
+export type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from './base/types.ts';
 export { HOST_PATTERN, isAllowedHost, printableHost } from './source/guard.ts';
 export { type Looked, lookAtFile } from './source/look.ts';
 export { readResponse, StoreClient } from './store/client.ts';

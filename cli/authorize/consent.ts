@@ -8,13 +8,19 @@ import { listenForCallback } from './callback-listener.ts';
 import { promptForPaste } from './paste-prompt.ts';
 import type { Callback } from './redirect-uri.ts';
 
+/** Where an answer is waited for. */
+export interface Waiting {
+  redirectUri: string;
+  listening: boolean;
+}
+
 export interface ConsentOptions {
   /** Default: five minutes. */
   timeoutSeconds?: number | undefined;
   /** Where the answer may be pasted. */
   paste?: Input | undefined;
   /** Shows the address to the person who is to consent, or opens it; what it throws ends the authorization. */
-  onUrl: (url: string, waiting: { redirectUri: string; listening: boolean }) => unknown;
+  onUrl: (url: string, waiting: Waiting) => unknown;
   signal?: AbortSignal | undefined;
 }
 

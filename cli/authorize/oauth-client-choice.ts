@@ -1,5 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
-import { type OAuthClient, oauthClientSchema, parseSecret } from '../../core/oauth/secrets.ts';
+import { type OAuthClient, oauthClientSchema, parseSecret, type StoredClient } from '../../core/oauth/secrets.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 
 export interface ClientOptions {
@@ -8,17 +8,21 @@ export interface ClientOptions {
   clientId?: string | undefined;
   /** The value of CRM_CLIENT_SECRET; it is never an argument, which other users of the machine could read. */
   clientSecret?: string | undefined;
+  /** The stored client has another secret now. */
+  newSecret?: boolean | undefined;
   /** Asks a person for the secret of this client, without echo; left out where nobody is there to be asked. */
   askSecret?: ((clientId: string) => Promise<string | undefined>) | undefined;
 }
 
-/** The client to authorize with, and whether it has to be stored. */
+/** The client to authorize with. */
 export interface ChosenClient extends OAuthClient {
-  isNew: boolean;
+  /** What is stored instead; `undefined` where nothing is, or nobody can read it. */
+  stored: StoredClient | undefined;
+  from: 'stored' | 'CRM_CLIENT_SECRET' | 'typed';
 }
 
 /**
- * The client that is given, completed by what is stored of the same client and then by asking.
+ * The stored client with its secret; or else the secret is given, or asked for, and never the stored one.
  * @param stored value of the secret of the client, unread
  * @throws CommandError (exit code 2), RunError `ConfigInvalid` when the stored client is needed and cannot be read
  */
@@ -29,12 +33,23 @@ export async function chooseClient(
 ): Promise<ChosenClient> {
   const known = readable(stored, secretId);
   const clientId = options.clientId ?? known?.clientId ?? storedClient(stored, secretId).clientId;
-  const standing = known?.clientId === clientId ? known : undefined;
-  const clientSecret = options.clientSecret || standing?.clientSecret || (await missing(clientId, options));
-  return { clientId, clientSecret, isNew: standing?.clientSecret !== clientSecret };
+  const client = { clientId, stored: known };
+  if (options.clientSecret)
+    return another({ ...client, clientSecret: options.clientSecret, from: 'CRM_CLIENT_SECRET' }, options);
+  if (options.clientId === undefined && !options.newSecret && known?.clientSecret) {
+    return { ...client, clientSecret: known.clientSecret, from: 'stored' };
+  }
+  return another({ ...client, clientSecret: await missing(clientId, options), from: 'typed' }, options);
 }
 
-function readable(stored: string | undefined, secretId: string): OAuthClient | undefined {
+/** A new secret that is the stored one is a mistake that the CRM would call a wrong secret. */
+function another(client: ChosenClient, { newSecret }: ClientOptions): ChosenClient {
+  if (!newSecret || client.clientSecret !== client.stored?.clientSecret) return client;
+  const where = client.from === 'typed' ? 'was typed' : 'is in CRM_CLIENT_SECRET';
+  throw new CommandError(`The secret that ${where} is the stored one: --new-secret needs another.`, USAGE);
+}
+
+function readable(stored: string | undefined, secretId: string): StoredClient | undefined {
   try {
     return stored === undefined ? undefined : parseSecret(secretId, stored, oauthClientSchema);
   } catch {
@@ -50,12 +65,18 @@ function storedClient(stored: string | undefined, secretId: string): OAuthClient
   );
 }
 
-async function missing(clientId: string, { crm, askSecret }: ClientOptions): Promise<string> {
-  if (crm.clientAuthentication === 'none') return '';
+async function missing(clientId: string, { crm, newSecret, askSecret }: ClientOptions): Promise<string> {
+  if (crm.clientAuthentication === 'none') {
+    if (!newSecret) return '';
+    throw new CommandError(
+      '--new-secret makes no sense: by crm.clientAuthentication ("none") the client has no secret.',
+      USAGE,
+    );
+  }
   const asked = await askSecret?.(clientId);
   if (asked) return asked;
   throw new CommandError(
-    'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET.',
+    'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET. Only without --client-id and --new-secret the stored one is used.',
     USAGE,
   );
 }

@@ -5,7 +5,7 @@ import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth
 import type { GrantStore } from '../../core/oauth/grant-store.ts';
 import { type Claim, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
 import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
-import type { NewTokens } from '../../core/oauth/secrets.ts';
+import type { NewTokens, Tokens } from '../../core/oauth/secrets.ts';
 import { obtainedLately } from '../../core/oauth/version-limit.ts';
 import { withRetries } from '../support/with-retries.ts';
 
@@ -19,9 +19,11 @@ export interface StoreDeps {
   sleep?: (ms: number) => Promise<unknown>;
   /** Called once, when the grant is held by something else and is waited for. */
   onWait?: (() => void) | undefined;
+  /** Ends the wait; a store that has begun goes on. */
+  signal?: AbortSignal | undefined;
 }
 
-type Deps = Required<StoreDeps>;
+type Deps = Required<Omit<StoreDeps, 'signal'>> & Pick<StoreDeps, 'signal'>;
 
 const LOOK_MS = 1000;
 
@@ -30,19 +32,31 @@ const LOOK_MS = 1000;
  * refresh that is under way, so that the new grant is the newest.
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
-export async function storeGrant(tokens: NewTokens, given: StoreDeps): Promise<Generation> {
+export async function storeGrant(tokens: NewTokens & Pick<Tokens, 'clientId'>, given: StoreDeps): Promise<Generation> {
   const onWait = given.onWait ?? (() => undefined);
   const deps = { now: Date.now, elapsed: () => performance.now(), sleep, ...given, onWait };
   for (;;) {
     const before = await withRetries(() => newest(deps.store), deps);
     const claim = await claimWhenFree(before, deps);
     if (!claim) continue;
-    const versionId = successorOf(before);
-    const stored = { ...tokens, earlierObtainedAt: await obtainedBefore(before, deps) };
-    // Idempotent: always under the same name.
-    if (!(await withRetries(() => deps.store.store(versionId, stored), deps))) continue;
+    const generation = {
+      versionId: successorOf(before),
+      tokens: { ...tokens, earlierObtainedAt: await obtainedBefore(before, deps) },
+    };
+    if (!(await storeUnder(claim, generation, deps))) continue;
     await deps.ledger.markStored(claim).catch(() => undefined);
-    return { versionId, tokens: stored };
+    return generation;
+  }
+}
+
+/** Where it cannot be stored, functions need not wait for the end of the claim to use the grant that was there. */
+async function storeUnder(claim: Claim, { versionId, tokens }: Generation, deps: Deps): Promise<boolean> {
+  try {
+    // Idempotent: always under the same name.
+    return await withRetries(() => deps.store.store(versionId, tokens), deps);
+  } catch (error) {
+    await deps.ledger.giveBack(claim).catch(() => undefined);
+    throw error;
   }
 }
 
@@ -86,6 +100,7 @@ async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | und
     if (await withRetries(() => exists(store, successorOf(versionId)), deps)) return undefined;
     if (look === 0) deps.onWait();
     await deps.sleep(LOOK_MS);
+    deps.signal?.throwIfAborted();
     const now = await read();
     if (!sameHolder(now, item)) watched = { item: now, since: elapsed() };
   }

@@ -1,3 +1,5 @@
+import type { TargetOptions } from '../support/target.ts';
+import { completed } from './completed.ts';
 import { asRemark, type Finding } from './finding.ts';
 import { findingOf } from './finding-of.ts';
 
@@ -43,19 +45,20 @@ export function given<Inner, Outer>(
 
 /**
  * Makes one check. An error becomes its finding, so that the next one is made.
- * @param deployment filled in where advice says how to deploy
+ * @param place filled into the commands that advice names
  */
 export async function checked<Context>(
   check: Check<Context>,
   context: Context,
-  deployment: string,
+  place: TargetOptions,
 ): Promise<Checked[]> {
   const { id, question, rights } = check;
-  return (await findingsOf(check, context)).map(({ of, advice, ...finding }) => ({
+  return (await findingsOf(check, context)).map(({ of, found, advice, ...finding }) => ({
     ...finding,
     id: of === undefined ? id : `${id}.${of}`,
     question,
-    advice: advice?.replaceAll('npx cdk deploy', `npx cdk deploy -c deployment=${deployment}`) ?? null,
+    found: completed(found, place),
+    advice: advice === null ? null : completed(advice, place),
     rights: rights.map((right) => right.split(' on ')[0] ?? right),
   }));
 }

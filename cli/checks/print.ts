@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { colorsFor, plainLine } from '../support/text.ts';
 import type { Checked } from './check.ts';
+import { adviceLines, begun } from './completed.ts';
 import { VERDICTS, type Verdict } from './finding.ts';
 
 const checkedSchema = z.strictObject({
@@ -30,16 +31,16 @@ export function countOf(checks: Checked[], verdict: Verdict): number {
 
 const SIGNS = { holds: '✓', warning: '!', broken: '✗', unknown: '?' };
 
-/** One answered question for a person: a line, and the advice below it. */
+/** One answered question for a person: a line, and the advice below it, each command on a line of its own. */
 export function textOf({ id, question, verdict, found, advice }: Checked, stream: { isTTY?: boolean }): string {
   const { green, yellow, red } = colorsFor(stream);
   const paint = { holds: green, warning: yellow, broken: red, unknown: yellow }[verdict];
   const line = `${paint(`${SIGNS[verdict]} ${id}`)}: ${question} ${sentence(plainLine(found))}`;
-  return advice ? `${line}\n    -> ${plainLine(advice)}` : line;
+  const lines = advice ? adviceLines(plainLine(advice)) : [];
+  return [line, ...lines.map((part, index) => `${index === 0 ? '    -> ' : '       '}${part}`)].join('\n');
 }
 
-/** A finding begins like a sentence, unless it begins with a name: `leads-verify-1 is published`. */
 function sentence(found: string): string {
-  const begun = /^[a-z]+:? /.test(found) ? found.charAt(0).toUpperCase() + found.slice(1) : found;
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+  const text = begun(found);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -46,10 +46,13 @@ export interface DeployedRule {
   queue: string;
 }
 
-/** The rules of the template, as they are in the account, each asked for by its name. */
+/** The nightly rules of the template, as they are in the account, each asked for by its name. */
 export function deployedRules({ target, stack }: Pick<RulesContext, 'target' | 'stack'>): Promise<DeployedRule[]> {
-  return eachOf(stack.ofType('AWS::Events::Rule'), (wanted) => deployedRule(target, wanted));
+  return eachOf(stack.ofType('AWS::Events::Rule').filter(isNightly), (wanted) => deployedRule(target, wanted));
 }
+
+/** The other rules, of the mails, have no names of their own. */
+const isNightly = (rule: Resource) => textOf(rule, 'Name') !== '';
 
 async function deployedRule({ events }: Pick<Target, 'events'>, wanted: Resource): Promise<DeployedRule> {
   const name = textOf(wanted, 'Name');

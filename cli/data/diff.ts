@@ -29,9 +29,10 @@ export function addDiff(command: Command): void {
     .option('--from <YYYY-MM-DD>', 'the earlier date; default: the one before', dateArgument)
     .option('--to <YYYY-MM-DD>', 'the later date; default: the newest', dateArgument)
     .addOption(
-      new Option('--run <name>', 'instead of a later date what one run stored, though it is quarantined').conflicts(
-        'to',
-      ),
+      new Option(
+        '--run <name>',
+        'instead of a later date what one run stored, though it is quarantined; a unique end of its name does',
+      ).conflicts('to'),
     )
     .option('--key <column>', 'the column that identifies a row; default: id, where the files have it')
     .option('--show-keys', 'also the keys themselves')

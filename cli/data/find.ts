@@ -2,6 +2,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { nameEnding } from '../support/run-end.ts';
 import type { Manifests } from './manifests.ts';
 
 /** What to download: a date, a run by the name of its execution, or without both the newest date. */
@@ -24,11 +25,18 @@ export async function findManifest(manifests: Manifests, entity: Entity, { date,
   throw failed(goneText(entity, pointer, `the manifest ${pointer.manifestKey}`));
 }
 
+/** A run by its name or ARN, a unique end of its name, or the entity: the newest that stored a file. */
 async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise<Manifest> {
   const name = run.split(':').at(-1) ?? run;
-  const found = await manifests.manifestOfRun(entity, name);
+  const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
   if (found) return found.manifest;
   throw failed(`The run "${name}" stored no file of ${entity}: list ${entity} names the runs that did.`);
+}
+
+async function byEnd(manifests: Manifests, entity: Entity, end: string) {
+  const names = await manifests.runNames(entity);
+  const name = end === entity ? names[0] : nameEnding(end, names);
+  return name === undefined ? undefined : manifests.manifestOfRun(entity, name);
 }
 
 async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {

@@ -85,6 +85,14 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
       const found = await manifest(manifestKey);
       return found && { manifestKey, manifest: found };
     },
+    /** The names of the runs that wrote a manifest, newest first. */
+    runNames: async (entity: Entity) => {
+      const found = await listObjects(target, `runs/entity=${entity}/run=`);
+      const written = ({ LastModified }: _Object) => LastModified?.getTime() ?? 0;
+      return found
+        .toSorted((one, other) => written(other) - written(one))
+        .flatMap(({ Key = '' }) => /\/run=([^/]+)\/_manifest\.json$/.exec(Key)?.[1] ?? []);
+    },
     /** Who released the file of a run, and why. */
     releaseOf: (entity: Entity, execution: string) =>
       read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),

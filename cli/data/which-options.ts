@@ -8,5 +8,8 @@ export function addWhich(command: Command, argument = '<entity>'): Command {
     .argument(argument, ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
     .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
     .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
-    .option('--run <name>', 'what one run stored, though it is quarantined or a later one has replaced it');
+    .option(
+      '--run <name>',
+      'what one run stored, though it is quarantined or a later one has replaced it; a unique end of its name does',
+    );
 }

@@ -4,11 +4,11 @@ import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
+import { watchClock } from '../authorize/aws-clock.ts';
 import { nameCalls } from '../checks/calls.ts';
 import { readStack } from '../checks/deployed-stack.ts';
 import { type Finding, holds } from '../checks/finding.ts';
 import { deployedRules } from '../checks/rules.ts';
-import { watchClock } from '../support/aws-clock.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target } from '../support/target.ts';
 import type { ConfigurationOptions, Configured } from './configuration.ts';
@@ -24,6 +24,8 @@ export interface DoctorOptions extends ConfigurationOptions {
   refresh?: boolean;
   /** Reads the newest file of each entity to its end. */
   read?: boolean;
+  /** Prints the checks that passed, too. */
+  all?: boolean;
   json?: boolean;
 }
 

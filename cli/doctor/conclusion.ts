@@ -1,14 +1,24 @@
 import type { Checked } from '../checks/check.ts';
+import type { Verdict } from '../checks/finding.ts';
 import { countOf, textOf } from '../checks/print.ts';
+import { colorsFor, manyText } from '../support/text.ts';
 
 /** Checks are ordered by cause, so the first by which a night fails gives the class. */
 export function exitCodeOf(checks: Checked[]): number {
   return checks.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0;
 }
 
-/** Every check, and the conclusion. */
-export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}): string[] {
-  return [...checks.map((check) => textOf(check, stream)), conclusionOf(checks)];
+/** What does not hold first, and the conclusion last. @param all prints every check that holds, not their number */
+export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all = false): string[] {
+  const having = (wanted: Verdict) => checks.filter(({ verdict }) => verdict === wanted);
+  const worst = [...having('broken'), ...having('unknown'), ...having('warning')];
+  const held = having('holds');
+  const passed = all || held.length === 0 ? held.map((check) => textOf(check, stream)) : [foldedText(held, stream)];
+  return [...worst.map((check) => textOf(check, stream)), ...passed, conclusionOf(checks)];
+}
+
+function foldedText(held: Checked[], stream: { isTTY?: boolean }): string {
+  return colorsFor(stream).green(`✓ ${manyText(held.length, 'check')} passed; to see them, add --all.`);
 }
 
 function conclusionOf(checks: Checked[]): string {

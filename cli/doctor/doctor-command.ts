@@ -12,13 +12,14 @@ export function addDoctor(command: Command): void {
     .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
     .option('--read', "also read the newest file of each entity to its end, under today's settings")
+    .option('--all', 'also print the checks that passed')
     .option('--json', 'one JSON document')
     .action(async (options: DoctorOptions) => {
       if (options.allDeployments) return doctorAll(options);
       const checks = await doctor(options);
       process.exitCode = exitCodeOf(checks);
       const document = () => JSON.stringify(documentOf(checks, process.exitCode === 0));
-      process.stdout.write(`${options.json ? document() : linesOf(checks, process.stdout).join('\n')}\n`);
+      process.stdout.write(`${options.json ? document() : linesOf(checks, process.stdout, options.all).join('\n')}\n`);
     });
   withExamples(command, {
     'doctor --deployment prod': 'after authorize, and when a night has failed',

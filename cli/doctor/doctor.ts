@@ -84,12 +84,8 @@ function byFile(options: DoctorOptions, other: OtherRelease): Configured {
 }
 
 /** One after the other: each may rest on those before it. */
-async function allOf<Context>(
-  checks: Check<Context>[],
-  context: Context,
-  { deployment }: DoctorOptions,
-): Promise<Checked[]> {
+async function allOf<Context>(checks: Check<Context>[], context: Context, options: DoctorOptions): Promise<Checked[]> {
   const results: Checked[] = [];
-  for (const check of checks) results.push(...(await checked(check, context, deployment)));
+  for (const check of checks) results.push(...(await checked(check, context, options)));
   return results;
 }

@@ -1,6 +1,7 @@
-import type { Check } from '../checks/check.ts';
+import { type Check, remark } from '../checks/check.ts';
 import type { Doctoring } from './begin.ts';
 import { accessTokenFinding, clientFinding, clockFinding, grantFinding, notLooked, scopesFinding } from './grant.ts';
+import { lastProbeFinding } from './last-probe.ts';
 import { refreshFinding } from './refresh.ts';
 
 const READING = [
@@ -87,4 +88,10 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
     ],
     look: async ({ asked }) => (await asked()).columns,
   },
+  remark({
+    id: 'probe',
+    question: 'When was the CRM last compared with what is assumed of it?',
+    rights: ['s3:GetObject on `probes/*`', 's3:ListBucket on the bucket', 'kms:Decrypt on the key, through S3'],
+    look: ({ target }) => lastProbeFinding(target),
+  }),
 ];

@@ -1,5 +1,5 @@
 import type { OAuthSettings } from '../../core/config/deployment.ts';
-import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
+import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
@@ -7,8 +7,8 @@ import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { versionsExhausted } from '../../core/oauth/version-limit.ts';
+import type { Clock } from '../authorize/aws-clock.ts';
 import { broken, type Finding, holds, unknown, warning } from '../checks/finding.ts';
-import type { Clock } from '../support/aws-clock.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 
@@ -23,8 +23,7 @@ export interface Around {
 const SHORT_LIFE_MS = 20 * 60_000;
 /** How far the clock of a claim may be ahead before the claim counts as longer than a lease. */
 const CLOCKS_MS = 15_000;
-/** Many services grant those about the person or the refresh token without naming them; the last is for updates. */
-const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', UPDATE_SCOPE];
+const FOR_NO_EXPORT = [...PERSONAL_SCOPES, UPDATE_SCOPE];
 
 /** Whether what is stored of the client is what the configuration needs. */
 export function clientFinding(
@@ -36,7 +35,7 @@ export function clientFinding(
     return holds(`The OAuth client is stored (id of ${clientId.length} characters).`);
   }
   const text = `The client has no secret, but crm.clientAuthentication is "${crm.clientAuthentication}".`;
-  return broken(text, `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --client-id ID.`, USAGE);
+  return broken(text, `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --new-secret.`, USAGE);
 }
 
 /** Whether this machine and AWS agree about the time. */
@@ -76,6 +75,13 @@ export function ledgerFinding(item: LedgerItem | undefined, around: Around): Fin
     const advice = `Look again in a minute. If it stays, the new one was deleted: ${authorizeCommand}.`;
     return broken(text, advice, ENVIRONMENT);
   }
+  if (item.state === 'AUTHORIZED' && item.diedAt && item.deadline < now.getTime()) {
+    const death = plain(item.reason).replace(/[.!?]*$/, '');
+    return broken(
+      `The grant is dead since ${item.diedAt}: ${death}. A new one was given, but never stored.`,
+      authorize,
+    );
+  }
   if (item.deadline === 0) return holds('Reachable; the current generation was claimed and given back unspent.');
   const text = `The current generation is claimed since ${new Date(item.deadline - LEASE_MS).toISOString()}`;
   if (item.deadline < now.getTime()) return endedClaimFinding(item, around);
@@ -87,20 +93,20 @@ export function ledgerFinding(item: LedgerItem | undefined, around: Around): Fin
   return broken(`${unansweredText(item)}; the next is tried after ${next}.`, advice, ENVIRONMENT);
 }
 
-/** An expired claim: the next run makes a new one, unless a person authorized under it. */
-function endedClaimFinding(item: LedgerItem, { authorizeCommand, refreshCommand }: Around): Finding {
-  const { state, reason, diedAt, authorizedAt, deadline, unanswered } = item;
+/** An expired claim: the next run makes a new one. */
+function endedClaimFinding(item: LedgerItem, { refreshCommand }: Around): Finding {
+  const { state, authorizedAt, deadline, unanswered } = item;
+  const next = `The next run tries again; to try now: ${refreshCommand}.`;
   if (state === 'AUTHORIZED') {
-    const death = reason ? `: ${plain(reason).replace(/[.!?]*$/, '')}` : '';
-    const text = `The grant is dead since ${diedAt || authorizedAt}${death}. A new one was given, but never stored.`;
-    return broken(text, `Authorize again: ${authorizeCommand}.`);
+    const text = `The grant that a person gave at ${authorizedAt} was never stored; the one before it is used, unless the CRM has ended it.`;
+    return warning(text, next);
   }
   const since = new Date(deadline - LEASE_MS).toISOString();
   const text =
     unanswered > 0
       ? `${unansweredText(item)}.`
       : `The current generation is claimed since ${since}, and that refresh never ended.`;
-  return warning(text, `The next run tries again; to try now: ${refreshCommand}.`);
+  return warning(text, next);
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {

@@ -26,7 +26,7 @@ export function startsOf(timing: Timing, from: Date, now: Date): Start[] {
 }
 
 /** The newest start up to now, however rare they are. */
-export function lastStart(timing: Timing, now: Date): Start | undefined {
+function lastStart(timing: Timing, now: Date): Start | undefined {
   for (const days of LOOKED_BACK_DAYS) {
     const found = startsOf(timing, daysBefore(now, days), now).findLast(({ at }) => at <= now);
     if (found) return found;

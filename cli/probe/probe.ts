@@ -1,5 +1,5 @@
 import { converse, type Ended, type ProbeDeps } from './conversation/converse.ts';
-import type { Conversation } from './conversation/exchange.ts';
+import type { Conversation, SeenGrant } from './conversation/exchange.ts';
 import { sightingsOf } from './sightings/observers.ts';
 import type { Sighting } from './sightings/sighting.ts';
 
@@ -16,5 +16,11 @@ export interface Probed {
 /** Meets the CRM once, within the bounds of a probe (docs/adr/0037), and says of every open point what was seen. */
 export async function probe(deps: ProbeDeps): Promise<Probed> {
   const { conversation, ended } = await converse(deps);
+  return { sightings: sightingsOf(conversation), conversation, ended };
+}
+
+/** What is known where the CRM gave no token. */
+export function notMet(grant: SeenGrant, scopes: string[], ended: Ended): Probed {
+  const conversation = { grant, scopes, exchanges: [], fields: [], exports: [], update: null };
   return { sightings: sightingsOf(conversation), conversation, ended };
 }

@@ -31,34 +31,45 @@ export interface Headline {
   notes: string[];
 }
 
+/** What a night is called: when it is over, and as long as it goes on. */
+interface NightNames {
+  past: string;
+  open: string;
+}
+export const LAST_NIGHT: NightNames = { past: 'Last night', open: 'This night' };
+
 export function headlineOf(data: ReportData): Headline {
   const night = data.rows.map(({ last }) => last);
+  const known = data.rows.some(({ cells }) => cells.some((cell) => cell.published || cell.attempts.length > 0));
+  return { ...answerOf(night, LAST_NIGHT, known), notes: notesOf(data, night) };
+}
+
+/** The answer to "did it work?". @param known whether a run is known of any night */
+export function answerOf(night: Cell[], { past, open: openName }: NightNames, known = true): Omit<Headline, 'notes'> {
   const missing = night.filter((cell) => cell.missing);
   const published = night.filter(isPublished);
   const open = night.filter(isOpen);
-  const notes = notesOf(data, night);
   const count = missing.length + published.length + open.length;
-  if (count === 0) {
-    const known = data.rows.some(({ cells }) => cells.some((cell) => cell.published || cell.attempts.length > 0));
-    return { tone: 'open', text: known ? 'Last night: no run was due' : 'No run is known yet', notes };
-  }
+  if (count === 0)
+    return { tone: 'open', text: known ? `${past}: no run was due` : 'Nothing is due yet: no run is known' };
+  const tone = missing.length > 0 ? 'bad' : open.length > 0 ? 'open' : 'good';
   const of = (cells: Cell[]) => `${cells.length} of ${count}`;
   const names = missing.map(({ entity }) => entity).join(', ');
-  if (open.length > 0) {
-    const word = missing.every(({ outcome }) => outcome === 'failed') ? 'failed' : 'missing';
-    const text =
-      missing.length > 0
-        ? `${of(missing)} ${word}: ${names}; ${published.length} published, ${open.length} still to come`
-        : `${of(published)} published, ${open.length} still to come`;
-    return { tone: missing.length > 0 ? 'bad' : 'open', text: `${nightName(data)} so far: ${text}`, notes };
+  if (open.length === 0) {
+    return {
+      tone,
+      text: `${past}: ${missing.length > 0 ? `${of(missing)} missing: ${names}` : `${of(published)} published`}`,
+    };
   }
-  if (missing.length > 0) return { tone: 'bad', text: `Last night: ${of(missing)} missing: ${names}`, notes };
-  return { tone: 'good', text: `Last night: ${of(published)} published`, notes };
+  const word = missing.every(({ outcome }) => outcome === 'failed') ? 'failed' : 'missing';
+  const bad = `${of(missing)} ${word}: ${names}; ${published.length} published`;
+  const sofar = missing.length > 0 ? bad : `${of(published)} published`;
+  return { tone, text: `${openName} so far: ${sofar}, ${open.length} still to come` };
 }
 
 /** What the night that began last is called, as long as it goes on and after. */
 export function nightName(data: ReportData): string {
-  return data.rows.some(({ last }) => isOpen(last)) ? 'This night' : 'Last night';
+  return data.rows.some(({ last }) => isOpen(last)) ? LAST_NIGHT.open : LAST_NIGHT.past;
 }
 
 function notesOf(data: ReportData, night: Cell[]): string[] {

@@ -1,33 +1,59 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
-import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
-import { suggestion } from '../../core/suggestion.ts';
+import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { readInput } from './run/input.ts';
 import { type FoundRun, foundRun, runOf } from './run/run.ts';
+import { runEnding } from './run-names.ts';
 
 /** The machine whose runs are looked for. */
 export type ExportMachine = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
-/** How many of the newest names are looked at: the nearest to an unknown name is suggested. */
-const NAMES_LOOKED_AT = 200;
+/** The machine, and the zone in which its runs get their dates. */
+type DatedMachine = ExportMachine & Pick<Target, 'TimeZone'>;
+
+const DAY_MS = 86_400_000;
 /** Step Functions allows some fifteen such calls a second. */
 const DESCRIBED_AT_ONCE = 10;
 
 /**
- * @param run an execution's name, its ARN, or an entity (its newest run)
- * @throws CommandError (exit code 2) with the nearest name
+ * @param run an execution's name, a unique end of it, its ARN, or an entity: its newest run, or that of the date
+ * @throws CommandError (exit code 2) with the nearest name, or those that end so
  */
-export async function findRun(target: ExportMachine, run: string): Promise<FoundRun> {
+export async function findRun(target: DatedMachine, run: string, date?: string): Promise<FoundRun> {
   const entity = entitySchema.safeParse(run);
   if (entity.success) {
-    for await (const newest of executionsOf(target, { entity: entity.data })) return newest;
-    throw new CommandError(`There is no run of ${run} yet: npm run cli -- start ${run}.`, USAGE);
+    const found = await newestOf(target, entity.data, date);
+    if (found) return found;
+    const start = `start ${run}${date === undefined ? '' : ` --date ${date}`}`;
+    throw new CommandError(
+      `There is no run of ${run}${date ? ` for ${date}` : ''} yet: npm run cli -- ${start}.`,
+      USAGE,
+    );
   }
-  const executionArn = arnOf(target, run);
-  const found = executionArn === undefined ? undefined : await describe(target, executionArn);
+  if (date !== undefined) throw new CommandError('--date goes with an entity: a run has its own date.', USAGE);
+  const found = await named(target, run);
   if (found) return found;
-  throw new CommandError(await unknownRun(target, run), USAGE);
+  const whole = await runEnding(target, run);
+  const ended = await named(target, whole);
+  if (ended) return ended;
+  throw new CommandError(`The run ${whole} is listed, but not there.`, USAGE);
+}
+
+async function named(target: ExportMachine, run: string): Promise<FoundRun | undefined> {
+  const executionArn = arnOf(target, run);
+  return executionArn === undefined ? undefined : describe(target, executionArn);
+}
+
+async function newestOf(target: DatedMachine, entity: Entity, date: string | undefined): Promise<FoundRun | undefined> {
+  // No run is for a date that is still to come, in any zone.
+  const since = date === undefined ? undefined : new Date(Date.parse(date) - DAY_MS);
+  for await (const newest of executionsOf(target, { entity, since })) {
+    if (date === undefined) return newest;
+    const found = newest.execution ? newest : await describe(target, newest.executionArn);
+    if (found && runOf(found, { timeZone: target.TimeZone }).date === date) return found;
+  }
+  return undefined;
 }
 
 interface Sought {
@@ -102,16 +128,4 @@ function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string
     throw new CommandError(text, USAGE);
   }
   return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
-}
-
-async function unknownRun(target: ExportMachine, run: string): Promise<string> {
-  const client = { client: target.sfn, pageSize: NAMES_LOOKED_AT };
-  const names: string[] = [];
-  for await (const { executions = [] } of paginateListExecutions(client, { stateMachineArn: target.StateMachineArn })) {
-    names.push(...executions.flatMap(({ name }) => name ?? []));
-    if (names.length >= NAMES_LOOKED_AT) break;
-  }
-  const newest = names.slice(0, 3);
-  const known = newest.length > 0 ? `; the newest runs are ${newest.join(', ')}` : '; nothing ran here yet';
-  return `There is no run "${run}"${suggestion(run, [...ENTITIES, ...names])}${known}.`;
 }

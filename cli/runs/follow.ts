@@ -12,6 +12,7 @@ import { findRun } from './find-run.ts';
 import { createPublished } from './run/published.ts';
 import type { NamedRun, Run } from './run/run.ts';
 import { failureText, headText, readersText } from './run/words.ts';
+import { withRun } from './run-names.ts';
 import { createScreen } from './screen.ts';
 
 /** A run that can be followed. */
@@ -23,19 +24,16 @@ export interface FollowCommandOptions extends TargetOptions {
 
 /** Registers `follow`, which changes nothing. */
 export function addFollow(command: Command): void {
-  command
-    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(follow);
+  withRun(command).option('--json', 'one JSON document on standard output, all else on standard error').action(follow);
   withExamples(command, {
     'follow leads --deployment prod': 'the newest run of leads, under way or ended',
     'follow leads-20261120T020000Z-1a2b3c --deployment prod --json': 'a run by its name, as a document',
   });
 }
 
-async function follow(run: string, options: FollowCommandOptions): Promise<void> {
+async function follow(run: string, options: FollowCommandOptions & { date?: string }): Promise<void> {
   const target = await connect(options);
-  const found = await findRun(target, run);
+  const found = await findRun(target, run, options.date);
   const { entity, name, executionArn } = found;
   if (entity) return followToTheEnd(target, [{ run: name, entity, executionArn }], options);
   throw new CommandError(`The input of ${name} names no entity, so there is nothing to follow.`, USAGE);

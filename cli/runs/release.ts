@@ -14,9 +14,11 @@ import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { findRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
+import { withRun } from './run-names.ts';
 import { afterStart, startNamed } from './start.ts';
 
 interface ReleaseOptions extends FollowCommandOptions {
+  date?: string;
   reason: string;
   newNormal?: boolean;
   wait?: boolean;
@@ -29,8 +31,7 @@ without a terminal nobody is asked.`;
 
 /** Registers `release`. */
 export function addRelease(command: Command): void {
-  command
-    .argument('<run>', 'name or ARN of the execution that ended as FileQuarantined, or an entity: its newest run')
+  withRun(command)
     .requiredOption('--reason <text>', 'why the file is right; stays beside it in the bucket')
     .option('--new-normal', 'from now on guards compare with this file and later ones alone')
     .option('--yes', 'do not compare, and do not ask')
@@ -49,7 +50,7 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
   if (reason.trim() === '' || reason.length > 500)
     throw new CommandError('--reason takes a sentence of at most 500 characters.', USAGE);
   const target = await connect(options);
-  const { entity, name, status } = await findRun(target, named);
+  const { entity, name, status } = await findRun(target, named, options.date);
   if (!entity) throw new CommandError(`The input of ${name} names no entity, so there is nothing to release.`, USAGE);
   if (status === 'RUNNING')
     throw new CommandError(`${name} is under way: ${commandFor(`follow ${quoted(name)}`, options)}`, USAGE);

@@ -15,9 +15,11 @@ import type { FollowCommandOptions } from './follow.ts';
 import { type RunInput, readInput } from './run/input.ts';
 import { type FoundRun, runOf } from './run/run.ts';
 import { outcomeText } from './run/words.ts';
+import { withRun } from './run-names.ts';
 import { afterStart, startNamed } from './start.ts';
 
 interface RetryOptions extends FollowCommandOptions {
+  date?: string;
   force?: boolean;
   fresh?: boolean;
   wait?: boolean;
@@ -25,8 +27,7 @@ interface RetryOptions extends FollowCommandOptions {
 
 /** Registers `retry`. */
 export function addRetry(command: Command): void {
-  command
-    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+  withRun(command)
     .option('--force', 'even while the earlier one is under way')
     .option('--fresh', 'request a new export, even where the CRM still has that of the earlier run')
     .option('--wait', 'follow the new run to its end; Ctrl-C stops following, never the run')
@@ -40,7 +41,7 @@ export function addRetry(command: Command): void {
 
 async function retry(run: string, options: RetryOptions): Promise<void> {
   const target = await connect(options);
-  const found = await findRun(target, run);
+  const found = await findRun(target, run, options.date);
   if (found.status === 'RUNNING' && !options.force) {
     const stop = commandFor(`stop ${quoted(found.name)}`, options);
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
@@ -83,7 +84,8 @@ export async function inputAgain(
 ): Promise<{ entity: Entity; [key: string]: unknown }> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const { entity, what, of, given, ...asked } = readInput(execution.input);
-  if (!entity) throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
+  if (!entity)
+    throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start ENTITY.`, USAGE);
   // The file is published: the table is all that is missing.
   if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: { run: of ?? name } };
   // A release or a table run has the date of the run that it is about.

@@ -9,16 +9,17 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
 import { findRun } from './find-run.ts';
 import { type FoundRun, runOf, secondsBetween } from './run/run.ts';
+import { withRun } from './run-names.ts';
 
 interface StopOptions extends TargetOptions {
+  date?: string;
   yes?: boolean;
   json?: boolean;
 }
 
 /** Registers `stop`. */
 export function addStop(command: Command): void {
-  command
-    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+  withRun(command)
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(stop);
@@ -30,7 +31,7 @@ export function addStop(command: Command): void {
 
 async function stop(run: string, options: StopOptions): Promise<void> {
   const target = await connect(options);
-  const found = await findRun(target, run);
+  const found = await findRun(target, run, options.date);
   if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
   const seen = await lastSeen(target.sfn, found.executionArn);
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);

@@ -9,7 +9,7 @@ const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 
 /** What brings a part of the deployment back. */
 export const RESTORE =
-  'npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is';
+  'restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy --revert-drift';
 
 /**
  * An error of AWS, the local cloud or the network, in one sentence that says what to do.

@@ -46,12 +46,21 @@ export function numberArgument(sentence: string, least: number, most: number, di
 /** A command to paste, for the same place. @param more options of this command */
 export function commandFor(
   command: string,
-  { deployment, profile, region, endpointUrl }: TargetOptions,
+  place: TargetOptions,
+  more: Record<string, string | undefined> = {},
+): string {
+  return `npm run cli -- ${command} ${placeOptions(place, more)}`;
+}
+
+/** The options by which a deployment was found, as they were given. @param more options of this command */
+export function placeOptions(
+  { deployment, profile, region, endpointUrl }: Partial<TargetOptions>,
   more: Record<string, string | undefined> = {},
 ): string {
   const given = { profile, region, 'endpoint-url': endpointUrl, ...more, deployment };
-  const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));
-  return `npm run cli -- ${command} ${options.join(' ')}`;
+  return Object.entries(given)
+    .flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []))
+    .join(' ');
 }
 
 /** Quotes a text for a shell. */

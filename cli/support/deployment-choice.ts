@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { deploymentNames, isLoopback } from '../../core/config/configuration.ts';
+import { configurationFolder, deploymentNames, isLoopback } from '../../core/config/configuration.ts';
 import { printErr } from './print.ts';
 
 /** Configurations that every checkout has. */
@@ -18,7 +18,7 @@ export function chooseDeployment(
   if (name) return { name, from: 'CRM_EXPORT_DEPLOYMENT' };
   if (isLoopback(endpoint)) return { name: 'local', from: 'what npm start deploys' };
   const [only, ...others] = configured.filter((each) => !NOT_DEPLOYED.includes(each));
-  return only && others.length === 0 ? { name: only, from: 'the only one in config/' } : undefined;
+  return only && others.length === 0 ? { name: only, from: `the only one in ${configurationFolder()}/` } : undefined;
 }
 
 /**
@@ -32,7 +32,7 @@ export function giveDeployment(command: Command): void {
   const chosen = chooseDeployment(endpoint, process.env, configured);
   if (!chosen) {
     command.error(
-      `error: required option '--deployment <name>' not specified, nor CRM_EXPORT_DEPLOYMENT; config/ has ${configured.join(', ')}`,
+      `error: required option '--deployment <name>' not specified, nor CRM_EXPORT_DEPLOYMENT; ${configurationFolder()}/ has ${configured.join(', ')}`,
     );
   }
   printErr(`Deployment ${chosen.name} (${chosen.from}).`);

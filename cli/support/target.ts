@@ -61,21 +61,29 @@ export async function connect(options: TargetOptions): Promise<Target> {
 
 /**
  * Real credentials are never sent to a local cloud, which takes any; a 12-digit key is its account.
- * @throws CommandError (exit code 2) when the endpoint is no address
+ * @throws CommandError (exit code 2) when the endpoint is no address, or a local one beside a profile
  */
 export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
   const { profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL, callTimeout } = options;
   const limits = callTimeout === undefined ? AWS_LIMITS : limitsOf(callTimeout);
-  if (!endpointUrl) return { ...limits, ...(profile && { profile }), ...(region && { region }) };
+  const given = { ...(profile && { profile }), ...(region && { region }) };
+  if (!endpointUrl) return { ...limits, ...given };
   if (!URL.canParse(endpointUrl)) {
     throw new CommandError('The endpoint must be an address such as http://127.0.0.1:4566.', USAGE);
   }
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const local = /^(127\.|localhost$|\[::1\]$)/.test(new URL(endpointUrl).hostname);
+  if (local && profile) {
+    const advice = 'leave out --profile, or --endpoint-url and AWS_ENDPOINT_URL';
+    throw new CommandError(`No real credentials are sent to a local cloud (${endpointUrl}): ${advice}.`, USAGE);
+  }
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  // A profile may have a region of its own.
+  const usual = process.env.AWS_REGION ?? (profile ? undefined : 'us-east-1');
   return {
     ...limits,
     endpoint: endpointUrl,
-    region: region ?? process.env.AWS_REGION ?? 'us-east-1',
+    ...(usual && { region: usual }),
+    ...given,
     ...(local && { credentials }),
   };
 }

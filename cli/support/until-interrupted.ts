@@ -1,6 +1,6 @@
 import { CommandError, INTERRUPTED } from './exit.ts';
 
-/** Work that Ctrl-C ends. @throws CommandError (exit code 130) with these words */
+/** Work that Ctrl-C ends. @throws CommandError (exit code 130) with these words, or the one with which the work itself ended so */
 export async function untilInterrupted<T>(words: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
   const abort = (name: NodeJS.Signals) => interrupt.abort(new Error(`interrupted by ${name}`));
@@ -10,7 +10,8 @@ export async function untilInterrupted<T>(words: string, work: (signal: AbortSig
   try {
     return await work(interrupt.signal);
   } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
+    const said = error instanceof CommandError && error.exitCode === INTERRUPTED;
+    if (!interrupt.signal.aborted || said) throw error;
     throw new CommandError(words, INTERRUPTED, { cause: error });
   } finally {
     for (const name of signals) process.off(name, abort);

@@ -13,7 +13,7 @@ const LONGEST_MS = 20_000;
 /** Repeats an action after transient errors, with waits that double: a person who consented should not have to again. */
 export async function withRetries<T>(
   action: () => Promise<T>,
-  { elapsed, sleep: pause }: Time = { elapsed: () => performance.now(), sleep },
+  { elapsed = () => performance.now(), sleep: pause = sleep }: Partial<Time> = {},
 ): Promise<T> {
   const start = elapsed();
   for (let wait = 500; ; wait *= 2) {

@@ -26,7 +26,10 @@ const MOST_AT_ONCE = 10;
 /** Registers `table`. */
 export function addTable(command: Command): void {
   command
-    .argument('<run>', 'name or ARN of a run whose file is published, or an entity: the run of --date, or the latest')
+    .argument(
+      '<run>',
+      'name, unique end or ARN of a run whose file is published, or an entity: the run of --date, or the latest',
+    )
     .option('--date <YYYY-MM-DD>', 'the table of this date, with an entity', dateArgument)
     .option('--wait', 'follow it to its end; Ctrl-C stops following, never the run')
     .addOption(

@@ -63,7 +63,7 @@ export async function verify(target: Target, options: VerifyOptions): Promise<Ve
     const checks = await allOf(options, verifying);
     signal.throwIfAborted();
     if (lock) {
-      const left = await checked(LEFT_OVERS, { target, ofAnother: before?.removed ?? [] }, place.deployment);
+      const left = await checked(LEFT_OVERS, { target, ofAnother: before?.removed ?? [] }, place);
       checks.push(...reported(left, options));
     }
     return { checks, runs: runs.names };
@@ -97,7 +97,7 @@ async function lockOrReason(target: Target, id: string): Promise<{ lock?: Lock; 
 }
 
 async function allOf({ checks = ALL_CHECKS, ...options }: VerifyOptions, verifying: Verifying): Promise<Checked[]> {
-  const made = checks.map((check) => checked(lookingOnly(check, verifying), verifying, verifying.place.deployment));
+  const made = checks.map((check) => checked(lookingOnly(check, verifying), verifying, verifying.place));
   const results: Checked[] = [];
   for (const one of made) results.push(...reported(await one, verifying.signal.aborted ? {} : options));
   return results;

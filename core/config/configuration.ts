@@ -23,7 +23,7 @@ export interface Configuration {
  */
 export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
   if (typeof name !== 'string' || !isDeploymentName(name)) {
-    const known = `one of ${deploymentNames().join(', ')} (config/NAME.json)`;
+    const known = `one of ${deploymentNames().join(', ')} (${configurationFile('NAME')})`;
     throw new ConfigurationError(`no deployment is named: add -c deployment=NAME, ${known}`);
   }
   const path = typeof file === 'string' ? file : configurationFile(name);
@@ -52,13 +52,16 @@ export function configurationProblems(content: unknown): string[] {
   return parsed.success ? [] : problems(parsed.error);
 }
 
-/** The file of a deployment, relative to the current directory. */
+/** The file of a deployment. */
 export function configurationFile(name: string): string {
-  return join(folder(), `${name}.json`);
+  return join(configurationFolder(), `${name}.json`);
 }
 
-function folder(): string {
-  return relative(process.cwd(), resolve(import.meta.dirname, '../../config')) || '.';
+/** Where configurations are: relative to the current directory within the checkout, the whole path anywhere else. */
+export function configurationFolder(): string {
+  const folder = resolve(import.meta.dirname, '../../config');
+  const near = relative(process.cwd(), folder) || '.';
+  return near.startsWith('..') ? folder : near;
 }
 
 function readJson(path: string): unknown {
@@ -107,7 +110,7 @@ export function isLoopback(endpoint: string | undefined): boolean {
 
 /** Deployments that have a file in `config/`. */
 export function deploymentNames(): string[] {
-  return readdirSync(folder())
+  return readdirSync(configurationFolder())
     .filter((file) => file.endsWith('.json') && file !== 'schema.json')
     .map((file) => basename(file, '.json'));
 }

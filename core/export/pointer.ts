@@ -67,7 +67,7 @@ export interface Standing {
 }
 
 /** @throws RunError `StorageConflict` when the object there does not say which run it names. */
-export async function readPointer(bucket: Bucket, key: string): Promise<Standing> {
+export async function readPointer(bucket: Pick<Bucket, 'read'>, key: string): Promise<Standing> {
   const { text, etag } = (await bucket.read(key)) ?? {};
   const counts = text !== undefined && !isOfEarlierRelease(text);
   return { key, run: counts ? parseNamedRun(key, text) : undefined, etag };

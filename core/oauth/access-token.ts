@@ -122,6 +122,7 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
     if (answer?.won) return spendOrKeep(generation, freshness, answer, pause, deps);
     if (freshness === 'ageing' || !answer) return generation;
     await refuseIfOver(generation, answer.item, deps);
+    await refuseIfSpent(generation, answer.item, deps);
     await waitForHolder(answer.item, giveUpAt, pause, deps);
   }
 }
@@ -185,11 +186,18 @@ function leavesAlive(error: unknown): error is RunError {
 
 async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
   if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
-  const over = item.state === 'AUTHORIZED' && item.deadline < deps.now().getTime();
-  // The command may have died between storing and marking.
+  // A death outlives the command that was to store a grant over it. The command may have died between storing and marking.
+  const over = item.state === 'AUTHORIZED' && item.diedAt !== '' && item.deadline < deps.now().getTime();
   if (!over || (await deps.store.version(successorOf(versionId)))) return;
-  const reason = item.reason || 'a person authorized then, and the new grant was never stored';
-  throw reauthorization(versionId, { reason, diedAt: item.diedAt || item.authorizedAt }, deps);
+  throw reauthorization(versionId, item, deps);
+}
+
+/** What was stored may be seen late, but not a minute after the claim under which that was done has run out. */
+async function refuseIfSpent({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
+  const seenByNow = item.state === 'STORED' && deps.now().getTime() - item.deadline > PATIENCE_MS;
+  if (!seenByNow || (await deps.store.version(successorOf(versionId)))) return;
+  const reason = 'its refresh token is spent, and the grant that followed it is not in the secret';
+  throw reauthorization(versionId, { reason, diedAt: '' }, deps);
 }
 
 async function waitForHolder(
@@ -211,5 +219,7 @@ async function waitForHolder(
   if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {
     return deps.sleep(250 + 1250 * deps.random());
   }
-  throw new RunError('TokenRefreshInProgress', 'Another function is refreshing the grant.');
+  const refreshing = 'Another function is refreshing the grant.';
+  const stored = 'The refresh token is spent, and the grant that followed it is not to be seen yet.';
+  throw new RunError('TokenRefreshInProgress', item.state === 'STORED' ? stored : refreshing);
 }

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 
 /**
  * What the ledger holds of a generation. No tokens. `CLAIMED`: a function may be spending it. `STORED`: it has a successor.
- * `DEAD`: its token is worthless. `AUTHORIZED`: a person authorized over it.
+ * `DEAD`: its token is worthless. `AUTHORIZED`: a command is storing the grant of a person over it; with `diedAt`, over a dead one.
  */
 const itemSchema = z.object({
   state: z.enum(['CLAIMED', 'STORED', 'DEAD', 'AUTHORIZED']),

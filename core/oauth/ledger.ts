@@ -35,7 +35,7 @@ export interface Ledger {
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
    * Claims what was observed (nothing, a dead generation, or one whose holder was watched for a whole lease):
-   * `authorize` needs it, whose clock may be wrong. No function claims that generation afterwards.
+   * `authorize` needs it, whose clock may be wrong. Until its deadline no function claims that generation, nor ever a dead one.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
   /** Ends a claim under which nothing was spent. */
@@ -48,7 +48,9 @@ export interface Ledger {
 }
 
 const ABSENT = 'attribute_not_exists(pk)';
-const FREE = 'attribute_not_exists(pk) OR (#state = :taken AND deadline < :now)';
+/** What a command left behind is free again, but never a death on which it had put its claim. */
+const FREE =
+  'attribute_not_exists(pk) OR (deadline < :now AND (#state = :taken OR (#state = :authorized AND attribute_not_exists(diedAt))))';
 /** An item that vanished meanwhile (by age, or a restore) has no holder either. */
 const OBSERVED = 'attribute_not_exists(pk) OR (#state = :seenState AND #owner = :seenOwner)';
 const OURS = '(#state = :claimed OR #state = :authorized) AND #owner = :owner';
@@ -66,7 +68,8 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
   const at: LedgerTable = { client, TableName: table, keyOf: (versionId) => ({ pk: { S: `${scope}#${versionId}` } }) };
   return {
     claim: (versionId, owner, now) => {
-      return claimIf(at, { condition: FREE, update: TAKE, more: { taken: 'CLAIMED', now } }, versionId, owner, now);
+      const more = { taken: 'CLAIMED', authorized: 'AUTHORIZED', now };
+      return claimIf(at, { condition: FREE, update: TAKE, more }, versionId, owner, now);
     },
     claimObserved: (versionId, owner, now, seen) => {
       const marks = { taken: 'AUTHORIZED', authorizedAt: new Date(now).toISOString() };

@@ -8,12 +8,19 @@ import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
 
-/** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
-export const oauthClientSchema = z.object({
+/** A client that authenticates with `none` has no secret. */
+const oneClientSchema = z.object({
   clientId: z.string().check(z.minLength(1)),
   clientSecret: z._default(z.string(), ''),
 });
-export type OAuthClient = z.infer<typeof oauthClientSchema>;
+export type OAuthClient = z.infer<typeof oneClientSchema>;
+
+/**
+ * The OAuth client, as `authorize` stores it. `former`: that of the grant which counts until the grant of the new client is stored, for
+ * two secrets cannot be written at once.
+ */
+export const oauthClientSchema = z.extend(oneClientSchema, { former: z.optional(oneClientSchema) });
+export type StoredClient = z.infer<typeof oauthClientSchema>;
 
 /** The grant, as `authorize` and the refresh store it. Times are ISO 8601; `expiresAt` null means unknown, not expired. */
 export const tokensSchema = z.object({
@@ -22,17 +29,24 @@ export const tokensSchema = z.object({
   expiresAt: z.nullable(z.iso.datetime()),
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
+  /** The client to which the grant was given; grants of earlier releases do not say it. */
+  clientId: z.optional(z.string()),
   /** When the grants that were stored in the 24 hours before this one were obtained. */
   earlierObtainedAt: z.array(z.iso.datetime()),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
 /** As the token endpoint answers them. */
-export type NewTokens = Omit<Tokens, 'earlierObtainedAt'>;
+export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId'>;
 
-const FIX = 'npm run cli -- authorize stores both';
+/** The client to which a grant was given: no other may refresh it. */
+export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clientId'>): OAuthClient {
+  return stored.former && stored.clientId !== clientId ? stored.former : stored;
+}
+
+const FIX = 'to store both: npm run cli -- authorize';
 
 /** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
-export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {
+export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<StoredClient> {
   const text = await client.send(new GetSecretValueCommand({ SecretId: secretId })).then(
     ({ SecretString }) => SecretString,
     (error: unknown) => {
@@ -48,7 +62,7 @@ export async function readOAuthClient(client: SecretsManagerClient, secretId: st
 export async function writeOAuthClient(
   client: SecretsManagerClient,
   secretId: string,
-  value: OAuthClient,
+  value: StoredClient,
 ): Promise<void> {
   const SecretString = JSON.stringify(value);
   try {

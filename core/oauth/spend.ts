@@ -2,7 +2,7 @@ import { RunError } from '../errors.ts';
 import { type Generation, successorOf } from './generation.ts';
 import type { GrantStore } from './grant-store.ts';
 import type { Claim, Ledger } from './ledger.ts';
-import type { OAuthClient, Tokens } from './secrets.ts';
+import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 import { obtainedLately } from './version-limit.ts';
 
@@ -10,7 +10,7 @@ import { obtainedLately } from './version-limit.ts';
 export interface SpendDeps {
   store: GrantStore;
   ledger: Ledger;
-  readClient: () => Promise<OAuthClient>;
+  readClient: () => Promise<StoredClient>;
   callTokenEndpoint: (client: OAuthClient, tokens: Tokens, timeoutMs: number) => Promise<TokenAnswer>;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
@@ -56,13 +56,18 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
     throw new RunError('CrmUnavailable', answer.message, { status });
   }
   await givenBack(claim, deps);
-  if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.message, { status });
+  if (answer.kind === 'refused') throw new RunError('ConfigInvalid', refusalText(answer.message, deps), { status });
   if (answer.kind === 'notSent') throw new RunError('CrmUnavailable', answer.message);
   throw new RunError('RateLimited', answer.message, { status, retryAfterSeconds });
 }
 
+function refusalText(message: string, { authorizeCommand }: SpendDeps): string {
+  if (!message.includes('invalid_client')) return message;
+  return `${message} If the secret of the client has changed: ${authorizeCommand} --new-secret.`;
+}
+
 async function prepare(
-  { versionId }: Generation,
+  { versionId, tokens }: Generation,
   claim: Claim,
   deps: SpendDeps,
 ): Promise<{ successor: Generation } | { client: OAuthClient }> {
@@ -73,7 +78,7 @@ async function prepare(
     const what = 'Too little time is left in this invocation to refresh the grant safely.';
     throw new RunError('TokenRefreshInProgress', what);
   }
-  const client = await deps.readClient();
+  const client = clientOf(await deps.readClient(), tokens);
   if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {
     throw new RunError('TokenRefreshInProgress', 'Preparing the refresh of the grant took too long.');
   }
@@ -126,7 +131,9 @@ async function keep(
   deps: SpendDeps,
 ): Promise<Generation> {
   const refreshToken = answered.refreshToken ?? generation.tokens.refreshToken;
-  const tokens = { ...answered, refreshToken, earlierObtainedAt: obtainedLately(generation.tokens, deps.now()) };
+  const { clientId } = generation.tokens;
+  const earlierObtainedAt = obtainedLately(generation.tokens, deps.now());
+  const tokens = { ...answered, refreshToken, ...(clientId && { clientId }), earlierObtainedAt };
   const versionId = successorOf(generation.versionId);
   const rotated = tokens.refreshToken !== generation.tokens.refreshToken;
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, { versionId, tokens, rotated }, deps);

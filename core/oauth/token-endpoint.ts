@@ -100,7 +100,7 @@ function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope
   const oddities = [
     response.status === 200 ? '' : `status ${response.status}`,
     /^bearer$/i.test(token_type ?? '') ? '' : 'no token_type "Bearer"',
-    expires_in ? '' : 'no usable expires_in',
+    expires_in ? '' : isOddLife(body) ? ODD_LIFE : 'no usable expires_in',
   ].filter(Boolean);
   const tokens = {
     refreshToken: refresh_token ?? undefined,
@@ -111,6 +111,13 @@ function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope
     scope: answered ? crm.scopes.filter((name) => answered.split(' ').includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };
+}
+
+export const ODD_LIFE = 'expires_in is neither a number nor a text';
+
+function isOddLife(body: unknown): boolean {
+  const life = z.safeParse(z.object({ expires_in: z.unknown() }), body).data?.expires_in;
+  return !['undefined', 'number', 'string'].includes(typeof life) && life !== null;
 }
 
 /** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded. Many servers want them raw, some in the form. */

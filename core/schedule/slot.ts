@@ -12,12 +12,21 @@ const NEAR_MS = 30 * MINUTE_MS;
  * the rule, and to take it for another start would leave out dates.
  */
 export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | undefined {
-  const start = starts && nearest(starts, event);
-  if (!start || Math.abs(start.getTime() - event.getTime()) > NEAR_MS) {
+  const near = starts ? byDistance(starts, event).filter((start) => distance(start, event) <= NEAR_MS) : [];
+  const [start] = near;
+  if (!starts || !start) {
     const own = new Date(Math.floor(event.getTime() / MINUTE_MS) * MINUTE_MS);
     return { at: own, date: dateIn(timeZone, own) };
   }
-  return at === null ? { at: start, date: dateIn(timeZone, start) } : localSlot({ timeZone, starts, at }, start);
+  if (at === null) return { at: start, date: dateIn(timeZone, start) };
+  // Where clocks change by half an hour, an event may be near two starts: of one that is due, unless the other fires just now.
+  const meant = isOnTime(start, event) ? [start] : near;
+  return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
+}
+
+/** A rule fires within the minute of its start. */
+function isOnTime(start: Date, event: Date): boolean {
+  return event >= start && distance(start, event) < MINUTE_MS;
 }
 
 interface LocalTiming {
@@ -39,13 +48,17 @@ function localSlot(timing: LocalTiming, start: Date): Start | undefined {
  * were listed, so that no date is left out.
  */
 export function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
-  return nearest(starts, instantOf(timeZone, date, at));
+  const due = instantOf(timeZone, date, at);
+  return byDistance(starts, due)[0] ?? due;
 }
 
-/** The start that is nearest to a time; the earlier of two that are equally near. */
-function nearest(starts: string[], time: Date): Date {
+/** The starts of the days around a time, the nearest first; the earlier of two that are equally near. */
+function byDistance(starts: string[], time: Date): Date[] {
   const around = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
-  const instants = around.flatMap((date) => starts.map((start) => Date.parse(`${date}T${start}Z`)));
-  const distance = (instant: number) => Math.abs(instant - time.getTime());
-  return new Date(instants.reduce((best, each) => (distance(each) < distance(best) ? each : best)));
+  const instants = around.flatMap((date) => starts.map((start) => new Date(`${date}T${start}Z`)));
+  return instants.sort((one, other) => distance(one, time) - distance(other, time));
+}
+
+function distance(one: Date, other: Date): number {
+  return Math.abs(one.getTime() - other.getTime());
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import type { FunctionLog } from '../log/log.ts';
-import type { AnyStepName } from './steps.ts';
+import type { FunctionName } from './steps.ts';
 
 /** Logs a bug by name and frames, and makes the error to throw: without the bug's message, which may quote data. */
-export function crash(step: AnyStepName, error: unknown, requestId: string, log: FunctionLog): Error {
+export function crash(step: FunctionName, error: unknown, requestId: string, log: FunctionLog): Error {
   const name = error instanceof Error ? error.name : typeof error;
   log.error('crashed', { crash: name, frames: originalFrames(framesOf(error)), requestId });
   const thrown = new Error(

@@ -36,12 +36,16 @@ export type StepName = keyof typeof STEPS;
 export type UpdateStepName = keyof typeof UPDATE_STEPS;
 export type AnyStepName = StepName | UpdateStepName;
 
+/** The function that no machine invokes (docs/adr/0038). */
+export const MAILER = 'MailFailedRuns' as const;
+export type FunctionName = AnyStepName | typeof MAILER;
+
 export type StepOutcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
 
 /** `FAILED` is made from errors, in `outcome.ts`. */
 export type Answered<S extends AnyStepName> = Exclude<StepOutcome<S>, 'FAILED'>;
 
-/** The folder of a step below `lambdas/`: `CheckStatus` is in `check-status`. */
-export function folderOf(step: AnyStepName): string {
+/** The folder of a function below `lambdas/`: `CheckStatus` is in `check-status`. */
+export function folderOf(step: FunctionName): string {
   return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
 }

@@ -10,7 +10,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 
 /** Services that use the key for a role of ours: they open data keys, and make new ones for what they write. */
-type Via = 's3' | 'secretsmanager' | 'dynamodb';
+type Via = 's3' | 'secretsmanager' | 'dynamodb' | 'sqs' | 'sns';
 type KeyAction = 'kms:Decrypt' | 'kms:GenerateDataKey';
 
 /**

@@ -60,6 +60,14 @@ export class ExportBucket extends Construct {
     this.key.allow(role, 's3', ['kms:Decrypt']);
   }
 
+  /** Reads which run of each entity readers have now; lists for the same reason as PublishFile. */
+  allowPointers(role: IPrincipal): void {
+    const pointers = 'published/entity=*/latest.json';
+    this.allow(role, ['s3:GetObject'], [pointers]);
+    this.allowListing(role, { StringLike: { 's3:prefix': pointers } });
+    this.key.allow(role, 's3', ['kms:Decrypt']);
+  }
+
   /** Stores files of runs in parts, and reads which parts are stored already. */
   allowStoring(role: IPrincipal): void {
     const upload = ['s3:PutObject', 's3:ListMultipartUploadParts', 's3:AbortMultipartUpload'];

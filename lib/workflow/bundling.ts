@@ -4,7 +4,7 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { type AssetCode, Code } from 'aws-cdk-lib/aws-lambda';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { offsetsNow } from '../../core/config/timing.ts';
-import type { AnyStepName } from '../../core/step/steps.ts';
+import type { FunctionName } from '../../core/step/steps.ts';
 import { bundleOfStep, folderOfStep } from './step-bundles.ts';
 
 const READABLE_BY_ALL = 0o644;
@@ -14,7 +14,7 @@ const READABLE_BY_ALL = 0o644;
  * is bundled too, so that the same bits run here and on AWS; the configuration is beside the code, checked and with its
  * defaults, so that no function needs the schema (`docs/adr/0015`). `test/lib/bundle.test.ts` limits every bundle.
  */
-export function bundledCode(step: AnyStepName, deployment: Deployment): AssetCode {
+export function bundledCode(step: FunctionName, deployment: Deployment): AssetCode {
   const tryBundle = (outputDir: string) => {
     for (const { name, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, name), contents);
     // Rule and function agree: both have the zone data of this synthesis.

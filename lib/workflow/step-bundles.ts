@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { type BuildOptions, build, buildSync, type OutputFile } from 'esbuild';
-import { ALL_STEPS, type AnyStepName, folderOf } from '../../core/step/steps.ts';
+import { ALL_STEPS, type AnyStepName, type FunctionName, folderOf, MAILER } from '../../core/step/steps.ts';
 
 /** What esbuild makes of the steps. Imports nothing of CDK, so that it can begin before that library is loaded. */
 
@@ -32,7 +32,7 @@ const OPTIONS = {
 /** All steps are bundled together: what they share is read and parsed once. */
 const STEP_BUNDLES = {
   ...OPTIONS,
-  entryPoints: (Object.keys(ALL_STEPS) as AnyStepName[]).map((step) => ({
+  entryPoints: [...(Object.keys(ALL_STEPS) as AnyStepName[]), MAILER].map((step) => ({
     in: join(folderOfStep(step), 'handler.ts'),
     out: join(folderOf(step), 'index'),
   })),
@@ -50,12 +50,12 @@ interface BundledFile {
 
 let bundled: Map<string, BundledFile[]> | undefined;
 
-export function folderOfStep(step: AnyStepName): string {
+export function folderOfStep(step: FunctionName): string {
   return join(LAMBDAS, folderOf(step));
 }
 
 /** The bundle of a step and its source map. Made here unless `bundleAhead` has. */
-export function bundleOfStep(step: AnyStepName): BundledFile[] {
+export function bundleOfStep(step: FunctionName): BundledFile[] {
   bundled ??= byFolder(buildSync(STEP_BUNDLES).outputFiles);
   const files = bundled.get(folderOf(step));
   if (!files) throw new Error(`esbuild made no bundle of ${step}`);

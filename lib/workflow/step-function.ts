@@ -4,7 +4,7 @@ import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } fro
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { type AnyStepName, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
+import { type FunctionName, MAILER, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledCode } from './bundling.ts';
 
@@ -16,14 +16,14 @@ export interface StepFunctionProps {
   environment: Record<string, string>;
 }
 
-/** The function of one step, with a role and a log group of its own. `id` is the name of the state that invokes it. */
+/** A function with a role and a log group of its own. `id` is the name of the state that invokes it. */
 export class StepFunction extends Construct {
   readonly role: Role;
   readonly functionName: string;
   /** What the machine invokes: a right to invoke an alias names one resource, a right to invoke a function needs a wildcard. */
   readonly alias: Alias;
 
-  constructor(scope: Construct, id: AnyStepName, props: StepFunctionProps) {
+  constructor(scope: Construct, id: FunctionName, props: StepFunctionProps) {
     super(scope, id);
     const functionName = `${Stack.of(this).stackName}-${id}`;
     const logGroup = new LogGroup(this, 'LogGroup', {
@@ -36,7 +36,7 @@ export class StepFunction extends Construct {
     logGroup.grantWrite(this.role);
     const handler = new LambdaFunction(this, 'Function', {
       functionName,
-      description: `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`,
+      description: descriptionOf(id),
       code: bundledCode(id, props.configuration.deployment),
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
@@ -52,6 +52,11 @@ export class StepFunction extends Construct {
     this.functionName = functionName;
     this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
   }
+}
+
+function descriptionOf(id: FunctionName): string {
+  if (id === MAILER) return 'Mails what became of runs that failed';
+  return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }
 
 /** One for each step of ExportRun; WriteTable is there only where an entity has `tables`. */

@@ -1,8 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 
-/** One running process. `startedAt` tells it from a later process that was given the same number. */
-export type ProcessEntry = { pid: number; group: number; startedAt: string };
+/** A process. `startedAt` tells it from a later one that was given the same number. */
+export type ProcessIdentity = { pid: number; startedAt: string };
+
+/** One running process. */
+export type ProcessEntry = ProcessIdentity & { parent: number; group: number; name: string };
 
 /** Environment variable that names the run and the start to which a process and all its descendants belong. */
 export const PROCESS_MARK = 'CRM_EXPORT_LOCAL_PROCESS';
@@ -13,15 +17,18 @@ export function runningProcesses(): ProcessEntry[] {
 }
 
 /** Whether that very process still runs, and not another one with its number. */
-export function isRunning(process: { pid: number; startedAt: string }): boolean {
+export function isRunning(process: ProcessIdentity): boolean {
   return startTimeOf(process.pid) === process.startedAt;
 }
 
 /** When a process started, as an opaque text; undefined when there is no such process. */
 export function startTimeOf(pid: number): string | undefined {
-  return process.platform === 'linux'
-    ? procEntry(pid, bootId())?.startedAt
-    : fromPs().find((entry) => entry.pid === pid)?.startedAt;
+  return processEntry(pid)?.startedAt;
+}
+
+/** The process with this number; undefined when there is none. */
+export function processEntry(pid: number): ProcessEntry | undefined {
+  return process.platform === 'linux' ? procEntry(pid, bootId()) : fromPs().find((entry) => entry.pid === pid);
 }
 
 /** Whether a process's mark begins with `prefix`: finds what left its group. Only Linux shows environments; else false. */
@@ -42,11 +49,12 @@ function fromProc(): ProcessEntry[] {
 /** The list as every Unix gives it, start times in whole seconds. */
 export function fromPs(): ProcessEntry[] {
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
-  const text = execFileSync('ps', ['-axo', 'pid=,pgid=,stat=,lstart='], { encoding: 'utf8', env });
+  const text = execFileSync('ps', ['-axo', 'pid=,ppid=,pgid=,stat=,lstart=,comm='], { encoding: 'utf8', env });
   return text.split('\n').flatMap((line) => {
-    const [, pid, group, state, startedAt] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line) ?? [];
+    const [, pid, parent, group, state, startedAt, command = ''] =
+      /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.+? \d{4})\s+(.*?)\s*$/.exec(line) ?? [];
     if (startedAt === undefined || state?.startsWith('Z')) return [];
-    return [{ pid: Number(pid), group: Number(group), startedAt }];
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), startedAt, name: basename(command) }];
   });
 }
 
@@ -54,10 +62,11 @@ function procEntry(pid: number, boot: string): ProcessEntry | undefined {
   const stat = read(`/proc/${pid}/stat`);
   // The command name, in parentheses, can hold spaces and parentheses itself: the fields are counted from its end.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
-  const [state, , group] = fields;
+  const [state, parent, group] = fields;
+  const name = stat?.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')) ?? '';
   const startTicks = fields[19];
   if (startTicks === undefined || state === 'Z' || state === 'X') return undefined;
-  return { pid, group: Number(group), startedAt: `${boot}/${startTicks}` };
+  return { pid, parent: Number(parent), group: Number(group), startedAt: `${boot}/${startTicks}`, name };
 }
 
 /** Start times count from boot, so they only compare within one boot. */

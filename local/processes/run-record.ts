@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { endProcesses } from './process-end.ts';
-import { hasMark, isRunning, runningProcesses, startTimeOf } from './process-table.ts';
+import { hasMark, isRunning, type ProcessIdentity, runningProcesses, startTimeOf } from './process-table.ts';
 
 const identity = z.object({ pid: z.int().positive(), startedAt: z.string() });
 const recordSchema = z.object({
   starter: identity,
+  /** Without it the starter ends too, or is to be ended. */
+  npm: z.optional(identity),
   tmpDir: z.string(),
   processes: z.array(identity.extend({ name: z.string() })),
 });
@@ -36,8 +38,8 @@ export type RunRecord = {
   close(options?: { keepWorkDir?: boolean }): Promise<void>;
 };
 
-/** Begins the record of this start, with empty directories of its own. */
-export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
+/** Begins the record of this start, with empty directories of its own. @param npm the npm that runs it */
+export async function openRunRecord(cacheDir: string, npm?: ProcessIdentity): Promise<RunRecord> {
   const id = randomUUID();
   const file = recordFile(cacheDir, id);
   const workDir = join(cacheDir, 'runs', id);
@@ -45,7 +47,8 @@ export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
   const starter = { pid: process.pid, startedAt: startTimeOf(process.pid) ?? '' };
   const running = new Map<number, { entry: RecordedProcess; stop: () => Promise<void> }>();
   // Synchronous: the shorter the time between a start and its note, the less a kill in between can leave behind.
-  const save = () => writeWhole(file, { starter, tmpDir, processes: [...running.values()].map(({ entry }) => entry) });
+  const save = () =>
+    writeWhole(file, { starter, npm, tmpDir, processes: [...running.values()].map(({ entry }) => entry) });
   mkdirSync(join(cacheDir, 'runs'), { recursive: true });
   save();
   await mkdir(workDir);
@@ -78,10 +81,15 @@ export async function endLeftovers(cacheDir: string): Promise<string[]> {
 
 async function endLeftover(cacheDir: string, id: string): Promise<string[]> {
   const record = readRecord(recordFile(cacheDir, id));
-  if (record !== undefined && isRunning(record.starter)) return [];
+  const orphaned = record?.npm !== undefined && !isRunning(record.npm);
+  if (record !== undefined && isRunning(record.starter) && !orphaned) return [];
+  const isStarter = ({ pid, startedAt }: ProcessIdentity) =>
+    pid === record?.starter.pid && startedAt === record.starter.startedAt;
   const processes = record?.processes.filter(isRunning) ?? [];
   const groups = new Set(processes.map(({ pid }) => pid));
-  await endProcesses(() => runningProcesses().filter(({ pid, group }) => groups.has(group) || hasMark(pid, `${id}/`)));
+  await endProcesses(() =>
+    runningProcesses().filter((entry) => groups.has(entry.group) || hasMark(entry.pid, `${id}/`) || isStarter(entry)),
+  );
   await removeRecord(cacheDir, id, record?.tmpDir);
   return processes.map(({ name }) => name);
 }

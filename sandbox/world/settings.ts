@@ -57,6 +57,8 @@ export interface Settings {
   /** The scope that the export operations require. */
   exportScope: string;
   updateAnswer: 'record' | 'array' | 'text' | 'nothing';
+  /** Whether exports may be filtered; otherwise a filter is refused with 422. */
+  takesFilters: boolean;
   /** Whether `null` in an update empties a field, or is refused with 422: the document does not mention it. */
   acceptsNull: boolean;
   /** Whether the file endpoint supports Range. */
@@ -100,6 +102,7 @@ const DEFAULTS: Settings = {
   tokenAnswer: {},
   exportScope: 'global:export',
   updateAnswer: 'record',
+  takesFilters: true,
   acceptsNull: true,
   range: true,
 };

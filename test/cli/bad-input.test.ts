@@ -50,7 +50,7 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     ['logs', 'leads'],
     of(),
     2,
-    /^There is no run of leads yet: npm run cli -- start leads\.$/,
+    /^There is no run of leads yet: npm run cli -- start leads .*--deployment test\.$/,
   ],
   [
     'a run of another deployment',
@@ -114,14 +114,14 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     start,
     refusing('StateMachineDoesNotExist', 'State Machine Does Not Exist'),
     3,
-    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is\.$/,
+    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
     'a stack whose rule is gone',
     ['pause', 'leads'],
     refusing('ResourceNotFoundException'),
     3,
-    /^There is no rule crm-export-test-leads: npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is\.$/,
+    /^There is no rule crm-export-test-leads: restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
     'a right that is lacking',

@@ -21,6 +21,19 @@ test('the configuration is found from any directory', async () => {
   expect(stdout).toContain(' in Asia/Jerusalem, kind: ');
 });
 
+test('outside the checkout it says where it looks for deployments', async () => {
+  const program = resolve(import.meta.dirname, '../../cli/main.js');
+  const place = { cwd: await tempDir(), env: { PATH: process.env.PATH } };
+  const said = async (...args: string[]) => {
+    const ended = promisify(execFile)(process.execPath, [program, ...args], place);
+    return ended.then(String, ({ stderr }: { stderr: string }) => stderr);
+  };
+
+  const folder = resolve(import.meta.dirname, '../../config');
+  expect(await said('plan', '--deployment', 'nope')).toContain(`${folder}/nope.json does not exist; there are example`);
+  expect(await said('list')).toContain(`${folder}/ has example, local`);
+});
+
 test('the dates of a report and of a list are those of the zone that is deployed, without any file', async () => {
   const zone = { timeZone: 'Asia/Jerusalem' };
   const { endpoint } = await aws(configured(zone), stack({ TimeZone: zone.timeZone }), executions([late]));

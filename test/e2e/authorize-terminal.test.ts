@@ -1,8 +1,10 @@
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
+import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
+import { fencedBlock } from '../support/fenced-block.ts';
 import { inTerminal } from '../support/pty.ts';
 
 /** The command as a person meets it: in a terminal of the operating system, against a stack. */
@@ -48,8 +50,12 @@ let deploy: (authUrl: string) => Promise<string>;
 let deployments = 0;
 
 async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}) {
-  const place = ['--deployment', await deploy(authUrl), '--endpoint-url', cloud.endpoint];
-  return inTerminal(['cli/main.js', 'authorize', ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
+  return terminalAt(await deploy(authUrl), ['authorize', ...args], env);
+}
+
+function terminalAt(name: string, [command = '', ...args]: string[], env: NodeJS.ProcessEnv = {}) {
+  const place = ['--deployment', name, '--endpoint-url', cloud.endpoint];
+  return inTerminal(['cli/main.js', command, ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
 }
 
 /** Allows in a browser elsewhere, which then cannot reach the callback: the address that it shows. */
@@ -100,7 +106,53 @@ test('Ctrl-C ends it while it waits', async () => {
   await shows(/Or paste here/);
   type('\x03');
 
-  expect(await ended).not.toBe(0);
+  expect(await ended).toBe(130);
+});
+
+test('the commands of the operating page bring back a client whose secret the CRM has changed', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(sandbox.close);
+  const name = await deploy(sandbox.authUrl);
+  const consents = async (args: string[], secret: string) => {
+    const { type, shows, ended, shown } = terminalAt(name, [...args, '--no-browser']);
+    await shows(/Secret of the OAuth client sandbox-client \(not shown\): /);
+    type(`${secret}\r`);
+    await approveConsent(await shows(/^Open: (http\S+)\r?$/m));
+    await ended;
+    return shown();
+  };
+  const refreshed = async (args: string[]) => {
+    const { ended, shown } = terminalAt(name, args);
+    await ended;
+    return shown();
+  };
+  const block = fencedBlock('docs/operating.md', "## Rotate the client's secret", 'sh');
+  const [authorize = [], doctor = []] = [...block.matchAll(/^npm run cli -- (.*)$/gm)].map(([, line = '']) =>
+    line.replace(' --deployment NAME', '').replace('PORT', '0').split(' '),
+  );
+  await consents(['authorize', '--client-id', sandbox.clientId], sandbox.clientSecret);
+  sandbox.settings.clientSecret = 'the-new-secret';
+  expect(await refreshed(doctor)).toMatch(
+    /invalid_client\. If the secret of the client has changed: .* --new-secret\./,
+  );
+
+  expect(await consents(authorize, 'a-wrong-one')).toMatch(
+    /invalid_client\. The secret of the client was typed: type another/,
+  );
+  expect(await consents(authorize, 'the-new-secret')).toMatch(/^Authorized\. /m);
+
+  expect(await refreshed(doctor)).toMatch(/Answered in \d+ ms; rotation observed/);
+  expect(sandbox.ledger.violations()).toEqual([]);
+});
+
+test('Ctrl-C at the question for the secret, says what is stored', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(sandbox.close);
+  const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId]);
+  await shows(/\(not shown\): /);
+  type('\x03');
+  expect(await ended, shown()).toBe(130);
+  expect(shown()).toContain('Interrupted. No grant is stored that can be used.');
 });
 
 test('the address that is deployed counts', async () => {

@@ -155,7 +155,8 @@ describe('the client', () => {
     };
     await go({ clientSecret: '', askSecret });
     await go({ clientSecret: '', askSecret });
-    expect(asked).toEqual([clientId]);
+    // A client that is named never brings the stored secret with it.
+    expect(asked).toEqual([clientId, clientId]);
     expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
   });
 
@@ -178,6 +179,109 @@ describe('the client', () => {
     await expect(refused).rejects.not.toThrow(/hunter2/);
     await go();
     expect((await places.tokens()).refreshToken).toBeTruthy();
+  });
+});
+
+describe('a client whose secret has changed', () => {
+  /** Somebody has authorized; then the CRM takes another secret only. */
+  async function rotated() {
+    const place = await setting();
+    await place.go();
+    place.sandbox.settings.clientSecret = 'the-new-secret';
+    const again = (more: Partial<AuthorizeOptions>) =>
+      place.go({ clientId: undefined, clientSecret: undefined, ...more });
+    const secretNow = async () => JSON.parse(await place.places.clientText()).clientSecret;
+    return { ...place, again, secretNow };
+  }
+
+  test('stops refreshes with a sentence that says how to give the new one, and the grant is not lost', async () => {
+    const { places, crm, again, clientId } = await rotated();
+    const { accessToken: rejected } = await places.tokens();
+    await expect(functionAt(places, crm)({ rejected })).rejects.toMatchObject({
+      name: 'ConfigInvalid',
+      message: expect.stringMatching(/invalid_client\. If the secret of the client has changed: .* --new-secret\.$/),
+    });
+    const asked: string[] = [];
+    await again({ newSecret: true, askSecret: async (id) => `${asked.push(id) && 'the-new-secret'}` });
+    expect(asked).toEqual([clientId]);
+    expect(await functionAt(places, crm)({ rejected })).toMatchObject({
+      accessToken: (await places.tokens()).accessToken,
+    });
+  });
+
+  test.for([
+    ['stored', {}, 'The stored secret of the client was used: give another in CRM_CLIENT_SECRET, or add --new-secret'],
+    ['of the environment', { clientSecret: 'x' }, 'came from CRM_CLIENT_SECRET: give another there, or unset it and'],
+    [
+      'typed',
+      { newSecret: true, askSecret: async () => 'x' },
+      'was typed: type another, or give it in CRM_CLIENT_SECRET.',
+    ],
+  ] as const)('is told where a wrong secret (%s) came from, and how to give another', async ([, more, words]) => {
+    const { places, again, secretNow, clientSecret } = await rotated();
+    const { obtainedAt } = await places.tokens();
+    const error = await again(more).catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ exitCode: 2, message: expect.stringContaining(words) });
+    const stands = `Nothing was stored. The grant obtained at ${obtainedAt} is still in use, unless the CRM has ended it`;
+    expect(error).toMatchObject({ message: expect.stringContaining(stands) });
+    expect(await secretNow()).toBe(clientSecret);
+  });
+
+  test('takes no secret that is stored already, and none without somebody to ask', async () => {
+    const { again, clientSecret } = await rotated();
+    await expect(again({ newSecret: true, clientSecret })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/^The secret that is in CRM_CLIENT_SECRET is the stored one: --new-secret needs/),
+    });
+    await expect(again({ newSecret: true })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('give it in the environment variable CRM_CLIENT_SECRET'),
+    });
+  });
+});
+
+describe('a grant with fewer scopes', () => {
+  const less = { access_token: 'less', refresh_token: 'r', scope: 'openid', expires_in: 3600, token_type: 'Bearer' };
+
+  test('than the deployment needs is stored over one that works only with --replace', async () => {
+    const { sandbox, go, places } = await setting();
+    await go();
+    const before = await places.tokens();
+    for (const replace of [false, true]) {
+      sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 200, body: less } });
+      const end = await go({ replace }).catch((error: Error) => error);
+      if (replace) expect(end).toMatchObject({ scope: 'openid', notes: [expect.stringContaining('global:export is')] });
+      else {
+        expect(end).toMatchObject({
+          exitCode: 1,
+          message: expect.stringMatching(
+            /^The new grant lacks global:export, .* not stored\. .* --replace\. The grant obtained at \S+ is still in use/,
+          ),
+        });
+        expect(await places.tokens()).toEqual(before);
+      }
+    }
+    expect((await places.tokens()).accessToken).toBe('less');
+  });
+
+  test('is stored where there is none that works, and where only scopes lack that the CRM never names', async () => {
+    const { sandbox, go, places, crm } = await setting();
+    const answer = (scope: string) =>
+      sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 200, body: { ...less, scope } } });
+    answer('openid');
+    await go();
+    const { accessToken: rejected } = await places.tokens();
+    await expect(functionAt(places, crm)({ rejected })).rejects.toMatchObject({ name: 'ReauthorizationRequired' });
+    answer('openid');
+    await go();
+    answer('global:export');
+    await expect(go()).rejects.toThrow('lacks openid');
+    await go();
+    answer('global:export');
+    await go({ replace: true });
+    answer('global:export');
+    await go();
+    expect(await places.tokens()).toMatchObject({ scope: 'global:export' });
   });
 });
 
@@ -226,7 +330,7 @@ describe('a CRM that does not give what is needed', () => {
     const onUrl = async (url: string) => fetch(await redirectOf(url, 'deny'));
     await expect(go({ onUrl })).rejects.toMatchObject({
       exitCode: 1,
-      message: 'The CRM refused the authorization: access_denied.',
+      message: 'The CRM refused the authorization: access_denied. No grant is stored that can be used.',
     });
     await nothingStored();
   });
@@ -291,7 +395,7 @@ describe('what comes after the consent', () => {
     const { go, places } = await setting();
     failing(places.secrets, 'PutSecretValueCommand', 'AccessDeniedException', (_, call) => call >= from);
     const end =
-      /may not be written .* The consent was given, but the grant is not stored: mend this, then authorize again\.$/;
+      /may not be written .* The consent was given, but the grant is not stored: mend this, then authorize again\. No grant is stored that can be used\.$/;
     await expect(go()).rejects.toMatchObject({
       name: 'CommandError',
       exitCode: 2,
@@ -318,7 +422,8 @@ describe('what ends the wait', () => {
     const { go, nothingStored } = await setting();
     const interrupt = new AbortController();
     const onUrl = () => interrupt.abort(new Error('enough'));
-    await expect(go({ onUrl, signal: interrupt.signal })).rejects.toThrow('enough');
+    const interrupted = { exitCode: 130, message: 'Interrupted. No grant is stored that can be used.' };
+    await expect(go({ onUrl, signal: interrupt.signal })).rejects.toMatchObject(interrupted);
     await expect(go({ onUrl, signal: interrupt.signal })).rejects.toThrow('enough');
     await expect(go({ onUrl: () => undefined, timeoutSeconds: 0.05 })).rejects.toThrow(/within 0\.05 seconds/);
     await nothingStored();

@@ -6,11 +6,13 @@ import type { Entity } from '../../core/config/entities.ts';
 import { manifestSchema } from '../../core/export/manifest.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { CANARY } from '../support/builders.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, logs, type NamedText, objects } from './support/everything.ts';
+import { documentedEnds, mailbox } from './support/mails.ts';
 
 /** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
 
@@ -181,4 +183,32 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
   // What was withheld has the texts, so the search would have found them elsewhere.
   expect(within(files.filter(isWithheld))).toHaveLength(3);
   expect(await bucketTools(system.target).keys('tables/entity=employers/')).toHaveLength(1);
+});
+
+it('each cause for which runs failed is mailed once, and the documented rule passes on the ends of executions', async () => {
+  const { mails } = await mailbox(system);
+  const ends = await documentedEnds(system);
+  system.sandbox.faults.add({ path: 'status', entity: 'agent-numbers', status: 'FAILED' });
+  const [failed, good] = [await system.run('agent-numbers'), await system.run('leads', { date: NIGHTS[0] ?? '' })];
+  const nameOf = ({ executionArn }: { executionArn: string }) => executionArn.split(':').at(-1) ?? '';
+  let sent: Awaited<ReturnType<typeof mails>> = [];
+  const has = (error: string) => sent.find(({ subject }) => subject.endsWith(` ended in ${error}`));
+
+  const found = async () => {
+    sent = await mails();
+    return has('ExportFailed') !== undefined && (await ends()).length >= 2;
+  };
+  await waitUntil(found, { withinMs: 60_000, everyMs: 500 });
+
+  expect(has('ExportFailed')?.text).toContain(
+    [
+      '  Readers have no agent-numbers at all.',
+      `  npx --no crm-export show ${nameOf(failed)} --deployment ${system.name}`,
+    ].join('\n'),
+  );
+  expect(has('FileQuarantined')?.subject).toMatch(/^quarantine: \d+ runs ended/);
+  expect(has('FileQuarantined')?.text).toContain(`  The newest that readers have: customers of ${NIGHTS[1]}.`);
+  expect(sent.filter(({ subject }) => subject.includes('FileQuarantined'))).toHaveLength(1);
+  expect((await ends()).toSorted()).toEqual([`${nameOf(failed)} FAILED`, `${nameOf(good)} SUCCEEDED`].toSorted());
+  expect(JSON.stringify(sent)).not.toContain(CANARY);
 });

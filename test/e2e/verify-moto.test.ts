@@ -36,7 +36,7 @@ async function look(traceId: string) {
   const target = { xray, stack: 'crm-export-prod' } as Target;
   const { signal } = new AbortController();
   const pace = { everyMs: 10, patienceMs: 0, runMs: 0 };
-  const [found] = await checked(TRACE_CHECK, { target, runs, pace, signal } as Verifying, 'prod');
+  const [found] = await checked(TRACE_CHECK, { target, runs, pace, signal } as Verifying, { deployment: 'prod' });
   return found;
 }
 

@@ -23,7 +23,7 @@ describe('the key', () => {
     ['both secrets', 'AWS::SecretsManager::Secret', ({ KmsKeyId }) => KmsKeyId],
     ['the ledger', 'AWS::DynamoDB::GlobalTable', ({ Replicas }) => Replicas[0].SSESpecification.KMSMasterKeyId],
     ['the topic of the alarms', 'AWS::SNS::Topic', ({ KmsMasterKeyId }) => KmsMasterKeyId],
-    ['the queue of undelivered starts', 'AWS::SQS::Queue', ({ KmsMasterKeyId }) => KmsMasterKeyId],
+    ['both queues', 'AWS::SQS::Queue', ({ KmsMasterKeyId }) => KmsMasterKeyId],
     ['every log group', 'AWS::Logs::LogGroup', ({ KmsKeyId }) => KmsKeyId],
   ])('encrypts %s', (_, type, keyOf) => {
     const encrypted = allOf(json, type).filter(([id]) => !id.startsWith('ExportsAccessLogs'));
@@ -86,7 +86,7 @@ describe("the key's policy", () => {
     const names = allOf(json, 'AWS::Logs::LogGroup').map(([, { Properties }]) => Properties.LogGroupName);
 
     expect(resolved(Principal.Service)).toBe('logs.AWS::Region.AWS::URLSuffix');
-    expect(names).toHaveLength(10);
+    expect(names).toHaveLength(11);
     for (const name of names) {
       const arn = `arn:aws:logs:AWS::Region:AWS::AccountId:log-group:${name}`;
       expect(patterns.filter((pattern) => arn.startsWith(pattern.replace(/\*$/, '')))).toHaveLength(1);

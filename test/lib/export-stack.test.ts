@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { deployedBy, deployedOf } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { offsetsNow } from '../../core/config/timing.ts';
-import { STEPS, type StepName } from '../../core/step/steps.ts';
+import { MAILER, STEPS, type StepName } from '../../core/step/steps.ts';
 import { exampleDeployment, resolved, synthesise } from '../../scripts/definition.ts';
 import { allOf, allowedIn, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
 
@@ -11,6 +11,7 @@ const json = synthesise();
 const template = Template.fromJSON(json);
 /** The step WriteTable is there only with tables: `test/lib/workflow/tables.test.ts`. */
 const steps = (Object.keys(STEPS) as StepName[]).filter((step) => step !== 'WriteTable');
+const names = [...steps, MAILER];
 
 const all = (type: string, from = json) => allOf(from, type);
 const only = (type: string, prefix?: string) => oneOf(json, type, prefix);
@@ -23,11 +24,11 @@ function templateWith(values: Record<string, unknown>) {
 describe('the functions', () => {
   const functions = all('AWS::Lambda::Function');
 
-  test('are one for each step, named after it', () => {
+  test('are one for each step, named after it, and one that mails', () => {
     expect(functions.map(([, { Properties }]) => Properties.FunctionName).sort()).toEqual(
-      steps.map((step) => `crm-export-example-${step}`).sort(),
+      names.map((name) => `crm-export-example-${name}`).sort(),
     );
-    expect(functions.map(([id]) => id.replace(/Function[0-9A-F]{8}$/, '')).sort()).toEqual([...steps].sort());
+    expect(functions.map(([id]) => id.replace(/Function[0-9A-F]{8}$/, '')).sort()).toEqual([...names].sort());
   });
 
   test.each(functions)('%s runs on Node 24 and arm64, with memory and a time limit', (_, { Properties }) => {
@@ -56,7 +57,7 @@ describe('the functions', () => {
   test('have a role each', () => {
     const roles = functions.map(([, { Properties }]) => resolved(Properties.Role));
 
-    expect(new Set(roles).size).toBe(steps.length);
+    expect(new Set(roles).size).toBe(names.length);
     for (const [, { Properties }] of all('AWS::IAM::Role'))
       expect(Properties, 'no managed policy brings wildcards').not.toHaveProperty('ManagedPolicyArns');
   });
@@ -64,7 +65,7 @@ describe('the functions', () => {
   test('have a log group each, which keeps lines as long as configured and goes with the stack', () => {
     const groups = functions.map(([, { Properties }]) => resolved(Properties.LoggingConfig.LogGroup));
 
-    expect(new Set(groups).size).toBe(steps.length);
+    expect(new Set(groups).size).toBe(names.length);
     for (const group of groups) {
       expect(json.Resources[group]).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 365 } });
     }
@@ -72,7 +73,15 @@ describe('the functions', () => {
 
   test('are given the ids of what they use, and nothing that is secret', () => {
     const oauth = ['DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE'];
-    const allowed = [...oauth, 'BUCKET_NAME', 'URL_SUFFIX', 'NODE_OPTIONS', 'SOFTWARE_VERSION'];
+    const allowed = [
+      ...oauth,
+      'BUCKET_NAME',
+      'URL_SUFFIX',
+      'NODE_OPTIONS',
+      'SOFTWARE_VERSION',
+      'QUEUE_URL',
+      'TOPIC_ARN',
+    ];
     for (const [id, { Properties }] of functions) {
       for (const name of Object.keys(Properties.Environment.Variables)) expect(allowed, id).toContain(name);
       expect(Properties.Environment.Variables.DEPLOYMENT, 'the namespace of its metrics').toBe('example');
@@ -87,6 +96,7 @@ describe('the functions', () => {
     ).toEqual([
       ['crm-export-example-CreateExport', { Ref: 'AWS::URLSuffix' }],
       ['crm-export-example-DownloadFile', { Ref: 'AWS::URLSuffix' }],
+      ['crm-export-example-MailFailedRuns', { Ref: 'AWS::URLSuffix' }],
     ]);
   });
 
@@ -124,7 +134,7 @@ describe('the functions', () => {
   test('keep their log lines as many days as the configuration says', () => {
     const groups = all('AWS::Logs::LogGroup', templateWith({ logRetentionDays: 3 }));
 
-    expect(groups.map(([, { Properties }]) => Properties.RetentionInDays)).toEqual([3, 3, 3, 3, 3]);
+    expect(groups.map(([, { Properties }]) => Properties.RetentionInDays)).toEqual([3, 3, 3, 3, 3, 3]);
   });
 });
 
@@ -233,6 +243,8 @@ describe('the bucket', () => {
       'DownloadFile s3:GetObject /runs/*',
       'DownloadFile s3:ListMultipartUploadParts /runs/*',
       'DownloadFile s3:PutObject /runs/*',
+      'MailFailedRuns s3:GetObject /published/entity=*/latest.json',
+      'MailFailedRuns s3:ListBucket  {"StringLike":{"s3:prefix":"published/entity=*/latest.json"}}',
       'PublishFile s3:GetObject /published/*',
       'PublishFile s3:GetObject /runs/*',
       'PublishFile s3:ListBucket ',
@@ -291,9 +303,10 @@ describe('the ledger of the grant', () => {
 });
 
 describe('the rules', () => {
-  const rules = all('AWS::Events::Rule');
+  const nightlyRules = (from = json) => all('AWS::Events::Rule', from).filter(([id]) => id.startsWith('Nightly'));
+  const rules = nightlyRules();
   const ruleOf = (entity: Entity, from = json) => {
-    const found = all('AWS::Events::Rule', from).find(([, { Properties }]) => Properties.Name.endsWith(`-${entity}`));
+    const found = nightlyRules(from).find(([, { Properties }]) => Properties.Name.endsWith(`-${entity}`));
     if (!found) throw new Error(`no rule starts ${entity}`);
     return found[1].Properties;
   };
@@ -322,7 +335,7 @@ describe('the rules', () => {
   });
 
   test('try for two hours at most, and leave an undelivered start in the queue', () => {
-    const [queueId] = only('AWS::SQS::Queue');
+    const [queueId] = only('AWS::SQS::Queue', 'Nightly');
     for (const [, { Properties }] of rules) {
       const [target] = Properties.Targets;
       expect(target.RetryPolicy).toEqual({ MaximumEventAgeInSeconds: 7200, MaximumRetryAttempts: 8 });
@@ -334,7 +347,7 @@ describe('the rules', () => {
     const nightly = { at: '01:50', spreadMinutes: 7 };
     const local = templateWith({ timeZone: 'Asia/Jerusalem', nightly, entities: { meetings: { at: '04:00' } } });
 
-    const expressions = all('AWS::Events::Rule', local).map(([, { Properties }]) => Properties.ScheduleExpression);
+    const expressions = nightlyRules(local).map(([, { Properties }]) => Properties.ScheduleExpression);
     expect(expressions).toHaveLength(ENTITIES.length);
     expect(expressions.slice(0, 7)).toEqual([
       'cron(50 22,23 * * ? *)',
@@ -365,14 +378,14 @@ describe('the rules', () => {
 });
 
 describe('the queue of undelivered starts', () => {
-  const [queueId, queue] = only('AWS::SQS::Queue');
-  const [, policy] = only('AWS::SQS::QueuePolicy');
+  const [queueId, queue] = only('AWS::SQS::Queue', 'Nightly');
+  const [, policy] = only('AWS::SQS::QueuePolicy', 'Nightly');
 
   test('keeps a start for two weeks', () => {
     expect(queue.Properties).toMatchObject({ MessageRetentionPeriod: 14 * 86_400 });
   });
 
-  test('refuses what does not come by TLS, and takes starts from the seven rules only', () => {
+  test('refuses what does not come by TLS, and takes starts from the rules only', () => {
     const [denied, ...allowed] = statementsOf(policy);
 
     expect(denied).toMatchObject({

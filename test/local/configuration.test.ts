@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
-import { writeConfiguration } from '../../local/configuration.ts';
+import { tablesOf, writeConfiguration } from '../../local/configuration.ts';
 import { tempDir } from './support/support.ts';
 
 const endpoint = 'http://127.0.0.1:4566';
@@ -20,6 +20,20 @@ test('with updates there is a machine for them, and their scope', async () => {
   expect(deployment.customerUpdates).toBe(true);
   expect(deployment.crm.scopes).toContain('customers:update');
   expect((await writeConfiguration(await tempDir(), { crm, endpoint })).deployment.customerUpdates).toBe(false);
+});
+
+test('tables have types where the fields are those of the sandbox; of another CRM every column is text', async () => {
+  const tables = async (ofSandbox: boolean) => {
+    const wanted = tablesOf(['leads', 'meetings'], ofSandbox);
+    const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, tables: wanted });
+    const { leads, meetings, customers } = deployment.entities;
+    expect(meetings.tables).toMatchObject({ columns: {} });
+    expect(customers.tables).toBeUndefined();
+    return leads.tables;
+  };
+
+  expect(await tables(true)).toMatchObject({ columns: { score: 'integer' }, except: ['notes'] });
+  expect(await tables(false)).toMatchObject({ columns: {} });
 });
 
 test.for([1, 7, 3600])(

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
@@ -5,11 +6,12 @@ import * as z from 'zod';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { documentSchema, publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
-import { endAll, run, tracesOf } from '../local/support/running.ts';
-import { CACHE } from '../local/support/support.ts';
+import { endAll, run, tracesOf, tracesUnder } from '../local/support/running.ts';
+import { CACHE, PROJECT } from '../local/support/support.ts';
 
 /** Ways to start `npm start`, and to end it, each with a deployment of its own. `test/e2e/start.test.ts` has one. */
 
@@ -38,6 +40,22 @@ test.concurrent('Ctrl-C during the deployment ends it with code 130 and leaves n
   expect(traces.files()).toEqual([]);
 });
 
+test.concurrent('--keep ends with everything that it started when npm alone is killed', async () => {
+  const args = ['start', '--silent', '--', '--keep', '--entity', 'leads', '--poll-seconds', '1'];
+  const npm = spawn('npm', args, { cwd: PROJECT, stdio: ['ignore', 'pipe', 'inherit'] });
+  let shown = '';
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+  await waitUntil(() => /Everything is left running/.test(shown) || npm.exitCode !== null, { withinMs: 150_000 });
+  const traces = tracesUnder(npm.pid);
+  expect(traces?.processes().length, shown).toBeGreaterThan(1);
+
+  npm.kill('SIGKILL');
+
+  await waitUntil(() => traces?.files().length === 0, { withinMs: 30_000 });
+  expect(traces?.processes()).toEqual([]);
+  expect(traces?.files()).toEqual([]);
+});
+
 test.concurrent('a second night stops the meetings that have shrunk, and releases them', async () => {
   const start = run(START, ['--second-night', '--entity', 'meetings', '--entity', 'leads', '--poll-seconds', '1']);
 
@@ -49,12 +67,12 @@ test.concurrent('a second night stops the meetings that have shrunk, and release
   );
 });
 
-test.concurrent('tables show the Parquet files of leads and customers, each of the published run', async () => {
-  const start = run(START, ['--tables', '--entity', 'leads', '--entity', 'customers', '--poll-seconds', '1']);
+test.concurrent('tables show the Parquet files of any entities, each of the published run', async () => {
+  const start = run(START, ['--tables', '--entity', 'leads', '--entity', 'meetings', '--poll-seconds', '1']);
 
   expect(await start.ended, start.stderr()).toBe(0);
 
-  for (const entity of ['leads', 'customers']) {
+  for (const entity of ['leads', 'meetings']) {
     expect(start.stdout()).toMatch(
       new RegExp(`${entity} +240 +\\S+ \\S+ +yes +tables/entity=${entity}/date=\\S+/${entity}\\.parquet`),
     );

@@ -91,28 +91,74 @@ test('a command that dies over a dead generation does not bring it back to life'
   expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
 });
 
-test('a healthy generation over which a command died is never claimed again, and everybody says so', async () => {
+/** A command has claimed a healthy generation, and was killed before it stored anything. */
+async function killedUnderItsClaim() {
   const world = new Simulation().stored(-1);
   void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
   await world.pass(1000);
-  const authorizedAt = String(world.ledger.plain()[0]?.authorizedAt);
+  return world;
+}
 
-  for (let round = 0; round < 5; round += 1) {
-    for (const answer of await world.ask(world.clients(3))) {
-      expect(answer).toMatchObject({
-        name: 'ReauthorizationRequired',
-        message: expect.stringContaining(
-          `is dead since ${authorizedAt}: a person authorized then, and the new grant was never stored.`,
-        ),
-      });
-    }
-    await world.pass(3_600_000);
+test('a healthy generation over which a command died is refreshed by the first whose claim it is then', async () => {
+  const world = await killedUnderItsClaim();
+  const claimedAt = world.clock.time - 1000;
+
+  const answers = await world.ask(world.clients(20));
+
+  expect(answers).toEqual(Array(20).fill(world.secrets.tokens.accessToken));
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  // Until then the command may be alive.
+  expect(world.endpoint.callTimes[0]).toBeGreaterThan(claimedAt + 44_000);
+  expect(world.state).toEqual(['STORED']);
+});
+
+test('where the CRM had ended it for the new grant, the CRM is asked once and everybody says so', async () => {
+  const world = await killedUnderItsClaim();
+  world.endpoint.revoke(world.secrets.tokens.refreshToken);
+
+  const answers = [...(await world.ask(world.clients(20))), ...(await world.ask(world.clients(20)))];
+
+  for (const answer of answers) {
+    expect(answer).toMatchObject({
+      name: 'ReauthorizationRequired',
+      message: expect.stringMatching(/is dead since \S+Z: The token endpoint answered 400: invalid_grant\. Run: /),
+    });
   }
-
-  expect(world.endpoint.calls).toBe(0);
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  expect(world.state).toEqual(['DEAD']);
   const grant = world.endpoint.grant();
   await world.clock.run(world.storeGrant(grant, { now: () => world.clock.time }));
   expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
+});
+
+test('a command that is throttled to its end gives its claim back: nobody waits for the lease', async () => {
+  const world = new Simulation().stored(-1);
+  world.secrets.trouble = (operation) =>
+    operation === 'PutSecretValue' ? Object.assign(new Error('slow'), { name: 'ThrottlingException' }) : undefined;
+  const failed = world.storeGrant(undefined, { now: () => world.clock.time }).catch((error: Error) => error.name);
+  expect(await world.clock.run(failed)).toBe('TokenStoreUnavailable');
+  world.secrets.trouble = () => undefined;
+  const start = world.clock.time;
+
+  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(world.secrets.tokens.accessToken));
+
+  expect(world.clock.time - start).toBeLessThan(2_000);
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+});
+
+test('a command that stores after its claim has run out has the last word, and no token is spent twice', async () => {
+  const world = new Simulation().stored(-1);
+  const grant = world.endpoint.grant();
+  const now = () => world.clock.time;
+  const late = world.storeGrant(grant, { now, storesAfterMs: 60_000 });
+  await world.pass(1000);
+
+  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(world.secrets.tokens.accessToken));
+  await world.clock.run(late);
+
+  expect(world.secrets.tokens.refreshToken).toBe(grant.refreshToken);
+  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
 test("a death that vanishes while the command looks is nobody's, and the new grant is stored", async () => {
@@ -141,8 +187,8 @@ test('a claim of the command is dated by the clock it is given, so functions wai
   const answers = await world.ask(world.clients(10));
 
   expect(world.clock.time - start).toBeGreaterThan(40_000);
-  for (const answer of answers) expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
-  expect(world.endpoint.calls).toBe(0);
+  expect(answers).toEqual(Array(10).fill(world.secrets.tokens.accessToken));
+  expect(world.endpoint.calls).toBe(1);
 });
 
 test('the command waits for a refresh that is running, and the last word is the new grant', async () => {

@@ -232,6 +232,28 @@ test('a label that is only late does not hide a death', async () => {
   expect(world.state).toEqual(['STORED', 'DEAD']);
 });
 
+test('a spent token whose successor is gone is said as such, and a person ends it', async () => {
+  const world = new Simulation().stored(-1);
+  await world.ask([world.client()]);
+  const before = world.secrets.versions.get(FIRST_VERSION) ?? '{}';
+  world.secrets.versions.delete(world.secrets.currentVersionId);
+  world.secrets.place(FIRST_VERSION, JSON.parse(before));
+
+  const [soon] = await world.ask([world.client({ secondsLeft: () => 40 })]);
+  await world.pass(120_000);
+  const [later] = await world.ask([world.client()]);
+
+  const what = 'its refresh token is spent, and the grant that followed it is not in the secret';
+  expect(soon).toMatchObject({
+    name: 'TokenRefreshInProgress',
+    message: expect.stringContaining('not to be seen yet'),
+  });
+  expect(later).toMatchObject({ name: 'ReauthorizationRequired', message: expect.stringContaining(what) });
+  expect(world.endpoint.calls).toBe(1);
+  await world.clock.run(world.storeGrant());
+  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
+});
+
 test.each(['ThrottlingException', 'InternalServerError', 'ResourceNotFoundException'])(
   'a ledger that answers %s stops everybody, and nobody calls',
   async (name) => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ALL_STEPS } from '../../core/step/steps.ts';
+import { ALL_STEPS, MAILER } from '../../core/step/steps.ts';
 import { ACCOUNT, REGION } from './support/arns.ts';
 import type { Request } from './support/calls.ts';
 import { decide, type ServiceRequest } from './support/decide.ts';
@@ -13,7 +13,8 @@ const tokens = names.arn(names.id('AWS::SecretsManager::Secret', 'TokensOAuthTok
 const ledger = names.arn(names.id('AWS::DynamoDB::GlobalTable'));
 const key = names.arn(names.id('AWS::KMS::Key'));
 const topic = names.arn(names.id('AWS::SNS::Topic'));
-const queue = names.arn(names.id('AWS::SQS::Queue'));
+const queue = names.arn(names.id('AWS::SQS::Queue', 'Nightly'));
+const mails = names.arn(names.id('AWS::SQS::Queue', 'FailureMails'));
 const exportRun = names.arn(names.id('AWS::StepFunctions::StateMachine', 'ExportRun'));
 const customerUpdates = names.arn(names.id('AWS::StepFunctions::StateMachine', 'CustomerUpdates'));
 const functionOf = (step: string) => names.arn(names.id('AWS::Lambda::Function', `${step}Function`));
@@ -55,15 +56,12 @@ const NEVER: [action: string, resource: string, context?: Record<string, string>
   ['kms:Decrypt', key],
   ['kms:Decrypt', key, via('secretsmanager')],
   ['kms:Decrypt', key, ofSecret(tokens.replace('TokensOAuthTokens', 'AnotherSecret'))],
-  ['kms:Decrypt', key, via('sns')],
-  ['kms:Decrypt', key, via('sqs')],
   ['kms:Decrypt', `${key}-of-another`, via('s3')],
   ['kms:Encrypt', key, via('s3')],
   ['kms:CreateGrant', key],
   ['kms:DisableKey', key],
   ['kms:PutKeyPolicy', key],
   ['kms:ScheduleKeyDeletion', key],
-  ['sns:Publish', topic],
   ['sqs:SendMessage', queue],
   ['sqs:ReceiveMessage', queue],
   ['events:DisableRule', `arn:aws:events:${REGION}:${ACCOUNT}:rule/leads`],
@@ -78,6 +76,17 @@ const NEVER: [action: string, resource: string, context?: Record<string, string>
 
 /** What some roles may, and others must not. */
 const OTHERS: [steps: string[], action: string, resource: string, context?: Record<string, string>][] = [
+  [steps, 'kms:Decrypt', key, via('sns')],
+  [steps, 'kms:Decrypt', key, via('sqs')],
+  [steps, 'sns:Publish', topic],
+  [steps, 'sqs:ReceiveMessage', mails],
+  [[MAILER], 'sqs:SendMessage', mails],
+  [[MAILER], 'sns:Subscribe', topic],
+  [[MAILER], 's3:GetObject', `${bucket}/published/entity=leads/date=2026-11-20.json`],
+  [[MAILER], 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],
+  [[MAILER], 's3:ListBucket', bucket],
+  [[MAILER], 'kms:GenerateDataKey', key, via('s3')],
+  [[MAILER], 'secretsmanager:GetSecretValue', tokens],
   [withoutTokens, 'secretsmanager:GetSecretValue', clientSecret],
   [withoutTokens, 'secretsmanager:GetSecretValue', tokens],
   [withoutTokens, 'secretsmanager:PutSecretValue', tokens],

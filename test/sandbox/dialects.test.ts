@@ -135,6 +135,13 @@ test.each([200, 403] as const)('an export that nobody knows may be answered %i',
   expect(answer.status).toBe(unknownExport);
 });
 
+test('filters may be refused, and exports without one are made', async () => {
+  const api = apiOf(await sandboxFor({ takesFilters: false }));
+  const filters = [{ field: 'city', operator: 'equals', value: 'Haifa' }];
+  expect((await api('POST', '/leads/exports', { ...COLUMNS, filters })).status).toBe(422);
+  expect((await api('POST', '/leads/exports', COLUMNS)).status).toBe(201);
+});
+
 test('the token may be expected in another header, and exports may need another scope', async () => {
   const sandbox = await sandboxFor({ tokenHeader: 'x-access-token' });
   const { accessToken } = sandbox.issueTokens();

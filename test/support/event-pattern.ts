@@ -4,3 +4,17 @@ import { fencedBlock } from './fenced-block.ts';
 export function documentedEventPattern(bucket: string): string {
   return fencedBlock('docs/reading.md', '<!-- event-pattern:begin -->', 'json').replace('BUCKET', bucket);
 }
+
+/** The pattern for ends of executions of a machine. */
+export function documentedExecutionPattern(machine: string): string {
+  return fencedBlock('docs/notifications.md', '<!-- execution-pattern:begin -->', 'json').replace('MACHINE', machine);
+}
+
+/** Matches as AWS documents it; of the operators, it knows those that the patterns use. */
+export function matchesPattern(pattern: unknown, value: unknown): boolean {
+  if (!Array.isArray(pattern))
+    return Object.entries(pattern as object).every(([key, inner]) =>
+      matchesPattern(inner, (value as Record<string, unknown>)?.[key]),
+    );
+  return pattern.some((each) => (each.prefix ? String(value).startsWith(each.prefix) : each === value));
+}

@@ -62,6 +62,8 @@ export interface SeenStatus {
   seconds: number;
   /** The product finds the record. */
   read: boolean;
+  /** The record has another id than the export. */
+  ofOther: boolean;
   /** Where the status stands: `status`, `data.status`; `null`: nowhere. */
   at: string | null;
   /** In capitals, where it is a plain word. */
@@ -112,7 +114,7 @@ export interface SeenFile {
   headerRow: number | null;
   elsewhere: number;
   /** How a second GET, of a range, was answered; `null`: none was made. */
-  range: 'ranged' | 'whole' | string | null;
+  range: 'ranged' | 'whole' | 'wrong' | 'refused' | null;
 }
 
 /** What a probe knows of the grant that it used. */
@@ -125,6 +127,8 @@ export interface SeenGrant {
   scope: string;
   /** The life that the token endpoint named; `null`: none that can be used. */
   lifeSeconds: number | null;
+  /** It named one in a form that is neither a number nor a text. */
+  oddLife: boolean;
   /** Seconds that it had lived when the probe began. */
   ageSeconds: number;
 }

@@ -47,15 +47,20 @@ export function lookForStatus(body: unknown, exportId: string): Omit<SeenStatus,
   const word = String(record?.status ?? place?.value ?? '')
     .trim()
     .toUpperCase();
+  const isOther =
+    record !== undefined && isUuid(exportId) && record.ids.length > 0 && !record.ids.some(isSame(exportId));
   return {
-    read: record !== undefined,
+    read: record !== undefined && !isOther,
+    ofOther: isOther,
     at: place?.path ?? null,
     word: /^[A-Z][A-Z_ -]{0,23}$/.test(word) ? word : null,
     known: wordOf(word) !== undefined,
   };
 }
 
-/** @param hosts that files may come from @param now of the server that answered */
+const isSame = (one: string) => (other: string) => one.toLowerCase() === other.toLowerCase();
+
+/** @param options.now of the server that answered */
 export function lookForLink(
   body: unknown,
   { isListed, baseUrl, now }: { isListed: (host: string) => boolean; baseUrl: string; now: Date },

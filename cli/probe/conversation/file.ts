@@ -121,14 +121,20 @@ function begun(bytes: Buffer, expected: Expected): Partial<SeenFile> {
   };
 }
 
-/** What a file that proves nothing begins with: a record, or a text that the CRM does not list. */
+/** A text that proves nothing: it has no header, or one of texts that the CRM does not list. */
 async function unproven(bytes: Buffer, expected: Expected): Promise<Partial<SeenFile>> {
-  if (expected.headerless || !expected.formats.includes('csv')) return {};
-  const rowsOnly = { ...expected, headerless: true };
-  const asRows = await read(bytes, readingOf(rowsOnly)).catch(() => undefined);
+  const judged = judgeFile(bytes.subarray(0, START_BYTES), bytes.length <= START_BYTES, expected);
+  const isText = judged.result === 'refused' && judged.looks.startsWith('text whose first record');
+  if (!isText || expected.headerless) return {};
+  const asRows = await read(bytes, readingOf({ ...expected, headerless: true })).catch(() => undefined);
   if (asRows?.format === 'csv') return { ...asRows, header: 'none' };
-  const headerText = headerTextOf(bytes, expected);
-  return headerText === null ? {} : { format: 'csv', header: 'other', headerText };
+  const { encoding = null, byteOrderMark = false } = startOf(bytes);
+  return { ...{ format: 'csv', header: 'other', encoding, byteOrderMark }, headerText: headerTextOf(bytes, expected) };
+}
+
+function startOf(bytes: Buffer): Partial<SeenFile> {
+  const kind = kindOf(bytes.subarray(0, START_BYTES), true);
+  return kind.kind === 'text' ? { encoding: kind.start.encoding, byteOrderMark: kind.start.markBytes > 0 } : {};
 }
 
 /**

@@ -4,8 +4,8 @@ import { isPlainName } from '../../../core/suggestion.ts';
 
 const WAITS_AND_LIMITS = /^(retry-after|accept-ranges|ratelimit|ratelimit-.*|x-rate-?limit-.*)$/;
 const PLAIN_VALUE = /^[\w ,;="-]{1,60}$/;
-/** Words of services for errors, such as `unknown_field`. */
-const PLAIN_CODE = /^[a-z]+(?:[._-][a-z]+){0,5}$/i;
+/** Words of services for errors, such as `unknown_field`: neither people nor places are called so. */
+const PLAIN_CODE = /^[a-z]+(?:_[a-z]+){1,5}$/i;
 const CODE_KEYS = ['code', 'error', 'errorCode', 'error_code', 'type', 'name'];
 
 export function harmlessHeaders(headers: Headers): { headers: Record<string, string>; headerNames: string[] } {

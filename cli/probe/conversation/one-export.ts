@@ -34,7 +34,7 @@ export interface ExportContext {
 }
 
 /** Most of a file that is fetched. */
-export const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_BYTES = 16 * 1024 * 1024;
 const RANGE_BYTES = 16;
 const FIRST_WAIT_MS = 2000;
 const LONGEST_WAIT_MS = 15_000;
@@ -135,7 +135,7 @@ export class OneExport {
       const to = Math.min(RANGE_BYTES, looked.bytes.length);
       this.seen.file.range = await look({ mostBytes: RANGE_BYTES, range: { from: 0, to } }).then(
         ({ ranged }) => (ranged ? 'ranged' : 'whole'),
-        (error: unknown) => troubleOf(error),
+        (error: unknown) => rangeTrouble(error),
       );
     } catch (error) {
       this.#refuse(error);
@@ -185,6 +185,12 @@ export class OneExport {
   #seconds(): number {
     return Math.round((this.#context.elapsed() - this.#began) / 100) / 10;
   }
+}
+
+/** Another range than the one that was asked for, or no answer to judge by: a link may be good once. */
+function rangeTrouble(error: unknown): 'wrong' | 'refused' {
+  troubleOf(error);
+  return error instanceof RetryableError && error.reason === 'incomplete' ? 'wrong' : 'refused';
 }
 
 /** In the words of a transfer, which hold no address. */

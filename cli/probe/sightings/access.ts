@@ -1,5 +1,5 @@
 import type { Conversation, Exchange } from '../conversation/exchange.ts';
-import { assumed, each, needsCode, needsSetting, notSeen, type Observer } from './sighting.ts';
+import { assumed, each, needsCode, needsSetting, notSeen, type Observer, tolerated } from './sighting.ts';
 
 /** How the CRM is entered: tokens, scopes, the client. */
 
@@ -66,6 +66,7 @@ export const expiresIn: Observer = (conversation) => {
     return needsCode(`A token that should live ${lifeSeconds} s was accepted, and after ${age} s refused (401).`);
   }
   if (grant.clientRefused !== null) return notSeen('The token endpoint gave no token.');
+  if (grant.oddLife) return tolerated('It is neither a number nor a text, so no life is known: a 401 will tell.');
   if (lifeSeconds === null) return assumed('No life that can be used is named: a 401 will tell.');
   return assumed(`A token lives ${lifeSeconds} s, as the token endpoint says.`);
 };

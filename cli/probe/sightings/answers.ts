@@ -1,3 +1,4 @@
+import { retryAfterSeconds } from '../../../transfer/index.ts';
 import { assumed, each, mainOf, needsCode, notSeen, type Observer, tolerated } from './sighting.ts';
 
 /** What the CRM answers around an export. */
@@ -41,11 +42,10 @@ export const statusRecord: Observer = ({ exports, exchanges }) => {
   const statuses = exports.flatMap((one) => one.statuses);
   if (statuses.length === 0) return notSeen('No status was read.');
   const shape = exchanges.find(({ step, status }) => step === 'status' && status === 200)?.shape;
+  if (statuses.some(({ ofOther }) => ofOther)) return needsCode('The record has another id than the export.');
   const unread = statuses.find(({ read }) => !read);
-  if (unread)
-    return needsCode(
-      unread.at ? `The status is in ${unread.at}, where no run looks.` : `There is no status: ${shape}.`,
-    );
+  if (unread?.at) return needsCode(`The status is in ${unread.at}, where no run looks.`);
+  if (unread) return needsCode(`There is no status: ${shape}.`);
   const places = each(statuses.map(({ at }) => at));
   return places === 'status'
     ? assumed(`The record stands by itself: ${shape}.`)
@@ -95,7 +95,8 @@ export const rateLimits: Observer = ({ exchanges }) => {
   if (limited) {
     const { 'retry-after': wait } = limited.headers;
     const isNamed = limited.headerNames.includes('retry-after');
-    if (isNamed && wait === undefined) return needsCode(`429 with a Retry-After that cannot be read.${headers}`);
+    if (isNamed && retryAfterSeconds(wait) === undefined)
+      return needsCode(`429 with a Retry-After that cannot be read.${headers}`);
     return assumed(`429 ${wait ? `with Retry-After ${wait}` : 'without Retry-After'}.${headers}`);
   }
   const other = exchanges.find(({ status, headers: all }) => status !== null && status >= 400 && isUsedUp(all));
@@ -133,7 +134,7 @@ export const filterDefinition: Observer = (conversation) => {
   const asked = conversation.exchanges.find(({ step, purpose }) => step === 'create' && purpose === 'filter');
   const filtered = conversation.exports.find(({ purpose }) => purpose === 'filter');
   if (!asked || !filtered) return notSeen('Only --filter tries one.');
-  if (asked.status !== null && asked.status >= 400 && asked.status < 500 && asked.status !== 429) {
+  if (asked.status !== null && asked.status >= 400 && asked.status < 500 && ![401, 403, 429].includes(asked.status)) {
     return needsCode(`The filter was refused with ${asked.status}${asked.code ? `, code ${asked.code}` : ''}.`);
   }
   const [all, some] = [mainOf(conversation)?.file, filtered.file];

@@ -17,27 +17,35 @@ const READ = ['csv', 'xlsx'];
 export const fileFormat = ofFile(({ format, compression, rejected, empty, whole }) => {
   const packed = compression ? `, packed with ${compression}` : '';
   if (empty) return notSeen('There is nothing in the file.');
-  if (format !== null && READ.includes(format))
-    return assumed(`It is ${format}${packed}${whole ? '' : ' (its beginning was read)'}.`);
+  if (format !== null && READ.includes(format)) {
+    if (packed) return tolerated(`It is ${format}${packed}.`);
+    return assumed(`It is ${format}${whole ? '' : ' (its beginning was read)'}.`);
+  }
   return rejected === null ? notSeen('Its kind was not recognised.') : needsSetting(rejected);
 });
 
-/** How each part of a dialect is called that is not the assumed one. */
-export const csvDialect = ofFile(({ format, encoding, byteOrderMark, separatorLine, separator, lineBreak, whole }) => {
+export const csvDialect = ofFile((file) => {
+  const { format, rejected, encoding, lineBreak, whole } = file;
   if (format !== 'csv') return notSeen('The file is no CSV.');
-  const others = [
-    separator === null || separator === ',' ? '' : `the separator "${separator === '\t' ? 'tab' : separator}"`,
-    lineBreak === 'cr' || lineBreak === 'mixed' ? `line breaks ${lineBreak}` : '',
-    encoding === 'utf-8' ? '' : (encoding ?? 'an encoding that is not known'),
-    byteOrderMark ? 'a byte order mark' : '',
-    separatorLine ? 'a line sep=' : '',
-  ].filter(Boolean);
+  if (rejected !== null && encoding === null) return notSeen('The file was refused before its encoding was known.');
+  const others = othersIn(file);
   if (others.length > 0) return tolerated(`It has ${others.join(', ')}.`);
   const breaks = lineBreak ? `, line breaks ${lineBreak}` : '';
   return assumed(
     `${encoding}${breaks}; the separator is not seen in one column${whole ? '' : ', and its rest was not read'}.`,
   );
 });
+
+/** How each part of a dialect is called that is not the assumed one. */
+function othersIn({ separator, lineBreak, encoding, byteOrderMark, separatorLine }: SeenFile): string[] {
+  return [
+    separator === null || separator === ',' ? '' : `the separator "${separator === '\t' ? 'tab' : separator}"`,
+    lineBreak === 'cr' || lineBreak === 'mixed' ? `line breaks ${lineBreak}` : '',
+    encoding === 'utf-8' ? '' : (encoding ?? 'an encoding that is not known'),
+    byteOrderMark ? 'a byte order mark' : '',
+    separatorLine ? 'a line sep=' : '',
+  ].filter(Boolean);
+}
 
 export const fileProof = ofFile(({ format, header, rejected, empty }) => {
   if (empty || (format !== 'csv' && format !== 'xlsx')) return notSeen('The file has no records.');
@@ -61,8 +69,8 @@ export const headerTexts = ofFile(({ header, headerText, column }) => {
   }
   if (header === 'none') return needsSetting('The file has no header: columns.header.');
   if (header === null) return notSeen('No header was read.');
-  const text = headerText === null ? 'a text that the CRM does not list' : `"${headerText}"`;
-  return needsSetting(`The header calls ${column} ${text}.`);
+  if (headerText === null) return needsSetting('The first record is neither a name nor a label that the CRM lists.');
+  return needsSetting(`The header calls ${column} "${headerText}".`);
 });
 
 export const spreadsheets = ofFile(({ format, sheets, headerRow, elsewhere, rejected }) => {
@@ -80,7 +88,7 @@ export const spreadsheets = ofFile(({ format, sheets, headerRow, elsewhere, reje
 });
 
 export const emptyExports = ofFile(({ rows, empty, whole, rejected }) => {
-  if (empty) return assumed('The file has nothing in it.');
+  if (empty) return tolerated('The file has nothing in it, not even a header.');
   if (rejected !== null || rows === null || !whole) return notSeen('Its rows were not counted.');
   return rows === 0 ? assumed('The file has a header and no row.') : notSeen(`The file has ${rows} rows.`);
 });
@@ -88,7 +96,8 @@ export const emptyExports = ofFile(({ rows, empty, whole, rejected }) => {
 export const rangeSupport = ofFile(({ range, etag }) => {
   if (range === null) return notSeen('No second GET was made, for the first was not complete, or empty.');
   if (range === 'whole') return tolerated('A range is answered with the whole file: it is read in one piece.');
-  if (range !== 'ranged') return needsCode(range);
+  if (range === 'refused') return notSeen('The second GET was refused: an address may be good once.');
+  if (range === 'wrong') return needsCode('Another range was answered than the one that was asked for.');
   return assumed(
     `A range is answered as such, ${etag ? 'with a strong ETag' : 'but without a strong ETag: the file is read in one piece'}.`,
   );

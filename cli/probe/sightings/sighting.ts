@@ -7,7 +7,7 @@ export const VERDICTS = ['as assumed', 'otherwise', 'not seen', 'cannot be seen'
  * What becomes of an answer that is not the assumed one: the product takes it as well, a setting expresses it, or its code has to
  * change.
  */
-export const MEANS = ['tolerated', 'setting', 'code'] as const;
+const MEANS = ['tolerated', 'setting', 'code'] as const;
 
 /** What a meeting with the CRM showed of one open point. */
 export interface Sighting {

@@ -9,9 +9,11 @@ import { colorsFor } from '../../support/text.ts';
 import { untilInterrupted } from '../../support/until-interrupted.ts';
 import { findRun } from '../find-run.ts';
 import type { FoundRun } from '../run/run.ts';
+import { withRun } from '../run-names.ts';
 import { HEADINGS, linesOfRun, type RunLine, textOf } from './logs-lines.ts';
 
 interface LogsOptions extends TargetOptions {
+  date?: string;
   follow?: boolean;
   json?: boolean;
 }
@@ -23,8 +25,7 @@ const LATE_MS = 5 * 60_000;
 
 /** Registers `logs`, which changes nothing. */
 export function addLogs(command: Command): void {
-  command
-    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+  withRun(command)
     .option('--follow', 'go on until the run has ended; Ctrl-C stops following, never the run')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(logs);
@@ -37,7 +38,7 @@ export function addLogs(command: Command): void {
 
 async function logs(run: string, options: LogsOptions): Promise<void> {
   const target = await connect(options);
-  const found = await findRun(target, run);
+  const found = await findRun(target, run, options.date);
   const write = writerFor(options);
   const lines: RunLine[] = [];
   const show = (line: RunLine) => {

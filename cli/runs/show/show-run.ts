@@ -39,18 +39,23 @@ export interface ShownRun extends Run {
 type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
 
 /**
- * A run by name, ARN or entity (its newest), from its history, or from its manifest where Step Functions has deleted it.
+ * A run as `findRun` takes it, from its history, or from its manifest where Step Functions has deleted it.
  * @param endpoint of a local cloud
  * @throws CommandError (exit code 2) when neither knows it
  */
-export async function showRun(target: ShownRunSources, run: string, endpoint: string | undefined): Promise<ShownRun> {
+export async function showRun(
+  target: ShownRunSources,
+  run: string,
+  endpoint: string | undefined,
+  date?: string,
+): Promise<ShownRun> {
   const manifests = createManifests(target);
-  const found = await findRun(target, run).catch((error: unknown) => {
+  const found = await findRun(target, run, date).catch((error: unknown) => {
     if (error instanceof CommandError) return error;
     throw error;
   });
   if (!(found instanceof CommandError)) return ofExecution(target, manifests, found, endpoint);
-  const forgotten = await forgottenRun(manifests, run);
+  const forgotten = await forgottenRun(manifests, run, date);
   if (!forgotten) throw found;
   return ofManifest(target, manifests, forgotten, endpoint);
 }

@@ -6,22 +6,25 @@ import { printJson, printOut } from '../../support/print.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
 import { failureText, headText, painterOf, readersText, toneOf } from '../run/words.ts';
+import { withRun } from '../run-names.ts';
 import type { Phase } from './history.ts';
 import { type ShownRun, showRun } from './show-run.ts';
 
 /** Registers `show`, which changes nothing. */
 export function addShow(command: Command): void {
-  const described = command
-    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+  const described = withRun(command)
     .option('--json', 'one JSON document')
-    .action(async (run: string, options: TargetOptions & { json?: boolean }) => {
-      const found = await showRun(await connect(options), run, options.endpointUrl ?? process.env.AWS_ENDPOINT_URL);
+    .action(async (run: string, options: TargetOptions & { date?: string; json?: boolean }) => {
+      const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
+      const found = await showRun(await connect(options), run, endpoint, options.date);
       const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
       if (options.json) printJson(shown);
       else printOut(shownText(shown, process.stdout));
     });
   withExamples(described, {
     'show leads --deployment prod': 'the newest run of leads',
+    'show leads --date 2026-11-20 --deployment prod': 'its newest run for a date',
+    'show 1a2b3c --deployment prod': 'the run whose name ends so',
     'show leads-20261120T020000Z-1a2b3c --json --deployment prod': 'a run by its name, for a program',
   });
 }

@@ -11,7 +11,7 @@ test('the times of the tokens are those of the clock that is given, which is tha
   const grant = { code: 'c', redirect_uri: 'http://127.0.0.1/', code_verifier: 'v' };
 
   const { tokens } = await exchangeCode(
-    { clientId: 'id', clientSecret: 'secret' },
+    { clientId: 'id', clientSecret: 'secret', from: 'typed' },
     { grant_type: 'authorization_code', ...grant },
     { crm, configuration: 'config/dev.json', now: at('2031-01-01T00:00:00.000Z') },
   );

@@ -18,7 +18,7 @@ async function permissionCheck(name: string, part: 'secret' | 'table') {
 }
 
 const RESTORE =
-  'npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is.';
+  'restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy --revert-drift.';
 
 test.each([
   ['table', 'ResourceNotFoundException', RESTORE],

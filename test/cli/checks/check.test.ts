@@ -10,7 +10,8 @@ import { RunError } from '../../../core/errors.ts';
 const checkOf = (look: Check<undefined>['look']): Check<undefined> => {
   return { id: 'a', question: 'Is it so?', rights: ['s3:GetObject on the bucket'], look };
 };
-const only = async (look: Check<undefined>['look']) => (await checked(checkOf(look), undefined, 'prod'))[0];
+const only = async (look: Check<undefined>['look']) =>
+  (await checked(checkOf(look), undefined, { deployment: 'prod' }))[0];
 const failing = (error: unknown) => only(() => Promise.reject(error));
 const awsError = (name: string, message = '') => Object.assign(new Error(message), { name });
 
@@ -21,7 +22,7 @@ test('a finding has the question, what it is about, and the rights', async () =>
     await checked(
       checkOf(() => some),
       undefined,
-      'prod',
+      { deployment: 'prod' },
     ),
   ).toMatchObject([
     { id: 'a.leads', question: 'Is it so?', verdict: 'holds', found: 'It is.', advice: null, rights: ['s3:GetObject'] },
@@ -33,7 +34,7 @@ test('advice to deploy names the deployment, so that it can be pasted', async ()
   expect(await only(() => holdsUnless(['it is off'], 'it is on'))).toMatchObject({
     verdict: 'broken',
     found: 'it is off',
-    advice: expect.stringMatching(/^npx cdk deploy -c deployment=prod --revert-drift restores /),
+    advice: expect.stringMatching(/: npx cdk deploy -c deployment=prod --revert-drift\.$/),
   });
 });
 
@@ -70,7 +71,9 @@ test('an error that nobody expected is named, and nothing of it quoted', async (
 
 test('a remark fails nothing, whatever it came to', async () => {
   const looks = [() => broken('No.', 'Do.'), () => Promise.reject(awsError('AccessDenied')), () => unknown('Why.')];
-  const found = await Promise.all(looks.map((look) => checked(remark(checkOf(look)), undefined, 'prod')));
+  const found = await Promise.all(
+    looks.map((look) => checked(remark(checkOf(look)), undefined, { deployment: 'prod' })),
+  );
 
   expect(found.flat().map(({ verdict, exitCode }) => [verdict, exitCode])).toEqual([
     ['warning', 0],
@@ -86,7 +89,7 @@ test('a check is made of what a command has, in another form', async () => {
     await checked(
       given(length, (many: string[]) => many.join('')),
       ['a', 'bc'],
-      'prod',
+      { deployment: 'prod' },
     ),
   ).toMatchObject([{ found: '3' }]);
 });

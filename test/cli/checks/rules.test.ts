@@ -52,7 +52,11 @@ async function check({ off = [], account = {}, entities, denied }: Given = {}) {
     StateMachineArn,
     UndeliveredStartsUrl: OUTPUTS.UndeliveredStartsUrl,
   };
-  const [found] = await checked(RULES, { target, stack: stackOf(rules), place: { deployment: 'prod' }, file }, 'prod');
+  const [found] = await checked(
+    RULES,
+    { target, stack: stackOf(rules), place: { deployment: 'prod' }, file },
+    { deployment: 'prod' },
+  );
   return found;
 }
 

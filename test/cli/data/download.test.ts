@@ -206,6 +206,17 @@ test('manifests are found by the newest date, by a date, and by a run though a l
   expect(await findManifest(manifests, 'leads', { run: 'leads-20a' })).toEqual(replaced);
 });
 
+test('a run is named by a unique end of its name too, and by the entity the newest that stored a file', async () => {
+  const { publish, target } = await aws();
+  const manifests = createManifests(target);
+  const first = publish({ date: '2026-11-18', execution: 'leads-a-c03f3a' });
+  expect(await findManifest(manifests, 'leads', { run: 'leads' })).toEqual(first);
+  const second = publish({ date: '2026-11-19', execution: 'leads-b-c03f3a' });
+
+  expect(await findManifest(manifests, 'leads', { run: 'b-c03f3a' })).toEqual(second);
+  await expect(findManifest(manifests, 'leads', { run: 'c03f3a' })).rejects.toThrow('2 runs end in "c03f3a": ');
+});
+
 test('what is not there is reported in one sentence, with what is nearest', async () => {
   const { publish, target, objects } = await aws();
   const manifests = createManifests(target);

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, it } from 'vitest';
+import { watchClock } from '../../../cli/authorize/aws-clock.ts';
 import { type Checked, checked } from '../../../cli/checks/check.ts';
 import { broken, type Finding, holds, unknown, warning } from '../../../cli/checks/finding.ts';
 import { begin } from '../../../cli/doctor/begin.ts';
@@ -17,7 +18,6 @@ import {
 } from '../../../cli/doctor/grant.ts';
 import { NIGHT_CHECKS } from '../../../cli/doctor/night-checks.ts';
 import { type Refreshed, refreshFinding } from '../../../cli/doctor/refresh.ts';
-import { watchClock } from '../../../cli/support/aws-clock.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
@@ -62,12 +62,21 @@ describe('checks', () => {
 
     expect(exitCodeOf(checks)).toBe(3);
     expect(exitCodeOf(checks.slice(0, 2))).toBe(0);
-    expect(linesOf(checks.slice(0, 3))).toEqual([
-      '✓ a: Is it? A.',
-      '! b: Is it? B.\n    -> Do b.',
-      '✗ c: Is it? C.\n    -> Do c.',
-      'A nightly run would fail: see ✗ (1).',
-    ]);
+  });
+
+  it('are printed with what fails first, and those that passed as one line, unless all are wanted', () => {
+    const checks = [
+      checkedAs('a', holds('A.')),
+      checkedAs('b', warning('B.', 'Do b.')),
+      checkedAs('c', unknown('C.')),
+      checkedAs('d', broken('D.', 'Do d.', 3)),
+      checkedAs('e', holds('E.')),
+    ];
+    const worst = ['✗ d: Is it? D.\n    -> Do d.', '? c: Is it? C.', '! b: Is it? B.\n    -> Do b.'];
+    const end = 'A nightly run would fail: see ✗ (1).';
+
+    expect(linesOf(checks)).toEqual([...worst, '✓ 2 checks passed; to see them, add --all.', end]);
+    expect(linesOf(checks, {}, true)).toEqual([...worst, '✓ a: Is it? A.', '✓ e: Is it? E.', end]);
   });
 
   it('promise a good night only where the CRM was asked with the grant, for all columns', () => {
@@ -112,7 +121,8 @@ describe('checks', () => {
     );
     const check = NIGHT_CHECKS.find(({ id }) => id === 'rules');
 
-    const found = check && (await checked(check, begin(target, undefined, { deployment: 'test' }), 'test'));
+    const found =
+      check && (await checked(check, begin(target, undefined, { deployment: 'test' }), { deployment: 'test' }));
 
     expect(found).toMatchObject([
       { id: 'rules', verdict: 'broken', exitCode: 1, found: expect.stringContaining('crm-export-test-leads is gone') },
@@ -128,7 +138,7 @@ describe('checks', () => {
     const doctoring = begin(target, known, { deployment: 'prod' });
     const needless = NIGHT_CHECKS.filter(({ id }) => id !== 'tonight');
 
-    const checks = await Promise.all(needless.map((check) => checked(check, doctoring, 'prod')));
+    const checks = await Promise.all(needless.map((check) => checked(check, doctoring, { deployment: 'prod' })));
 
     const found = checks.flat().map(({ id, verdict, exitCode }) => [id, verdict, exitCode]);
     expect(found).toEqual(['rules', 'concurrency', 'alarm-addresses', 'tables'].map((id) => [id, 'unknown', 0]));
@@ -187,8 +197,14 @@ describe('the grant', () => {
     [
       'authorized by a command that died',
       item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-9) }),
+      'warning',
+      /^The grant that a person gave at 2026-11-20T11:51:00.000Z was never stored; the one before it is used, unless/,
+    ],
+    [
+      'dead, and given back by a command that could not store',
+      item({ deadline: 0, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
       'broken',
-      /^The grant is dead since 2026-11-20T11:51:00.000Z\. A new one was given, but never stored\.$/,
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
     ],
     [
       'dead, and authorized by a command that died',

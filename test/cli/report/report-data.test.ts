@@ -278,7 +278,7 @@ test('where nothing was to be expected nothing is missing: before the first run,
 
 test('a deployment in which nothing ran yet has a page too', () => {
   const facts = { ...madeUpMonth(), published: [], attempts: [] };
-  expect(headline(facts)).toBe('No run is known yet');
+  expect(headline(facts)).toBe('Nothing is due yet: no run is known');
   expect(reportPage(reportDataOf(facts))).toContain('nothing is known');
 });
 

@@ -82,3 +82,37 @@ test('runs come newest first over all pages: since a time, those that failed, th
   expect(await namesOf(executionsOf(target, { since }))).toHaveLength(3);
   expect(asked.filter((line) => line === 'ListExecutions')).toHaveLength(2);
 });
+
+test('a unique end of a name means that run; of several runs it names them, and a short end is none', async () => {
+  const { target } = await machine();
+  expect(await findRun(target, '0c0c0c')).toMatchObject({ name: 'leads-20261117T020000Z-0c0c0c' });
+  expect(await findRun(target, '9b1c')).toMatchObject({ name: 'f7d3_9b1c' });
+  const refused = (run: string) => findRun(target, run).catch((error: unknown) => error);
+  expect(await refused('T020000Z-0b0b0b')).toMatchObject({ name: 'leads-20261118T020000Z-0b0b0b' });
+  expect(await refused('b0b')).toMatchObject({ exitCode: 2, message: expect.stringContaining('no run "b0b"') });
+});
+
+test('an end of several names is refused with the names', async () => {
+  const twice = ['a', 'b'].map((first) => ranOn(20, { name: `${first}-c03f3a`, input: { entity: 'leads' } }));
+  const { target } = await aws(executions(twice));
+  expect(await findRun(target, 'c03f3a').catch((error: unknown) => error)).toMatchObject({
+    exitCode: 2,
+    message: '2 runs end in "c03f3a": a-c03f3a, b-c03f3a; type more of the name.',
+  });
+});
+
+test('an entity with a date means its newest run for that date', async () => {
+  const { target } = await aws(
+    executions([
+      ranOn(22, { name: 'leads-backfill', input: { entity: 'leads', date: '2026-11-17' } }),
+      ...runs.slice(1),
+    ]),
+  );
+  const nameOf = async (date: string) => (await findRun(target, 'leads', date)).name;
+  expect(await nameOf('2026-11-17')).toBe('leads-backfill');
+  expect(await nameOf('2026-11-18')).toBe('leads-20261118T020000Z-0b0b0b');
+  await expect(nameOf('2026-11-16')).rejects.toThrow(
+    'There is no run of leads for 2026-11-16 yet: npm run cli -- start leads --date 2026-11-16.',
+  );
+  await expect(findRun(target, 'by-hand', '2026-11-19')).rejects.toThrow('--date goes with an entity');
+});

@@ -3,7 +3,7 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import { afterEach, expect, test, vi } from 'vitest';
-import { connect } from '../../../cli/support/target.ts';
+import { clientSettings, connect } from '../../../cli/support/target.ts';
 import { type Answers, fault, type Handler, refused, silent } from './cloud/answers.ts';
 import type { Call } from './cloud/call.ts';
 import { aws } from './cloud/cloud.ts';
@@ -80,6 +80,26 @@ test('an answer that is not from CloudFormation is quoted by its first line only
 
 test('an endpoint that is no address is a matter of usage', async () => {
   expect(await endOf(connect({ deployment: 'prod', endpointUrl: 'here' }))).toMatchObject({ exitCode: 2 });
+});
+
+test('a profile beside a loopback address is refused, for its credentials would not be used', async () => {
+  expect(
+    await endOf(connect({ deployment: 'prod', endpointUrl: 'http://127.0.0.1:4566', profile: 'sso' })),
+  ).toMatchObject({
+    exitCode: 2,
+    message:
+      'No real credentials are sent to a local cloud (http://127.0.0.1:4566): leave out --profile, or --endpoint-url and AWS_ENDPOINT_URL.',
+  });
+});
+
+test('a profile beside another address is used, its region too', () => {
+  vi.stubEnv('AWS_REGION', undefined);
+  const endpointUrl = 'https://vpce.example.com';
+
+  expect(clientSettings({ endpointUrl, profile: 'sso' })).toMatchObject({ endpoint: endpointUrl, profile: 'sso' });
+  expect(clientSettings({ endpointUrl, profile: 'sso' })).not.toHaveProperty('region');
+  expect(clientSettings({ endpointUrl, profile: 'sso', region: 'eu-west-1' })).toMatchObject({ region: 'eu-west-1' });
+  expect(clientSettings({ endpointUrl })).toMatchObject({ region: 'us-east-1' });
 });
 
 test('real credentials are never sent to a local cloud, by no client', async () => {

@@ -21,7 +21,7 @@ async function checkedWhere(id: string, answers: Answers) {
   nameCalls(target, ['s3', 'cloudwatch']);
   const check = ALL_CHECKS.find((one) => one.id === id);
   if (!check) throw new Error(`there is no check ${id}`);
-  const [result] = await checked(check, { target, id: 'test' } as Verifying, 'test');
+  const [result] = await checked(check, { target, id: 'test' } as Verifying, { deployment: 'test' });
   return { result, calls };
 }
 

@@ -70,13 +70,14 @@ function timingIn(timeZone: string, at: string, year = 2024, offsets = offsetsFr
   return { timeZone, at, starts, expression: cronOf(starts) };
 }
 
-/** The dates of the runs, where the rule fires by its expression and the event says so many seconds later. */
+/** The dates of the runs, one for each start that is claimed, where the rule fires and the event says so many seconds later. */
 function datesLetThrough(timing: Timing & { starts: string[] }, from: string, to: string, seconds = 0): string[] {
   const days = datesFrom(dateAfter(from, -2), dateAfter(to, 2)).length;
   const first = new Date(`${dateAfter(from, -2)}T00:00Z`);
   const fired = cronTimes(timing.expression, first, days * timing.starts.length);
-  const dates = fired.flatMap((time) => slotOf(timing, new Date(time.getTime() + seconds * 1000))?.date ?? []);
-  return dates.filter((date) => from <= date && date <= to).sort();
+  const slots = fired.flatMap((time) => slotOf(timing, new Date(time.getTime() + seconds * 1000)) ?? []);
+  const dates = new Map(slots.map(({ at, date }) => [at.getTime(), date]));
+  return [...dates.values()].filter((date) => from <= date && date <= to).sort();
 }
 
 function datesFrom(from: string, to: string): string[] {

@@ -31,7 +31,9 @@ const bodies = new WeakMap<ClientRequest, string[]>();
 
 /** The name of the variable that holds a value, in braces. */
 function variableOf(value: string): string {
-  const found = Object.entries(process.env).find(([name, held]) => /_(ID|TABLE|NAME)$/.test(name) && held === value);
+  const found = Object.entries(process.env).find(
+    ([name, held]) => /_(ID|TABLE|NAME|URL|ARN)$/.test(name) && held === value,
+  );
   return found ? `{${found[0]}}` : value;
 }
 
@@ -52,10 +54,22 @@ function keepBody(request: ClientRequest): void {
   }
 }
 
-function namesIn(request: ClientRequest): string[] {
+/** What a call says in its body: JSON, or the query that SNS takes. */
+function bodyOf(request: ClientRequest): Record<string, unknown> {
   const text = bodies.get(request)?.join('') ?? '';
-  const body = text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {};
-  return [body.SecretId, body.TableName].filter((name) => typeof name === 'string').map(variableOf);
+  return text.startsWith('{') ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
+}
+
+/** SNS has the name of the operation in the body. */
+function targetOf(request: ClientRequest): string {
+  const header = request.getHeader('x-amz-target');
+  if (header !== undefined || request.path !== '/') return String(header ?? '');
+  return `SNS.${bodyOf(request).Action}`;
+}
+
+function namesIn(request: ClientRequest): string[] {
+  const { SecretId, TableName, QueueUrl, TopicArn } = bodyOf(request);
+  return [SecretId, TableName, QueueUrl, TopicArn].filter((name) => typeof name === 'string').map(variableOf);
 }
 
 function note(request: ClientRequest, status: number): void {
@@ -68,7 +82,7 @@ function note(request: ClientRequest, status: number): void {
     path: bucket ? url.pathname.replace(bucket, '{BUCKET_NAME}') : url.pathname,
     query: [...new Set(url.searchParams.keys())].toSorted(),
     prefix: url.searchParams.get('prefix') ?? '',
-    target: String(request.getHeader('x-amz-target') ?? ''),
+    target: targetOf(request),
     names: namesIn(request),
     encryption: Object.fromEntries(encryption.map(([name, value]) => [name, String(value)])),
     status,
@@ -82,7 +96,7 @@ function note(request: ClientRequest, status: number): void {
 if (functionName) {
   subscribe('http.client.request.created', (message) => {
     const { request } = message as { request: ClientRequest };
-    if (request.getHeader('x-amz-target') !== undefined && isOurs(request)) keepBody(request);
+    if (request.path === '/' && isOurs(request)) keepBody(request);
   });
   subscribe('http.client.response.finish', (message) => {
     const { request, response } = message as { request: ClientRequest; response: IncomingMessage };

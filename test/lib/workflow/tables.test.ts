@@ -7,7 +7,7 @@ const tables = synthesise(tableDeployment());
 const hashing = synthesise(tableDeployment({ hash: ['idNumber'] }));
 
 test('nothing of it is there unless an entity has tables', () => {
-  expect(allOf(plain, 'AWS::Lambda::Function')).toHaveLength(4);
+  expect(allOf(plain, 'AWS::Lambda::Function')).toHaveLength(5);
   expect(Object.keys(plain.Resources).filter((id) => /^(WriteTable|Tables)/.test(id))).toEqual([]);
   expect(Object.keys(plain.Outputs).filter((id) => id.startsWith('Table'))).toEqual([]);
 });

@@ -17,7 +17,11 @@ export interface Running {
   says: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-const recordSchema = z.object({ starter: z.object({ pid: z.number() }), tmpDir: z.string() });
+const recordSchema = z.object({
+  starter: z.object({ pid: z.number() }),
+  npm: z.optional(z.object({ pid: z.number() })),
+  tmpDir: z.string(),
+});
 const running = new Set<ChildProcess>();
 
 /** Runs `node FILE ARGS`; `undefined` takes a variable away from the environment. */
@@ -67,7 +71,7 @@ export interface Traces {
 export async function tracesOf({ child, stderr }: Running): Promise<Traces> {
   let found: Traces | undefined;
   const look = () => {
-    found = findTraces(child.pid);
+    found = findTraces(({ starter }) => starter.pid === child.pid);
     return found !== undefined;
   };
   await waitUntil(look, { withinMs: 30_000 });
@@ -75,12 +79,17 @@ export async function tracesOf({ child, stderr }: Running): Promise<Traces> {
   throw new Error(`The start wrote no record: ${stderr()}`);
 }
 
-function findTraces(pid: number | undefined): Traces | undefined {
+/** The traces of the start that an npm runs, once they are there. */
+export function tracesUnder(npmPid: number | undefined): Traces | undefined {
+  return findTraces(({ npm }) => npm !== undefined && npm.pid === npmPid);
+}
+
+function findTraces(wanted: (record: z.infer<typeof recordSchema>) => boolean): Traces | undefined {
   const runs = join(CACHE, 'runs');
   const names = existsSync(runs) ? readdirSync(runs).filter((name) => name.endsWith('.json')) : [];
   for (const name of names) {
     const record = readRecord(join(runs, name));
-    if (record?.starter.pid !== pid || !record) continue;
+    if (!record || !wanted(record)) continue;
     const id = name.replace('.json', '');
     const marked = () => runningProcesses().filter((entry) => hasMark(entry.pid, `${id}/`));
     return {

@@ -71,7 +71,11 @@ export class FakeSecrets {
     this.puts.push({ token: ClientRequestToken, text: SecretString });
   }
 
-  #put({ ClientRequestToken = '', SecretString = '' }: PutInput): object {
+  #put({ SecretId, ClientRequestToken = '', SecretString = '' }: PutInput): object {
+    if (SecretId === 'client') {
+      this.oauthClient = SecretString || this.oauthClient;
+      return {};
+    }
     const standing = this.versions.get(ClientRequestToken);
     if (standing !== undefined && standing !== SecretString) {
       throw new ResourceExistsException({ message: 'other content', $metadata: {} });

@@ -99,9 +99,16 @@ export class Simulation {
   }
 
   /** What the command does with the grant that a person has just given. */
-  storeGrant(tokens = this.endpoint.grant(), { diesAfterClaim = false, now = Date.now } = {}): Promise<unknown> {
+  storeGrant(
+    tokens = this.endpoint.grant(),
+    { diesAfterClaim = false, storesAfterMs = 0, now = Date.now } = {},
+  ): Promise<unknown> {
     const known = createGrantStore(this.secrets.client, 'tokens');
-    const store = diesAfterClaim ? { ...known, store: never } : known;
+    const late: typeof known.store = async (...of) => {
+      await this.clock.sleep(storesAfterMs);
+      return known.store(...of);
+    };
+    const store = { ...known, store: diesAfterClaim ? never : storesAfterMs > 0 ? late : known.store };
     const ledger = createLedger(this.ledger.client, 'ledger', 'tokens');
     return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });
   }

@@ -91,6 +91,13 @@ function apiAction(call: RecordedCall, template: Template, names: Names): Made {
   }
   // DynamoDB made the key of the table with the table, and opens it for whoever uses the table.
   if (service.startsWith('DynamoDB_')) return { action: `dynamodb:${operation}`, resource, via: [OPEN] };
+  // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+  if (service === 'AmazonSQS') {
+    const action = operation.replace('Batch', '');
+    return { action: `sqs:${action}`, resource, via: action === 'ReceiveMessage' ? [OPEN] : [] };
+  }
+  // https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#sns-what-permissions-for-sse
+  if (service === 'SNS') return { action: `sns:${operation}`, resource, via: [OPEN, MAKE] };
   throw new Error(`${call.target} is not known`);
 }
 

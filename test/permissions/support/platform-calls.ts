@@ -15,8 +15,8 @@ export function platformCalls(template: Template, names: Names): Request[] {
       );
     }
     if (Type === 'AWS::Events::Rule') {
-      const targets = value(Properties.Targets) as { Arn: string; RoleArn: string }[];
-      return targets.map(({ Arn, RoleArn }) => request(RoleArn, 'states:StartExecution', Arn));
+      const targets = value(Properties.Targets) as { Arn: string; RoleArn?: string }[];
+      return targets.flatMap(({ Arn, RoleArn }) => (RoleArn ? [request(RoleArn, 'states:StartExecution', Arn)] : []));
     }
     // What a function writes and how long it took, Lambda delivers with the function's role.
     if (Type === 'AWS::Lambda::Function') {

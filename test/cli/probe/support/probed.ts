@@ -1,7 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { ProbeDeps } from '../../../../cli/probe/conversation/converse.ts';
+import { consentedGrant, type Granted } from '../../../../cli/probe/grant.ts';
 import { type Probed, probe } from '../../../../cli/probe/probe.ts';
 import type { Sighting } from '../../../../cli/probe/sightings/sighting.ts';
+import { approveConsent } from '../../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../../sandbox/sandbox.ts';
 import type { FaultInput } from '../../../../sandbox/world/fault-schema.ts';
 import type { SandboxOptions } from '../../../../sandbox/world/settings.ts';
@@ -13,6 +15,13 @@ export async function sandboxFor(options: SandboxOptions = {}, faults: FaultInpu
   onTestFinished(() => sandbox.close());
   for (const fault of faults) sandbox.faults.add(fault);
   return sandbox;
+}
+
+/** The grant of a person who consents at once, by the code of `probe --configuration`. */
+export function grantedBy(sandbox: Sandbox, settings: Parameters<typeof deployment>[0] = {}): Promise<Granted> {
+  const { baseUrl, authUrl, clientId, clientSecret } = sandbox;
+  const { crm } = deployment({ ...settings, crm: { baseUrl, authUrl, ...settings?.crm } });
+  return consentedGrant(crm, { clientId, clientSecret, onUrl: approveConsent });
 }
 
 /** Probes a CRM without waiting: its clock goes forward by what is slept. */
@@ -32,6 +41,7 @@ export async function probed(
       clientAuthentication: 'basic',
       clientRefused: null,
       scope: tokens.scopes.join(' '),
+      oddLife: false,
       lifeSeconds: tokens.expiresInSeconds,
       ageSeconds: 0,
     },

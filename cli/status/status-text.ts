@@ -1,0 +1,108 @@
+import { CELLS } from '../report/words.ts';
+import { painterOf } from '../runs/run/words.ts';
+import { RULE_WORDS } from '../schedule/rule-state.ts';
+import { commandFor } from '../support/command-options.ts';
+import type { TargetOptions } from '../support/target.ts';
+import { plainLine } from '../support/text.ts';
+import { fittedTable } from '../support/text-table.ts';
+import type { Status, StatusRow } from './schema.ts';
+
+type Stream = { isTTY?: boolean; columns?: number };
+type Tone = 'good' | 'warned' | 'bad' | 'open';
+
+/** The screen of one deployment: the answer, what is missing and how to mend it, then the rest. */
+export function statusText(status: Status, place: TargetOptions, stream: Stream): string {
+  const { deployment, headline, ok, entities, warnings } = status;
+  const paint = painterOf(stream);
+  const tone = toneOf(status);
+  if (entities.length === 0) return paint(tone)(`${SIGN[tone]} ${headline} (${deployment}).`);
+  const told = ok === null ? `It cannot be told whether every date that is due is whole. ${headline}` : headline;
+  return [
+    paint(tone)(`${SIGN[tone]} ${told} (${deployment})`),
+    '',
+    ...tableLines(entities, stream),
+    '',
+    ...footLines(status, place, stream),
+    ...warnings.map((warning) => paint('warned')(`! ${plainLine(warning)}`)),
+  ].join('\n');
+}
+
+const SIGN = { good: '✓', warned: '?', bad: '✕', open: '…' };
+
+export function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): Tone {
+  if (ok === null) return 'warned';
+  if (!ok) return 'bad';
+  const tones = entities.map(({ state }) => TONES[state]);
+  return tones.includes('open') || tones.every((tone) => tone === undefined) ? 'open' : 'good';
+}
+
+/** How a row is painted where nothing is missing. */
+const TONES: Partial<Record<StatusRow['state'], Tone>> = {
+  published: 'good',
+  warned: 'warned',
+  running: 'open',
+  due: 'open',
+};
+
+/** What is missing comes first, each with its command below it. */
+function tableLines(entities: StatusRow[], stream: Stream): string[] {
+  const place = (row: StatusRow) => (row.missing ? 0 : TONES[row.state] === 'open' ? 1 : 2);
+  const alike = ({ state, advice }: StatusRow) => `${state} ${advice}`;
+  const rows = entities.toSorted((a, b) => place(a) - place(b) || (a.missing ? alike(a).localeCompare(alike(b)) : 0));
+  const severalDates = new Set(rows.map(({ date }) => date)).size > 1;
+  const cells = rows.map((row) => [
+    `${CELLS[row.state].sign || '·'} ${row.entity}`,
+    stateText(row),
+    ...(severalDates ? [row.date] : []),
+    row.readers ? `${row.readers.date}, ${row.readers.hours} h old` : 'nothing',
+  ]);
+  const names = [
+    'entity',
+    severalDates ? 'state' : (rows[0]?.date ?? ''),
+    ...(severalDates ? ['of'] : []),
+    'readers have',
+  ];
+  const { lines } = fittedTable(
+    names.map((name) => ({ name })),
+    cells,
+    stream.columns ?? Number.POSITIVE_INFINITY,
+  );
+  const paint = painterOf(stream);
+  return lines.flatMap((line, index) => {
+    const row = rows[index - 1];
+    if (!row) return [line];
+    const tone = row.missing ? 'bad' : TONES[row.state];
+    return [
+      tone ? paint(tone)(line) : line,
+      ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${plainLine(row.advice)}`] : []),
+    ];
+  });
+}
+
+/** Its error says more than that it failed; a rule is named where the state does not. */
+function stateText({ state, error, rule }: StatusRow): string {
+  const word = state === 'failed' && error ? plainLine(error) : CELLS[state].word;
+  return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
+}
+
+function footLines({ alarms, grant, nextStart, madeAt }: Status, place: TargetOptions, stream: Stream): string[] {
+  const paint = painterOf(stream);
+  const raised =
+    alarms === null ? 'not known' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
+  const at =
+    nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
+  const lines = [
+    alarms?.length ? paint('bad')(`Alarms: ${raised}`) : `Alarms: ${raised}`,
+    ...(grant?.trouble
+      ? [paint('bad')(`Grant: ${plainLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]
+      : []),
+    ...(grant && !grant.trouble ? [`Grant: tokens obtained ${agoText(grant.obtainedAt, madeAt)}`] : []),
+    `Next start: ${at ?? 'none is known'}`,
+  ];
+  return lines;
+}
+
+function agoText(time: string, now: string): string {
+  const hours = Math.floor((Date.parse(now) - Date.parse(time)) / 3_600_000);
+  return hours < 48 ? `${Math.max(0, hours)} h ago` : `${Math.floor(hours / 24)} days ago`;
+}

@@ -1,0 +1,105 @@
+import { ENTITIES } from '../../core/config/entities.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
+import type { Cell, Facts } from '../night/facts.ts';
+import { gatherFacts } from '../night/gather.ts';
+import { isPublished, type Judge, judgesOf } from '../night/judge.ts';
+import { alarmsOf } from '../night/raised-alarms.ts';
+import { answerOf, LAST_NIGHT } from '../report/words.ts';
+import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import type { Target, TargetOptions } from '../support/target.ts';
+import { adviceOf } from './advice.ts';
+import { grantOf } from './grant.ts';
+import type { Status, StatusRow } from './schema.ts';
+
+interface Around {
+  /** The options by which the deployment was found: commands to type repeat them. */
+  place: TargetOptions;
+  /** The date that is asked for; by default the night that began last. */
+  date: string | undefined;
+  /** Raised alarms by topic; `null` where they are not known. */
+  alarms: Map<string, string[]> | null;
+  now: Date;
+}
+
+/** A run that takes two days is under way. */
+const NIGHTS = 3;
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Looks at what is there of a night, and at what is not. */
+export async function statusOf(target: Target, { place, date, alarms, now }: Around): Promise<Status> {
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const { deployment } = place;
+  const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
+  const nights = date === undefined ? NIGHTS : Math.max(NIGHTS, Math.ceil((now.getTime() - Date.parse(date)) / DAY_MS));
+  const [facts, grant] = await Promise.all([
+    gatherFacts(target, { deployment, plan, nights, now, warn }),
+    grantOf(target, warn),
+  ]);
+  return { deployment, ...judged(facts, place, date), alarms: alarmsOf(alarms, target), grant, warnings };
+}
+
+/** What is said by the facts alone. */
+function judged(
+  facts: Facts,
+  place: TargetOptions,
+  date?: string,
+): Pick<Status, 'madeAt' | 'ok' | 'headline' | 'entities' | 'nextStart'> {
+  const { now, plan } = facts;
+  const judge = judgesOf(facts);
+  const judges = ENTITIES.map((entity) => ({ entity, ...judge(entity) }));
+  const nextStart = firstStart(judges);
+  const all = { madeAt: now.toISOString(), nextStart };
+  if (date !== undefined && date > dateIn(plan.timeZone, now)) {
+    return { ...all, ok: true, headline: `Nothing of ${date} is due yet: that date is still to come`, entities: [] };
+  }
+  const looked = judges.map((one) => ({ ...one, cell: one.cellOf(date ?? one.last) }));
+  const cells = looked.map(({ cell }) => cell);
+  const known = facts.published.length + facts.attempts.length > 0;
+  const { text } = answerOf(cells, date === undefined ? LAST_NIGHT : { past: date, open: date }, known);
+  const entities = looked.map(({ cell, rule }) => ({
+    ...rowOf(facts, cell, rule),
+    advice: cell.missing ? adviceOf(cell, cells, place) : null,
+  }));
+  return { ...all, ok: isWhole(facts, cells), headline: text, entities };
+}
+
+/** Without the executions it is not known why a file is not there, and whether it still comes. */
+function isWhole({ attemptsKnown }: Facts, cells: Cell[]): boolean | null {
+  const certain = cells.filter(({ outcome }) => attemptsKnown || outcome === 'paused' || outcome === 'withoutRule');
+  if (certain.some(({ missing }) => missing)) return false;
+  const known = (cell: Cell) => isPublished(cell) || cell.outcome === 'none' || cell.outcome === 'off';
+  return attemptsKnown || cells.every(known) ? true : null;
+}
+
+function rowOf(facts: Facts, cell: Cell, rule: StatusRow['rule']): Omit<StatusRow, 'advice'> {
+  const { entity, date, outcome, missing, published, attempts } = cell;
+  const last = published ? undefined : attempts.at(-1);
+  const pointer = facts.newest[entity];
+  const hours = (since: string) => Math.floor((facts.now.getTime() - Date.parse(since)) / HOUR_MS);
+  return {
+    entity,
+    date,
+    state: outcome,
+    missing,
+    rule,
+    run: published?.manifest.execution ?? last?.run ?? null,
+    error: last?.error ?? null,
+    readers: pointer
+      ? {
+          date: pointer.date,
+          run: pointer.execution,
+          startedAt: pointer.startedAt,
+          hours: hours(pointer.startedAt),
+        }
+      : null,
+  };
+}
+
+function firstStart(judges: (Pick<Judge, 'next'> & { entity: StatusRow['entity'] })[]): Status['nextStart'] {
+  const starts = judges.flatMap(({ entity, next }) => (next ? [{ entity, ...next }] : []));
+  const [first] = starts.sort((one, other) => one.at.getTime() - other.at.getTime());
+  return first ? { ...first, at: first.at.toISOString() } : null;
+}

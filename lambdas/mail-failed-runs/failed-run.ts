@@ -1,0 +1,67 @@
+import * as z from 'zod/mini';
+import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import { ERRORS, type ErrorName } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
+import { shortText } from '../../core/log/log-fields.ts';
+
+/** A run that failed, without anything that a person, the CRM or a crash may have put into it. */
+export interface FailedRun {
+  /** Name of the execution. */
+  name: string;
+  /** One of ours, or the status where AWS ended it, or else only `AnotherError`. */
+  error: ErrorName | 'TimedOut' | 'AnotherError';
+  /** What happened to this run, where it is a sentence of ours; without the advice. */
+  sentence: string | undefined;
+  endedAt: Date;
+  entity: Entity | undefined;
+  /** Of customer updates. */
+  batch: string | undefined;
+}
+
+/** `detail` of an event; AWS recorded by LocalStack's authors has all of these, null where they do not apply. */
+const detailSchema = z.object({
+  name: z.string(),
+  status: z.string(),
+  stopDate: z.number(),
+  input: z.nullish(z.string()),
+  error: z.nullish(z.string()),
+  cause: z.nullish(z.string()),
+});
+
+const inputSchema = z.object({
+  entity: z.catch(z.optional(entitySchema), undefined),
+  file: z.catch(z.optional(z.string()), undefined),
+});
+
+/** @returns `undefined` for a message that is no end of an execution */
+export function failedRunOf(message: string | undefined): FailedRun | undefined {
+  const detail = parseJson(detailSchema, message);
+  if (!detail) return undefined;
+  const { entity, file } = parseJson(inputSchema, detail.input ?? '') ?? {};
+  const error = detail.status === 'TIMED_OUT' ? 'TimedOut' : nameOf(detail.error);
+  return {
+    name: plain(detail.name),
+    error,
+    sentence: sentenceOf(error, detail.cause ?? ''),
+    endedAt: new Date(detail.stopDate),
+    entity,
+    batch: /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/.exec(file ?? '')?.[1],
+  };
+}
+
+export const isOurs = (error: FailedRun['error']): error is ErrorName => Object.hasOwn(ERRORS, error);
+
+function nameOf(error: string | null | undefined): FailedRun['error'] {
+  return error != null && Object.hasOwn(ERRORS, error) ? (error as ErrorName) : 'AnotherError';
+}
+
+/** The cause of what the machine itself ends with may quote a crash. Addresses are of no use in a mail, and may be secret. */
+function sentenceOf(error: FailedRun['error'], cause: string): string | undefined {
+  if (!isOurs(error) || ERRORS[error].class === 'machine') return undefined;
+  const sentence = plain(cause.replace(ERRORS[error].advice, '')).replace(/\bhttps?:\/\/\S+/gi, '(an address)');
+  return sentence === '' ? undefined : sentence;
+}
+
+function plain(text: string): string {
+  return shortText(text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim());
+}

@@ -1,0 +1,75 @@
+import type { Entity } from '../../core/config/entities.ts';
+import { ERRORS } from '../../core/errors.ts';
+import { type FailedRun, isOurs } from './failed-run.ts';
+
+/** What is said of one cause. */
+export interface Mail {
+  /** ASCII without line breaks, fewer than 100 characters, as SNS wants it. */
+  subject: string;
+  /** Plain text. */
+  text: string;
+}
+
+interface About {
+  /** Name of the deployment. */
+  deployment: string;
+  runbookUrl: string;
+  /** Date of the newest file of an entity; `null` where there is none, absent where it could not be read. */
+  readers: Map<Entity, string | null>;
+}
+
+const MOST_RUNS = 20;
+const OTHERS = {
+  TimedOut: {
+    advice: 'It reached the time limit of its machine and was stopped: start the run again.',
+    entry: 'executionstimedout',
+  },
+  AnotherError: {
+    advice: 'It ended in an error that is not of the closed list: the command shows it.',
+    entry: 'executionsfailed',
+  },
+};
+
+/** @param runs which ended in the same error, one at least */
+export function mailOf(error: FailedRun['error'], runs: FailedRun[], about: About): Mail {
+  const { deployment, runbookUrl } = about;
+  const { advice, entry } = isOurs(error) ? { ...ERRORS[error], entry: error.toLowerCase() } : OTHERS[error];
+  const [first] = runs;
+  const whose = runs.length === 1 ? (first?.batch ?? first?.entity ?? 'a run') : `${runs.length} runs`;
+  const more = runs.length > MOST_RUNS ? [`… and ${runs.length - MOST_RUNS} more.`, ''] : [];
+  const lines = [
+    `${whose} of the deployment ${deployment} ended in ${error}.`,
+    '',
+    `What to do: ${advice}`,
+    '',
+    ...runs.slice(0, MOST_RUNS).flatMap((run) => [...linesOf(run, about), '']),
+    ...more,
+    `Runbook: ${runbookUrl}#${entry}`,
+  ];
+  return { subject: `${deployment}: ${whose} ended in ${error}`.slice(0, 99), text: lines.join('\n') };
+}
+
+function linesOf({ name, sentence, endedAt, entity, batch }: FailedRun, { deployment, readers }: About): string[] {
+  const at = `${endedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const command = batch === undefined ? `show "${name}"` : `update-status ${batch}`;
+  return [
+    `${batch ?? entity ?? 'No entity'}, ${at}, run ${name}`,
+    ...(sentence === undefined ? [] : [`  ${sentence}`]),
+    ...(entity && batch === undefined ? [`  ${readersText(entity, readers.get(entity))}`] : []),
+    `  npx --no crm-export ${command.replace(/"([\w.-]+)"/, '$1')} --deployment ${deployment}`,
+  ];
+}
+
+function readersText(entity: Entity, date: string | null | undefined): string {
+  if (date === undefined) return `What readers have of ${entity} could not be read.`;
+  return date === null ? `Readers have no ${entity} at all.` : `The newest that readers have: ${entity} of ${date}.`;
+}
+
+/**
+ * The message for each kind of subscription. Amazon Q Developer in chat applications, which subscribes by https, shows no other
+ * JSON than this (https://docs.aws.amazon.com/chatbot/latest/adminguide/custom-notifs.html).
+ */
+export function messageOf({ subject, text }: Mail): string {
+  const content = { textType: 'client-markdown', title: subject, description: `\`\`\`\n${text}\n\`\`\`` };
+  return JSON.stringify({ default: text, https: JSON.stringify({ version: '1.0', source: 'custom', content }) });
+}

@@ -1,0 +1,66 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { PROJECT, tempDir } from '../local/support/support.ts';
+
+/** A checkout of the program alone, whose own Node is a script. @returns the linked command */
+async function linked(ownNode: string | undefined): Promise<string> {
+  const checkout = await tempDir();
+  const node = join(checkout, 'node_modules/node/bin/node');
+  await cp(join(PROJECT, 'cli/main.js'), join(checkout, 'cli/main.js'));
+  await writeFile(join(checkout, 'package.json'), '{"type":"module"}');
+  await mkdir(dirname(node), { recursive: true });
+  if (ownNode !== undefined) await writeFile(node, `#!/bin/sh\n${ownNode}\n`);
+  if (ownNode !== undefined) await chmod(node, 0o755);
+  const command = join(await tempDir(), 'crm-export');
+  await symlink(join(checkout, 'cli/main.js'), command);
+  return command;
+}
+
+/** Started by the Node that runs this test, which is not the checkout's own. */
+const start = (command: string, ...args: string[]) =>
+  spawnSync(command, args, { encoding: 'utf8', env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}` } });
+
+test('the package has the command, and a checkout may start it', async () => {
+  expect(packageJson.bin).toEqual({ 'crm-export': 'cli/main.js' });
+  expect((await stat(join(PROJECT, 'cli/main.js'))).mode & 0o111).toBe(0o111);
+});
+
+test("a linked command is run by the checkout's own Node, with its words, its output and its exit code", async () => {
+  const command = await linked('echo "$@"; echo trouble >&2; exit 7');
+
+  const { status, stdout, stderr } = start(command, 'list', '--reason', 'two words');
+
+  expect({ status, stderr }).toEqual({ status: 7, stderr: 'trouble\n' });
+  expect(stdout).toMatch(/\/cli\/main\.ts list --reason two words\n$/);
+});
+
+test('a signal reaches the command, and its end is that of the command', async () => {
+  const command = await linked('trap "echo ended; exit 130" INT; echo runs; while :; do sleep 0.05; done');
+  const child = spawn(process.execPath, [command], { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let written = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written += text;
+  });
+  const ended = once(child, 'exit');
+  await waitUntil(() => written.includes('runs'), { withinMs: 20_000 });
+
+  child.kill('SIGINT');
+
+  expect(await ended).toEqual([130, null]);
+  expect(written).toContain('ended');
+});
+
+test('without packages it says what to do, and where', async () => {
+  const command = await linked(undefined);
+
+  expect(start(command, 'list')).toMatchObject({
+    status: 3,
+    stderr: expect.stringMatching(/^The packages of this command are not installed: run npm ci in \/.*\n$/),
+  });
+});

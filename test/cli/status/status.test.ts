@@ -1,0 +1,254 @@
+import { describe, expect, test, vi } from 'vitest';
+import { type Status, statusSchema } from '../../../cli/status/schema.ts';
+import { statusText } from '../../../cli/status/status-text.ts';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { clockAt } from '../../support/clock.ts';
+import { denied, refused } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { fleet, LAST_NIGHT } from '../support/cloud/fleet.ts';
+import { rules } from '../support/cloud/rules.ts';
+import { configured, OUTPUTS } from '../support/cloud/stack.ts';
+import type { Part } from '../support/cloud/world.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const NIGHT = '2026-11-20';
+clockAt(`${NIGHT}T07:00:00Z`);
+
+const start = `${NIGHT}T01:00:05Z`;
+const failed = (entity: Entity, error: string): Execution => ({
+  ...{ name: `${entity}-20261120T010005Z-abcdef`, status: 'FAILED', input: { entity }, start, stop: start },
+  ...{ error, cause: 'It went wrong.' },
+});
+const obtainedAt = `${NIGHT}T01:00:02.000Z`;
+const tokens = { refreshToken: 'r', accessToken: 'a', expiresAt: null, obtainedAt, scope: '', earlierObtainedAt: [] };
+/** A grant of one generation, and what the ledger holds of it. */
+const grant = (item?: object): Part => ({
+  GetSecretValue: ({ input: { VersionId } }) =>
+    VersionId ? refused('ResourceNotFoundException') : { VersionId: 'v1', SecretString: JSON.stringify(tokens) },
+  GetItem: { Item: item },
+});
+const alarms = (...names: string[]): Part => ({
+  DescribeAlarms: {
+    MetricAlarms: names.map((AlarmName) => ({ AlarmName, AlarmActions: [OUTPUTS.AlarmTopicArn] })),
+  },
+});
+/** Starts from 01:00 UTC on, seven minutes apart; a run may take six hours. */
+const SIX_HOURS = configured({ polling: { deadlineSeconds: 21_600, largestWaitSeconds: 300 } });
+
+/** A deployment whose entities are published for a date, `BEFORE` where it is not named. */
+async function deployed(published: Partial<Record<Entity, string>>, ...parts: Part[]) {
+  const cloud = await aws(...parts, SIX_HOURS, grant(), alarms());
+  for (const entity of ENTITIES) {
+    const date = published[entity] ?? '2026-11-19';
+    cloud.publish({ entity, date, execution: `${entity}-${date}` });
+  }
+  return cloud;
+}
+const whole = Object.fromEntries(ENTITIES.map((entity) => [entity, NIGHT]));
+
+test('of a night that is whole the screen says so, with what readers have, the grant and the next start', async () => {
+  const { cli } = await deployed(whole);
+
+  const { code, stdout, stderr } = await cli('status');
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n')).toEqual([
+    '✓ Last night: 7 of 7 published (test)',
+    '',
+    '  entity           2026-11-20  readers have',
+    ...ENTITIES.map((entity) => `  ${`✓ ${entity}`.padEnd(15)}  published   2026-11-20, 6 h old`),
+    '',
+    'Alarms: none is raised',
+    'Grant: tokens obtained 5 h ago',
+    'Next start: 2026-11-21 01:00 UTC, leads of 2026-11-21',
+    '',
+  ]);
+});
+
+describe('of a night that is not whole', () => {
+  const trouble = () =>
+    deployed(
+      { 'agent-numbers': NIGHT },
+      rules({ paused: ['meetings', 'customers'], gone: ['employers'] }),
+      executions([
+        failed('leads', 'ReauthorizationRequired'),
+        failed('contacts', 'FileQuarantined'),
+        { name: 'rule-w', status: 'RUNNING', input: { entity: 'workflows' }, start },
+      ]),
+      alarms('crm-export-test-ExecutionsFailed'),
+      grant({
+        state: { S: 'DEAD' },
+        owner: { S: '' },
+        deadline: { N: '0' },
+        diedAt: { S: start },
+        reason: { S: 'no' },
+      }),
+    );
+
+  test('what is missing comes first, each with a command that can be pasted', async () => {
+    const { cli, endpoint } = await trouble();
+
+    const { code, stdout } = await cli('status', '--profile', 'exports');
+
+    expect(code).toBe(1);
+    const lines = stdout.trimEnd().split('\n');
+    const place = `--profile exports --endpoint-url ${endpoint} --deployment test`;
+    expect(lines.slice(3, 14).map((line) => line.trim().replace(/ {2,}/g, '  '))).toEqual([
+      '✕ leads  ReauthorizationRequired  2026-11-19, 30 h old',
+      `-> npm run cli -- show leads-20261120T010005Z-abcdef ${place}`,
+      '‖ customers  paused  2026-11-19, 30 h old',
+      '‖ meetings  paused  2026-11-19, 30 h old',
+      `-> npm run cli -- resume customers meetings ${place}`,
+      '✕ contacts  quarantined  2026-11-19, 30 h old',
+      `-> npm run cli -- show contacts-20261120T010005Z-abcdef ${place}`,
+      '‖ employers  without a rule  2026-11-19, 30 h old',
+      '-> npx cdk deploy -c deployment=test --revert-drift --profile exports',
+      '… workflows  under way  2026-11-19, 30 h old',
+      '✓ agent-numbers  published  2026-11-20, 6 h old',
+    ]);
+    expect(lines.slice(15)).toEqual([
+      'Alarms: raised: ExecutionsFailed',
+      `Grant: It is dead since ${start}: no`,
+      `    -> npm run cli -- authorize ${place}`,
+      'Next start: 2026-11-21 01:00 UTC, leads of 2026-11-21',
+    ]);
+  });
+
+  test('the document has the same, as its schema says', async () => {
+    const { cli } = await trouble();
+
+    const { code, stdout } = await cli('status', '--json');
+
+    const document = JSON.parse(stdout);
+    expect(statusSchema.parse(document)).toEqual(document);
+    expect({ code, ...document }).toMatchObject({ code: 1, ok: false, alarms: ['ExecutionsFailed'] });
+    expect(document.entities.map(({ state }: { state: string }) => state)).toEqual([
+      ...['failed', 'published', 'running', 'quarantined', 'paused', 'paused', 'withoutRule'],
+    ]);
+    expect(document.grant).toEqual({ obtainedAt, trouble: expect.stringMatching(/^It is dead/) });
+    expect(document.nextStart).toEqual({ entity: 'leads', at: '2026-11-21T01:00:00.000Z', date: '2026-11-21' });
+  });
+});
+
+test.each<[string, number, boolean | null, typeof whole, ...string[]]>([
+  ['where executions cannot be read, what is not published may be under way', 3, null, {}, 'ListExecutions'],
+  ['but a night that is whole needs none', 0, true, whole, 'ListExecutions'],
+  ['rules that cannot be read are taken from the configuration', 0, true, whole, 'DescribeRule'],
+  ['alarms and grant that cannot be read hide nothing else', 0, true, whole, 'DescribeAlarms', 'GetSecretValue'],
+])('%s', async (_, exitCode, ok, published, ...operations) => {
+  const { cli } = await deployed(published, denied(...operations));
+
+  const { code, stdout, stderr } = await cli('status', '--json');
+
+  const status: Status = JSON.parse(stdout);
+  expect({ code, ok: status.ok }).toEqual({ code: exitCode, ok });
+  expect([...status.warnings, stderr].join('\n')).toMatch(/could not be read|not known/);
+});
+
+test('a stack that is not there cannot be told of, in one sentence', async () => {
+  const { endpoint } = await aws({ DescribeStacks: refused('ValidationError', 'Stack s does not exist') });
+
+  const { code, stderr } = await runCli('status', '--deployment', 'test', '--endpoint-url', endpoint);
+
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^There is no stack crm-export-test here: .*\n$/);
+});
+
+describe('of a date', () => {
+  test('in the past it is said what readers got, and what they did not', async () => {
+    const { cli, publish } = await deployed(whole);
+    publish({ entity: 'leads', date: '2026-11-17', execution: 'old', pointers: ['date'] });
+
+    const { code, stdout } = await cli('status', '--date', '2026-11-18');
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✕ 2026-11-18: 1 of 1 missing: leads \(test\)\n/);
+    expect(stdout).toContain('    -> npm run cli -- start leads --date 2026-11-18 ');
+  });
+
+  test('that is still to come there is one sentence, and nothing is wrong', async () => {
+    const { cli } = await deployed({});
+
+    const { code, stdout } = await cli('status', '--date', '2026-11-21');
+
+    expect(code).toBe(0);
+    expect(stdout).toBe('… Nothing of 2026-11-21 is due yet: that date is still to come (test).\n');
+  });
+});
+
+test('before its first night nothing is due, which is said', async () => {
+  vi.setSystemTime('2026-11-01T00:30:00Z');
+  const { cli } = await aws(SIX_HOURS, grant(), alarms());
+
+  const { code, stdout } = await cli('status');
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^… Nothing is due yet: no run is known \(test\)\n/);
+  expect(stdout).toContain('Next start: 2026-11-01 01:00 UTC, leads of 2026-11-01');
+});
+
+test('of all deployments the worst comes first, and the smallest exit code counts', async () => {
+  const published = Object.fromEntries(ENTITIES.map((entity) => [entity, LAST_NIGHT]));
+  const { endpoint } = await aws(
+    ...fleet([
+      { name: 'good', published },
+      { name: 'half', trouble: 'half' },
+      { name: 'off', published: { ...published, leads: '2026-11-19T01:00:00.000Z' }, paused: ['leads'], alarms: ['A'] },
+    ]),
+  );
+  const args = ['--all-deployments', '--endpoint-url', endpoint];
+
+  const [text, document] = [await runCli('status', ...args), await runCli('status', ...args, '--json')];
+
+  expect(text.code).toBe(1);
+  expect(text.stdout.split('\n')).toEqual([
+    '✕ off: Last night: 1 of 7 missing: leads',
+    '    Alarms: A',
+    `    -> npm run cli -- resume leads --endpoint-url ${endpoint} --deployment off`,
+    '? half: not known: The stack crm-export-half is only half deployed (ROLLBACK_COMPLETE): deploy it again.',
+    '✓ good: Last night: 7 of 7 published',
+    '',
+  ]);
+  expect(JSON.parse(document.stdout)).toMatchObject({
+    ok: false,
+    deployments: [{ deployment: 'good', why: null, ok: true }, { why: expect.any(String) }, { ok: false }],
+  });
+});
+
+describe('on a terminal', () => {
+  const place = { deployment: 'prod' };
+  const row = { entity: 'leads', date: NIGHT, run: 'x', rule: 'on', readers: null } as const;
+  const status: Status = {
+    ...{ deployment: 'prod', madeAt: `${NIGHT}T07:00:00Z`, ok: false, headline: 'Last night: 1 of 7 missing: leads' },
+    entities: ENTITIES.map((entity) => ({
+      ...{ ...row, entity, state: 'published', missing: false, error: null, advice: null },
+      readers: { date: NIGHT, run: 'x', startedAt: LAST_NIGHT, hours: 6 },
+    })),
+    ...{ alarms: null, grant: null, nextStart: null, warnings: [] },
+  };
+  const bad = { ...row, state: 'failed', missing: true, error: 'ReauthorizationRequired', advice: 'do this' } as const;
+  const screen = (columns: number) =>
+    statusText({ ...status, entities: [bad, ...status.entities.slice(1)] }, place, { isTTY: true, columns });
+
+  test('what is missing is red, and tables fit into 80 and 120 columns', () => {
+    vi.stubEnv('NO_COLOR', undefined);
+
+    expect(screen(80)).toContain('\u001b[31m  ✕ leads');
+    expect(screen(80)).toContain('\u001b[32m  ✓ contacts');
+  });
+
+  test.each([80, 120])('in %i columns without colour no line is wider', (columns) => {
+    vi.stubEnv('NO_COLOR', '1');
+
+    const lines = screen(columns).split('\n');
+    expect(lines.filter((line) => line.length > columns || line.includes('\u001b'))).toEqual([]);
+  });
+
+  test('texts of others carry no escape to the screen', () => {
+    const hostile = { ...status, entities: [{ ...bad, error: '\u001b[2J\u009bevil' }], warnings: ['\u001b]0;x\u0007'] };
+
+    const shown = statusText(hostile, place, {});
+    expect(['\u001b', '\u009b'].filter((control) => shown.includes(control))).toEqual([]);
+  });
+});

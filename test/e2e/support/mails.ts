@@ -1,0 +1,67 @@
+import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import { InvokeCommand } from '@aws-sdk/client-lambda';
+import { SubscribeCommand } from '@aws-sdk/client-sns';
+import {
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+} from '@aws-sdk/client-sqs';
+import { documentedExecutionPattern } from '../../support/event-pattern.ts';
+import type { Deployed } from './deployed.ts';
+
+/** What comes to a queue, by anything that sends to it. */
+async function queueNamed({ target: { sqs } }: Deployed, QueueName: string) {
+  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName }));
+  const look = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
+  const arn = (await sqs.send(look)).Attributes?.QueueArn ?? '';
+  const come: string[] = [];
+  return {
+    arn,
+    /** All that has come so far. */
+    read: async () => {
+      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
+      for (const { Body = '', ReceiptHandle } of Messages) {
+        come.push(Body);
+        await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+      }
+      return come;
+    },
+  };
+}
+
+/** Subscribes to the topic of the alarms; SNS sends to a queue what it sends to a mail address, in JSON. */
+export async function mailbox(system: Deployed) {
+  const { sns, lambda, AlarmTopicArn: TopicArn, stack } = system.target;
+  const queue = await queueNamed(system, `${system.name}-mailbox`);
+  await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: queue.arn }));
+  return {
+    /** Invokes the function as its rule does in two hours, when nothing waits any more. */
+    mails: async (): Promise<{ subject: string; text: string }[]> => {
+      const time = new Date(Date.now() + 2 * 3_600_000).toISOString();
+      const FunctionName = `${stack}-MailFailedRuns`;
+      const { FunctionError } = await lambda.send(
+        new InvokeCommand({ FunctionName, Payload: JSON.stringify({ time }) }),
+      );
+      if (FunctionError !== undefined) throw new Error(`the function ended in ${FunctionError}`);
+      return (await queue.read()).map((body) => {
+        const { Subject: subject, Message: text } = JSON.parse(body);
+        return { subject, text };
+      });
+    },
+  };
+}
+
+/** The ends of executions that a rule with the documented pattern passes on: `NAME STATUS`. */
+export async function documentedEnds(system: Deployed): Promise<() => Promise<string[]>> {
+  const { events, StateMachineArn } = system.target;
+  const Name = `${system.name}-ended`;
+  const queue = await queueNamed(system, Name);
+  await events.send(new PutRuleCommand({ Name, EventPattern: documentedExecutionPattern(StateMachineArn) }));
+  await events.send(new PutTargetsCommand({ Rule: Name, Targets: [{ Id: Name, Arn: queue.arn }] }));
+  return async () =>
+    (await queue.read()).map((body) => {
+      const { name, status } = JSON.parse(body).detail;
+      return `${name} ${status}`;
+    });
+}

@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest';
+import type { Entity } from '../../../core/config/entities.ts';
+import { ERRORS, RunError } from '../../../core/errors.ts';
+import {
+  type MailFailedRunsDeps,
+  type Message,
+  mailFailedRuns,
+} from '../../../lambdas/mail-failed-runs/mail-failed-runs.ts';
+
+const NOW = new Date('2026-11-20T03:00:00.000Z');
+const minutesAgo = (minutes: number) => NOW.getTime() - minutes * 60_000;
+
+/** `detail` of an event, with the fields that AWS was recorded to send. */
+function detail(values: Record<string, unknown> = {}) {
+  const name = 'leads-20261120T020000Z-1a2b3c';
+  const machine = 'arn:aws:states:us-east-1:111111111111:stateMachine:ExportRun';
+  return {
+    ...{ executionArn: `${machine.replace(':stateMachine:', ':execution:')}:${name}`, stateMachineArn: machine, name },
+    ...{
+      status: 'FAILED',
+      startDate: minutesAgo(30),
+      stopDate: minutesAgo(20),
+      input: '{"entity":"leads"}',
+      output: null,
+    },
+    ...{ stateMachineVersionArn: null, stateMachineAliasArn: null, redriveCount: 0, redriveDate: null },
+    ...{
+      redriveStatus: 'REDRIVABLE',
+      redriveStatusReason: null,
+      inputDetails: { included: true },
+      outputDetails: null,
+    },
+    ...{ error: 'ExportFailed', cause: `The CRM reported the export as failed. ${ERRORS.ExportFailed.advice}` },
+    ...values,
+  };
+}
+
+interface Options {
+  newest?: Partial<Record<Entity, string>>;
+  publish?: MailFailedRunsDeps['publish'];
+  read?: MailFailedRunsDeps['bucket']['read'];
+}
+
+/** The function over a queue in memory, at a time. */
+function mailer(bodies: unknown[], { newest = { leads: '2026-11-19' }, publish, read }: Options = {}) {
+  const queue: Message[] = bodies.map((body, index) => ({
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    receipt: `receipt-${index}`,
+  }));
+  const mails: { subject: string; text: string; chat: string }[] = [];
+  const pointer = (date: string) =>
+    JSON.stringify({
+      schemaVersion: 2,
+      date,
+      startedAt: NOW.toISOString(),
+      execution: 'a',
+      kind: 'full',
+      newNormal: false,
+    });
+  const run = (now = NOW) =>
+    mailFailedRuns({
+      now,
+      deployment: 'prod',
+      runbookUrl: 'docs/runbook.md',
+      receive: async () => [...queue],
+      remove: async (messages) => {
+        for (const message of messages) queue.splice(queue.indexOf(message), 1);
+      },
+      publish:
+        publish ??
+        (async (subject, message) => {
+          const { default: text, https: chat } = JSON.parse(message);
+          mails.push({ subject, text, chat });
+        }),
+      bucket: {
+        read:
+          read ??
+          (async (key) => {
+            const date = newest[/entity=([^/]+)/.exec(key)?.[1] as Entity];
+            return date === undefined ? undefined : { text: pointer(date), etag: '' };
+          }),
+      },
+    });
+  return { run, mails, queue };
+}
+
+describe('a run that failed', () => {
+  test('is mailed with entity, error, what happened, what readers have, and the command', async () => {
+    const { run, mails, queue } = mailer([detail()]);
+
+    await run();
+
+    expect(mails).toHaveLength(1);
+    expect(mails[0]?.subject).toBe('prod: leads ended in ExportFailed');
+    expect(mails[0]?.text).toBe(
+      [
+        'leads of the deployment prod ended in ExportFailed.',
+        '',
+        `What to do: ${ERRORS.ExportFailed.advice}`,
+        '',
+        'leads, 2026-11-20 02:40 UTC, run leads-20261120T020000Z-1a2b3c',
+        '  The CRM reported the export as failed.',
+        '  The newest that readers have: leads of 2026-11-19.',
+        '  npx --no crm-export show leads-20261120T020000Z-1a2b3c --deployment prod',
+        '',
+        'Runbook: docs/runbook.md#exportfailed',
+      ].join('\n'),
+    );
+    expect(queue).toEqual([]);
+  });
+
+  test('of an entity that was never published says so, and where the bucket does not tell, that', async () => {
+    const never = mailer([detail()], { newest: {} });
+    const denied = mailer([detail()], { read: () => Promise.reject(new RunError('StorageDenied', 'No.')) });
+    for (const { run } of [never, denied]) await run();
+
+    expect(never.mails[0]?.text).toContain('  Readers have no leads at all.\n');
+    expect(denied.mails[0]?.text).toContain('  What readers have of leads could not be read.\n');
+  });
+
+  test('of customer updates names its batch and the command for it', async () => {
+    const input = '{"file":"updates/update-1/input.jsonl"}';
+    const { run, mails } = mailer([detail({ name: 'update-1-abc', input, error: 'UpdatesIncomplete', cause: 'x' })]);
+    await run();
+
+    expect(mails[0]?.subject).toBe('prod: update-1 ended in UpdatesIncomplete');
+    expect(mails[0]?.text).toContain('  npx --no crm-export update-status update-1 --deployment prod\n');
+    expect(mails[0]?.text).not.toContain('readers');
+  });
+
+  test('that reached the time limit, or ended in an error of nobody, has advice all the same', async () => {
+    const timedOut = detail({ name: 'a', status: 'TIMED_OUT', error: null, cause: null, input: null });
+    const strange = detail({ name: 'b', error: 'eyJhbGciOi', cause: 'secret' });
+    const { run, mails } = mailer([timedOut, strange]);
+    await run();
+
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'prod: a run ended in TimedOut',
+      'prod: leads ended in AnotherError',
+    ]);
+    expect(mails[0]?.text).toContain('#executionstimedout');
+    expect(mails[1]?.text).not.toMatch(/eyJ|secret/);
+  });
+});
+
+describe('what others may have put into an end', () => {
+  test.each<[what: string, values: Record<string, unknown>]>([
+    ['the cause of a crash', { error: 'StepCrashed', cause: 'TypeError: leaked' }],
+    ['an address in a cause', { cause: 'See https://crm.example/leaked?token=leaked for it.' }],
+    ['an input', { input: '{"entity":"leaked","filters":{"phone":"leaked"}}' }],
+    ['an entity that is none', { input: '{"entity":{"leaked":1}}' }],
+  ])('%s is not in the mail', async (_, values) => {
+    const { run, mails } = mailer([detail(values)]);
+    await run();
+
+    expect(mails).toHaveLength(1);
+    expect(JSON.stringify(mails)).not.toContain('leaked');
+  });
+
+  test('no line break or control gets from a name or a cause into the mail, and the command stays one argument', async () => {
+    const { run, mails } = mailer([detail({ name: "it's-(mine)", cause: 'a\r\n\u001b[2Jb\u202ec' })]);
+    await run();
+
+    expect(mails[0]?.text).toContain('\n  a [2Jb c\n');
+    expect(mails[0]?.text).toContain(`show "it's-(mine)" --deployment prod`);
+  });
+
+  test('a subject is ASCII and shorter than SNS allows, whatever the names', async () => {
+    const { run, mails } = mailer([detail({ name: 'ש'.repeat(80), input: null })]);
+    await run();
+
+    expect(mails[0]?.subject).toMatch(/^[\x20-\x7e]{1,99}$/);
+  });
+});
+
+describe('seven failures', () => {
+  const entities = ['leads', 'customers', 'meetings', 'workflows', 'employers', 'contacts', 'agent-numbers'];
+  const night = (last: number, error = 'ReauthorizationRequired') =>
+    entities.map((entity, index) =>
+      detail({
+        ...{ name: `run-${index}`, error, cause: 'x' },
+        input: JSON.stringify({ entity }),
+        stopDate: minutesAgo(last + 7 * index),
+      }),
+    );
+
+  test('of one cause are one mail, in the order in which they came', async () => {
+    const { run, mails, queue } = mailer(night(12));
+    await run();
+
+    expect(mails.map(({ subject }) => subject)).toEqual(['prod: 7 runs ended in ReauthorizationRequired']);
+    expect([...(mails[0]?.text ?? '').matchAll(/ show (\S+)/g)].map(([, name]) => name)).toEqual(
+      [6, 5, 4, 3, 2, 1, 0].map((index) => `run-${index}`),
+    );
+    expect(queue).toEqual([]);
+  });
+
+  test('wait for those that may follow, for an hour at most', async () => {
+    const early = mailer(night(5));
+    await early.run();
+    expect([early.mails.length, early.queue.length]).toEqual([0, 7]);
+
+    await early.run(new Date(NOW.getTime() + 6 * 60_000));
+    expect([early.mails.length, early.queue.length]).toEqual([1, 0]);
+
+    const long = mailer([...night(5), detail({ error: 'ReauthorizationRequired', stopDate: minutesAgo(60) })]);
+    await long.run();
+    expect(long.mails).toHaveLength(1);
+  });
+
+  test('of several causes are one mail for each', async () => {
+    const { run, mails } = mailer([...night(12), detail()]);
+    await run();
+
+    expect(mails).toHaveLength(2);
+  });
+
+  test('that SQS delivers twice are told once', async () => {
+    const { run, mails, queue } = mailer([detail(), detail()]);
+    await run();
+
+    expect(mails[0]?.subject).toBe('prod: leads ended in ExportFailed');
+    expect(queue).toEqual([]);
+  });
+});
+
+test('a mail that is not sent stays in the queue', async () => {
+  const { run, queue } = mailer([detail()], { publish: () => Promise.reject(new Error('refused')) });
+
+  await expect(run()).rejects.toThrow('refused');
+  expect(queue).toHaveLength(1);
+});
+
+test.each(['', '{}', 'null', '{"detail":1}'])(
+  'the message %j, which is no end of a run, is left to the queue',
+  async (body) => {
+    const { run, mails, queue } = mailer([body, detail()]);
+    await run();
+
+    expect(mails).toHaveLength(1);
+    expect(queue).toHaveLength(1);
+  },
+);
+
+test('a chat gets the same as the custom notification of Amazon Q Developer', async () => {
+  const { run, mails } = mailer([detail()]);
+  await run();
+  const [mail] = mails;
+
+  expect(JSON.parse(mail?.chat ?? '')).toEqual({
+    version: '1.0',
+    source: 'custom',
+    content: { textType: 'client-markdown', title: mail?.subject, description: `\`\`\`\n${mail?.text}\n\`\`\`` },
+  });
+});

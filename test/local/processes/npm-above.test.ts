@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import { npmAbove } from '../../../local/processes/npm-above.ts';
+import { endLeftovers } from '../../../local/processes/run-record.ts';
+import { eventually, isAlive, tempDir } from '../support/support.ts';
+
+/** What a supervisor leaves behind that ends npm alone. */
+
+const announcement = z.object({ pid: z.number(), npm: z.number(), sleeper: z.number() });
+const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'npm-start.ts');
+
+/** A real `npm start` that has a process running. @param more what makes its shell stay, and not become the program */
+async function npmStart(more = '') {
+  const cacheDir = await tempDir();
+  const start = `"${process.execPath}" "${FIXTURE}" "${cacheDir}"${more}`;
+  await writeFile(join(cacheDir, 'package.json'), JSON.stringify({ scripts: { start } }));
+  const npm = spawn('npm', ['start', '--silent'], { cwd: cacheDir, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(createInterface(npm.stdout), 'line');
+  const said = announcement.parse(JSON.parse(line));
+  onTestFinished(() => {
+    for (const pid of [said.pid, said.sleeper]) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  });
+  const runs = () => readdir(join(cacheDir, 'runs'));
+  return { ...said, spawned: npm.pid, cacheDir, runs };
+}
+
+test.for([
+  ['SIGKILL', ''],
+  ['SIGTERM', ''],
+  ['SIGKILL', '; true'],
+] as const)('when npm alone gets %s (shell: "%s"), all that was started ends', async ([signal, more]) => {
+  const { pid, npm, spawned, sleeper, runs } = await npmStart(more);
+  expect(npm).toBe(spawned);
+  expect([pid, sleeper].map(isAlive)).toEqual([true, true]);
+
+  process.kill(npm, signal);
+
+  await eventually(() => !isAlive(pid) && !isAlive(sleeper));
+  expect(await runs()).toEqual([]);
+});
+
+test('what outlives its npm all the same is ended by the next start, and what has its npm is not', async () => {
+  const { pid, npm, sleeper, cacheDir, runs } = await npmStart();
+  expect(await endLeftovers(cacheDir)).toEqual([]);
+  expect([pid, sleeper].map(isAlive)).toEqual([true, true]);
+  // It cannot end itself.
+  process.kill(pid, 'SIGSTOP');
+  process.kill(npm, 'SIGKILL');
+  await eventually(() => !isAlive(npm));
+
+  expect(await endLeftovers(cacheDir)).toEqual(['sleep']);
+
+  expect([pid, sleeper].map(isAlive)).toEqual([false, false]);
+  expect(await runs()).toEqual([]);
+});
+
+test('without npm nothing is watched', () => {
+  expect(npmAbove({})).toBeUndefined();
+  expect(npmAbove({ npm_lifecycle_event: 'start' })).toMatchObject({ pid: process.ppid });
+});

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { storeAuthorization } from '../../cli/authorize/store-authorization.ts';
+import type { AccessTokenDeps } from '../../core/oauth/access-token.ts';
+import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createLedger } from '../../core/oauth/ledger.ts';
+import { oauthClientSchema, type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
+import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
+import { Simulation } from './support/simulation.ts';
+
+/** An authorization that dies at any call of AWS while it stores, and what functions have then. */
+
+const DEAD: TokenAnswer = { kind: 'invalidGrant', message: 'The token endpoint answered 400: invalid_grant.' };
+
+type Sender = { send: (command: never, options?: never) => Promise<unknown> };
+
+/** For a while a CRM takes the old secret of a client beside the new one. */
+const TAKEN = ['id c4n4ry-5ecret', 'id new', 'another its own'];
+const SECRETS: Record<string, string> = { id: 'new', another: 'its own' };
+
+/** A world with a grant of the client `id`, and a CRM that knows to whom it gave a grant. */
+function worldOf(former: { saysWhose: boolean }) {
+  const world = new Simulation().stored(-1, former.saysWhose ? { clientId: 'id' } : {});
+  const owners = new Map([[world.secrets.tokens.refreshToken, 'id']]);
+  const call: AccessTokenDeps['callTokenEndpoint'] = async ({ clientId, clientSecret }, tokens, timeoutMs) => {
+    if (!TAKEN.includes(`${clientId} ${clientSecret}`)) return { kind: 'refused', message: '401: invalid_client' };
+    if (owners.get(tokens.refreshToken) !== clientId) return DEAD;
+    const answer = await world.endpoint.call(tokens, timeoutMs);
+    if (answer.kind === 'granted') owners.set(answer.tokens.refreshToken ?? '', clientId);
+    return answer;
+  };
+  const functions = (count: number) => world.clients(count, { change: () => ({ callTokenEndpoint: call }) });
+  const granted = (clientId: string) => {
+    const { earlierObtainedAt, ...tokens } = world.endpoint.grant();
+    owners.set(tokens.refreshToken, clientId);
+    return tokens;
+  };
+  return { world, granted, functions };
+}
+
+/** Stores a new grant of a client; from its `diesAt`-th call of AWS on, nothing is heard of it. */
+async function storing(
+  world: Simulation,
+  tokens: Omit<Tokens, 'earlierObtainedAt'>,
+  clientId: string,
+  diesAt = Number.POSITIVE_INFINITY,
+  arrives = true,
+): Promise<'stored' | 'killed'> {
+  let calls = 0;
+  const killed = Promise.withResolvers<'killed'>();
+  const mortal = <T>(client: T): T => {
+    const send = async (command: never, options?: never) => {
+      calls += 1;
+      const last = calls >= diesAt;
+      const answer = !last || arrives ? (client as Sender).send(command, options) : undefined;
+      if (!last) return answer;
+      await answer?.catch(() => undefined);
+      killed.resolve('killed');
+      return new Promise(() => undefined);
+    };
+    return { send } as T;
+  };
+  const secrets = mortal(world.secrets.client);
+  const stored = oauthClientSchema.parse(JSON.parse(world.secrets.oauthClient ?? '{}'));
+  const done = storeAuthorization({ clientId, clientSecret: SECRETS[clientId] ?? '', stored, from: 'typed' }, tokens, {
+    store: createGrantStore(secrets, 'tokens'),
+    ledger: createLedger(mortal(world.ledger.client), 'ledger', 'tokens'),
+    writeClient: (value) => writeOAuthClient(secrets, 'client', value),
+    now: () => world.clock.time,
+    elapsed: () => world.clock.time,
+    sleep: world.clock.sleep,
+  });
+  return world.clock.run(Promise.race([done.then(() => 'stored' as const), killed.promise]));
+}
+
+test.for([
+  { what: 'a new secret of the same client', clientId: 'id', saysWhose: true },
+  { what: 'another client', clientId: 'another', saysWhose: true },
+  { what: 'another client, over a grant of an earlier release', clientId: 'another', saysWhose: false },
+])('with $what, killed at any call, functions go on with a grant that works', async ({ clientId, saysWhose }) => {
+  for (const arrives of [true, false]) {
+    const ends: boolean[] = [];
+    for (let diesAt = 1; ; diesAt += 1) {
+      const { world, granted, functions } = worldOf({ saysWhose });
+      const tokens = granted(clientId);
+
+      const end = await storing(world, tokens, clientId, diesAt, arrives);
+      const answers = await world.ask(functions(10));
+
+      const what = `killed at call ${diesAt}`;
+      const { accessToken } = world.secrets.tokens;
+      expect(answers, what).toEqual(Array(10).fill(accessToken));
+      expect(world.endpoint.reuses, what).toBe(0);
+      expect(world.state, what).not.toContain('DEAD');
+      // The next refresh works too, and so does the next authorization.
+      const later = await world.ask(functions(5), { rejected: accessToken });
+      expect(later, what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
+      const again = granted(clientId);
+      expect(await storing(world, again, clientId)).toBe('stored');
+      expect(await world.ask(functions(5)), what).toEqual(Array(5).fill(again.accessToken));
+      if (end === 'stored') break;
+      ends.push(accessToken === tokens.accessToken);
+    }
+    // It was killed before the new grant was stored, and behind that.
+    expect(ends.length).toBeGreaterThan(6);
+    expect(new Set(ends)).toEqual(new Set([true, false]));
+  }
+});
