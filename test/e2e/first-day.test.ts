@@ -10,7 +10,7 @@ import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { startCli } from '../cli/support/run-cli.ts';
 import { asPrinted } from './support/as-printed.ts';
-import { halfADayFromNow, synthesise } from './support/deployed.ts';
+import { synthesise } from './support/deployed.ts';
 
 /** The first day of a deployment as a person has it: `vitest run --project e2e -u test/e2e/first-day.test.ts` writes the document. */
 
@@ -29,13 +29,25 @@ dates and durations are replaced by others. In an account it is the same, but fo
 const STEPS: [says: string, command: string][] = [
   [
     'Without options, `init` asks for each of these, and shows the default.',
-    'init --deployment agency --crm-url https://crm.example/api/v1 --auth-url https://crm.example/auth --email operator@agency.example',
+    'init --deployment agency --crm-url https://crm.example/api/v1 --auth-url https://crm.example --email operator@agency.example',
+  ],
+  [
+    'What does this CRM do where its interface document leaves it open? Nothing is deployed yet. The secret of the client is in `CRM_CLIENT_SECRET`.',
+    'probe --configuration config/agency.json --client-id agency-exports --no-browser --yes',
   ],
   ['What CDK prints is left out here.', DEPLOY],
   ['', 'authorize --deployment agency --client-id agency-exports --no-browser'],
   ['Would a night work?', 'doctor --deployment agency'],
   ['The first run does not have to wait for the night.', 'start leads --deployment agency --wait'],
+  ['Every morning:', 'status --deployment agency'],
 ];
+
+/** The start of the night: no rule starts anything for 23 hours, and today's start has passed at every hour. */
+function anHourAgo(): string {
+  const now = new Date();
+  const hour = Math.max(0, now.getUTCHours() - 1);
+  return new Date(now.setUTCHours(hour, hour === 0 ? 0 : now.getUTCMinutes())).toISOString().slice(11, 16);
+}
 
 test('the first day is as the document tells it', async () => {
   const cloud = inject('cloud');
@@ -64,21 +76,24 @@ test('the first day is as the document tells it', async () => {
     }
     const typed = command
       .replace('https://crm.example/api/v1', sandbox.baseUrl)
-      .replace('https://crm.example/auth', sandbox.authUrl)
+      .replace('https://crm.example', sandbox.authUrl)
       .replace('config/agency.json', file);
-    const more = command.startsWith('init') ? ['--configuration', file, '--at', halfADayFromNow()] : [];
+    const hidden = { init: ['--configuration', file, '--at', anHourAgo()], doctor: ['--configuration', file] };
+    const more = Object.entries(hidden).find(([name]) => command.startsWith(name))?.[1] ?? [];
     const running = startCli(...typed.split(' '), ...more, ...place);
     vi.stubEnv('CRM_CLIENT_SECRET', sandbox.clientSecret);
     if (command.includes('--client-id')) {
-      const url = () => /^Open: (\S+)$/m.exec(running.soFar.stdout + running.soFar.stderr)?.[1];
+      const url = () => /^Open: (\S+)$/m.exec(running.soFar.shown)?.[1];
       expect(await waitUntil(() => url() !== undefined, { withinMs: 30_000 })).toBe(true);
       await approveConsent(url() ?? '');
     }
-    const { stdout, stderr, code } = await running.ended;
-    expect(code, stdout + stderr).toBe(0);
-    return asPrinted(`${stderr}${stdout}`, [
+    const { shown, code } = await running.ended;
+    expect(code, shown).toBe(0);
+    return asPrinted(shown, [
       [sandbox.baseUrl, 'https://crm.example/api/v1'],
-      [sandbox.authUrl, 'https://crm.example/auth'],
+      [sandbox.authUrl, 'https://crm.example'],
+      [new URL(sandbox.baseUrl).host, 'crm.example'],
+      ['Files come from this machine', 'Files come from files.crm.example'],
       [file, 'config/agency.json'],
     ]);
   }
