@@ -7,6 +7,8 @@ export interface CliResult {
   code: number;
   stdout: string;
   stderr: string;
+  /** Both, in the order in which they came, as a person sees them. */
+  shown: string;
 }
 
 /** Nothing of the person's own AWS is used, and no address outside of this machine is asked for credentials. */
@@ -42,7 +44,7 @@ export function startCli(...args: string[]): { soFar: Readonly<CliResult>; ended
     vi.unstubAllEnvs();
   });
   process.exitCode = 0;
-  const soFar: CliResult = { code: 0, stdout: '', stderr: '' };
+  const soFar: CliResult = { code: 0, stdout: '', stderr: '', shown: '' };
   const ended = command.run(soFar, () => runCommandLine(args)).then((code) => Object.assign(soFar, { code }));
   return { soFar, ended };
 }
@@ -56,6 +58,7 @@ function captureOutput(): void {
       const written = command.getStore();
       if (!written) return write(chunk);
       written[name] += String(chunk);
+      written.shown += String(chunk);
       return true;
     });
   });
@@ -63,8 +66,9 @@ function captureOutput(): void {
   const { log } = console;
   const logSpy = vi.spyOn(console, 'log').mockImplementation((...line) => {
     const written = command.getStore();
-    if (written) written.stdout += `${line.join(' ')}\n`;
-    else log(...line);
+    if (!written) return log(...line);
+    written.stdout += `${line.join(' ')}\n`;
+    written.shown += `${line.join(' ')}\n`;
   });
   onTestFinished(() => {
     for (const spy of [...spies, logSpy]) spy.mockRestore();
