@@ -11,13 +11,13 @@ export type Group = keyof typeof GROUPS;
 export const EXAMPLES = `
 Examples:
   # did last night work?
-  npm run cli -- status --deployment prod
+  npx --no crm-export status --deployment prod
   # why did this run fail, and what helps?
-  npm run cli -- show leads --deployment prod
+  npx --no crm-export show leads --deployment prod
   # the newest file of leads, proved by size and checksum
-  npm run cli -- download leads --deployment prod
+  npx --no crm-export download leads --deployment prod
 
-More of a command: npm run cli -- show --help`;
+More of a command: npx --no crm-export show --help`;
 
 /** The rows of a table group by group. */
 export function byGroup<T extends { group: Group }>(rows: Record<string, T>): [string, T][] {

@@ -8,7 +8,7 @@ import type { TargetOptions } from './target.ts';
 
 /** Shows examples below the help of a command: the arguments, and what they do. */
 export function withExamples(command: Command, examples: Record<string, string>): Command {
-  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  npm run cli -- ${args}`);
+  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  npx --no crm-export ${args}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
@@ -49,7 +49,7 @@ export function commandFor(
   place: TargetOptions,
   more: Record<string, string | undefined> = {},
 ): string {
-  return `npm run cli -- ${command} ${placeOptions(place, more)}`;
+  return `npx --no crm-export ${command} ${placeOptions(place, more)}`;
 }
 
 /** The options by which a deployment was found, as they were given. @param more options of this command */

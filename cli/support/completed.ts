@@ -2,7 +2,7 @@ import { placeOptions } from './command-options.ts';
 import type { TargetOptions } from './target.ts';
 
 /** A command in a text: it ends with its sentence, or part of one. */
-const COMMAND = /(?:npm run cli -- [a-z]|npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -).*?(?=[.,;)]+(?:\s|$)|$)/gm;
+const COMMAND = /(?:npx --no crm-export [a-z]|npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -).*?(?=[.,;)]+(?:\s|$)|$)/gm;
 
 /** The commands of a text with the options by which the deployment was found, whole enough to be pasted. */
 export function completed(text: string, place: TargetOptions): string {

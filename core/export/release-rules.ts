@@ -9,7 +9,8 @@ export function whyNotReleased(run: string, manifest: Manifest | undefined, newN
 }
 
 function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | undefined {
-  if (!manifest) return 'it has stored no file, is under way or is not known; to list the runs: npm run cli -- list';
+  if (!manifest)
+    return 'it has stored no file, is under way or is not known; to list the runs: npx --no crm-export list';
   const { state, guards, kind } = manifest;
   if (state === 'published') return 'no guard has stopped its file, which is published';
   if (state === 'unpublished') return 'its plan is another than the configured one, no guard has stopped it';

@@ -43,7 +43,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
     current: async () => {
       const stored = await read({ VersionStage: 'AWSCURRENT' });
       if (stored) return parse(stored);
-      const what = `The secret ${secretId} has no value yet; to store it: npm run cli -- authorize.`;
+      const what = `The secret ${secretId} has no value yet; to store it: npx --no crm-export authorize.`;
       throw new RunError('ConfigInvalid', what);
     },
     version: async (VersionId) => {

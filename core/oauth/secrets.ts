@@ -43,7 +43,7 @@ export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clien
   return stored.former && stored.clientId !== clientId ? stored.former : stored;
 }
 
-const FIX = 'to store both: npm run cli -- authorize';
+const FIX = 'to store both: npx --no crm-export authorize';
 
 /** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
 export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<StoredClient> {

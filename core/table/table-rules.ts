@@ -18,7 +18,8 @@ function reasonOf(
   manifest: Manifest | undefined,
   ofDate: Pick<OrderedRun, 'execution'> | undefined,
 ): string | undefined {
-  if (!manifest) return 'it has stored no file, is under way or is not known; to list the runs: npm run cli -- list';
+  if (!manifest)
+    return 'it has stored no file, is under way or is not known; to list the runs: npx --no crm-export list';
   const { entity, date, execution, kind, differs } = manifest;
   if (kind === 'partial') {
     const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';

@@ -127,7 +127,7 @@ test('the commands of the operating page bring back a client whose secret the CR
     return shown();
   };
   const block = fencedBlock('docs/operating.md', "## Rotate the client's secret", 'sh');
-  const [authorize = [], doctor = []] = [...block.matchAll(/^npm run cli -- (.*)$/gm)].map(([, line = '']) =>
+  const [authorize = [], doctor = []] = [...block.matchAll(/^npx --no crm-export (.*)$/gm)].map(([, line = '']) =>
     line.replace(' --deployment NAME', '').replace('PORT', '0').split(' '),
   );
   await consents(['authorize', '--client-id', sandbox.clientId], sandbox.clientSecret);

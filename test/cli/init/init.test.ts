@@ -33,10 +33,10 @@ test('without a terminal the options are the answers, and the file holds nothing
   expect(files()).toEqual(['prod.json']);
   expect(stdout.split('\n')).toEqual([
     `Written: ${file}. Every other setting has its default (docs/configuration.md). Next:`,
-    `  npm run cli -- plan --configuration ${file} --deployment prod`,
+    `  npx --no crm-export plan --configuration ${file} --deployment prod`,
     `  npx cdk deploy -c deployment=prod -c configuration=${file}`,
-    '  npm run cli -- authorize --client-id ID --port PORT --deployment prod',
-    '  npm run cli -- doctor --deployment prod',
+    '  npx --no crm-export authorize --client-id ID --port PORT --deployment prod',
+    '  npx --no crm-export doctor --deployment prod',
     '',
   ]);
 });
@@ -165,7 +165,7 @@ test('at a terminal each answer is checked as it comes, and Enter takes the defa
 
   expect(await ended, shown()).toBe(0);
   expect(written()).toEqual({ crm, timeZone: 'Asia/Jerusalem', alarms: { email: ['night@watch.test'] } });
-  expect(shown()).toMatch(/Next:\r\n {2}npm run cli -- plan /);
+  expect(shown()).toMatch(/Next:\r\n {2}npx --no crm-export plan /);
 });
 
 test('at a terminal an option is not asked for', async () => {

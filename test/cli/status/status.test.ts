@@ -96,12 +96,12 @@ describe('of a night that is not whole', () => {
     const place = `--profile exports --endpoint-url ${endpoint} --deployment test`;
     expect(lines.slice(3, 14).map((line) => line.trim().replace(/ {2,}/g, '  '))).toEqual([
       '✕ leads  ReauthorizationRequired  2026-11-19, 30 h old',
-      `-> npm run cli -- show leads-20261120T010005Z-abcdef ${place}`,
+      `-> npx --no crm-export show leads-20261120T010005Z-abcdef ${place}`,
       '‖ customers  paused  2026-11-19, 30 h old',
       '‖ meetings  paused  2026-11-19, 30 h old',
-      `-> npm run cli -- resume customers meetings ${place}`,
+      `-> npx --no crm-export resume customers meetings ${place}`,
       '✕ contacts  quarantined  2026-11-19, 30 h old',
-      `-> npm run cli -- show contacts-20261120T010005Z-abcdef ${place}`,
+      `-> npx --no crm-export show contacts-20261120T010005Z-abcdef ${place}`,
       '‖ employers  without a rule  2026-11-19, 30 h old',
       '-> npx cdk deploy -c deployment=test --revert-drift --profile exports',
       '… workflows  under way  2026-11-19, 30 h old',
@@ -110,7 +110,7 @@ describe('of a night that is not whole', () => {
     expect(lines.slice(15)).toEqual([
       'Alarms: raised: ExecutionsFailed',
       `Grant: It is dead since ${start}: no`,
-      `    -> npm run cli -- authorize ${place}`,
+      `    -> npx --no crm-export authorize ${place}`,
       'Next start: 2026-11-21 01:00 UTC, leads of 2026-11-21',
     ]);
   });
@@ -164,7 +164,7 @@ describe('of a date', () => {
 
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✕ 2026-11-18: 1 of 1 missing: leads \(test\)\n/);
-    expect(stdout).toContain('    -> npm run cli -- start leads --date 2026-11-18 ');
+    expect(stdout).toContain('    -> npx --no crm-export start leads --date 2026-11-18 ');
   });
 
   test('that is still to come there is one sentence, and nothing is wrong', async () => {
@@ -205,7 +205,7 @@ test('of all deployments the worst comes first, and the smallest exit code count
   expect(text.stdout.split('\n')).toEqual([
     '✕ off: Last night: 1 of 7 missing: leads',
     '    Alarms: A',
-    `    -> npm run cli -- resume leads --endpoint-url ${endpoint} --deployment off`,
+    `    -> npx --no crm-export resume leads --endpoint-url ${endpoint} --deployment off`,
     '? half: not known: The stack crm-export-half is only half deployed (ROLLBACK_COMPLETE): deploy it again.',
     '✓ good: Last night: 7 of 7 published',
     '',
