@@ -12,9 +12,9 @@ export const ERRORS = {
   ),
   ConfigInvalid: final('Correct the configuration or the secret that is named here, then start the run again.'),
   AuthRefused: final(
-    'Let an administrator of the CRM grant the missing right, then authorize again: npm run cli -- authorize.',
+    'Let an administrator of the CRM grant the missing right, then authorize again: npx --no crm-export authorize.',
   ),
-  ReauthorizationRequired: final('Authorize again: npm run cli -- authorize. No export runs until then.'),
+  ReauthorizationRequired: final('Authorize again: npx --no crm-export authorize. No export runs until then.'),
   TokenRefreshInProgress: transient(
     'It ends by itself: within a minute, or when the token endpoint of the CRM answers again. If it lasts, check whether it answers.',
   ),
@@ -66,10 +66,10 @@ export const ERRORS = {
     'Nothing was published. Give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy; or let the CRM export plain CSV, which is read over several invocations. Then start the run again.',
   ),
   FileQuarantined: final(
-    'Readers keep the last good file. Look at this one: npm run cli -- download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.',
+    'Readers keep the last good file. Look at this one: npx --no crm-export download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.',
   ),
   TableNotWritten: final(
-    'The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, then write the table alone: npm run cli -- table RUN.',
+    'The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, then write the table alone: npx --no crm-export table RUN.',
   ),
   SchemaChanged: final(
     'Nothing was requested. Find out at the CRM what happened to these columns. If that is right, accept it, or change columns or drift in the configuration and deploy; then start the run again.',
@@ -80,10 +80,10 @@ export const ERRORS = {
   ),
   StorageConflict: final('Another object is where this run wrote. Start the run again: it writes under a new name.'),
   EarlierRelease: final(
-    'This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent, npm run cli -- update-status BATCH tells.',
+    'This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent, npx --no crm-export update-status BATCH tells.',
   ),
   UpdateFileInvalid: final(
-    'Nothing was sent. Correct the file, and start again; npm run cli -- update FILE lists all problems.',
+    'Nothing was sent. Correct the file, and start again; npx --no crm-export update FILE lists all problems.',
   ),
   UpdateAlreadyStarted: final(
     'Each batch is applied once. Look at the other execution; to send more, upload the lines as a batch of another name.',

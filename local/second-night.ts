@@ -41,14 +41,14 @@ export async function secondNight({ target, sandbox }: Session, night: Night) {
   return { ok, reports: [...runs.map(({ report }) => report), release] };
 }
 
-/** Releases a file as `npm run cli -- release` does it. */
+/** Releases a file as `npx --no crm-export release` does it. */
 async function releaseOf(
   target: Session['target'],
   { run }: NamedRun,
   screen: Screen,
   signal: AbortSignal,
 ): Promise<NamedRun> {
-  screen.line(`\n$ npm run cli -- release ${run} --reason "${REASON}" --deployment ${LOCAL_DEPLOYMENT}`);
+  screen.line(`\n$ npx --no crm-export release ${run} --reason "${REASON}" --deployment ${LOCAL_DEPLOYMENT}`);
   const started = await startRun(target, SHRUNK, { release: run, reason: REASON, by: 'npm start' });
   const report = await followRun(target.sfn, SHRUNK, started, { everyMs: 500, signal });
   if (report.status === 'SUCCEEDED') await verifyPublished(target, report);

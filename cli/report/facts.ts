@@ -27,7 +27,7 @@ ${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) =
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
-${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
+${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npx --no crm-export ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }
 
@@ -45,7 +45,7 @@ function makeUp({ entity, date, attempts }: Cell): string {
 
 function tableWarnings({ lacksTable, published }: Cell): string[] {
   const run = published?.manifest.execution ?? '';
-  return lacksTable ? [`Its table was not written. To write it: npm run cli -- table ${quoted(run)}`] : [];
+  return lacksTable ? [`Its table was not written. To write it: npx --no crm-export table ${quoted(run)}`] : [];
 }
 
 /** One that a guard had stopped is here because a person released it. */

@@ -24,7 +24,7 @@ ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 </main>
 <footer>
 <p>Made ${timeText(madeAt)} from stacks, buckets, executions, rules and alarms of one account and region. More of one deployment:
-<code>npm run cli -- report --deployment NAME</code></p>
+<code>npx --no crm-export report --deployment NAME</code></p>
 </footer>`;
   return framed(text, body);
 }

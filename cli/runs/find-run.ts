@@ -27,7 +27,7 @@ export async function findRun(target: DatedMachine, run: string, date?: string):
     if (found) return found;
     const start = `start ${run}${date === undefined ? '' : ` --date ${date}`}`;
     throw new CommandError(
-      `There is no run of ${run}${date ? ` for ${date}` : ''} yet: npm run cli -- ${start}.`,
+      `There is no run of ${run}${date ? ` for ${date}` : ''} yet: npx --no crm-export ${start}.`,
       USAGE,
     );
   }

@@ -67,7 +67,7 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
 /** @returns the run as it is then; @throws CommandError (exit code 1) where the run had ended before */
 async function stopRun({ sfn }: Pick<Target, 'sfn'>, found: FoundRun): Promise<FoundRun> {
   const { name, executionArn } = found;
-  const cause = `An operator stopped it: npm run cli -- stop ${quoted(name)}.`;
+  const cause = `An operator stopped it: npx --no crm-export stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
     // The execution ended meanwhile; its status is read below.

@@ -8,7 +8,7 @@ import type { TargetOptions } from './target.ts';
 
 /** Shows examples below the help of a command: the arguments, and what they do. */
 export function withExamples(command: Command, examples: Record<string, string>): Command {
-  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  npm run cli -- ${args}`);
+  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  npx --no crm-export ${args}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
@@ -51,7 +51,7 @@ export function commandFor(
 ): string {
   const given = { profile, region, 'endpoint-url': endpointUrl, ...more, deployment };
   const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));
-  return `npm run cli -- ${command} ${options.join(' ')}`;
+  return `npx --no crm-export ${command} ${options.join(' ')}`;
 }
 
 /** Quotes a text for a shell. */

@@ -18,7 +18,7 @@ export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchang
     LEDGER_TABLE: ledgerTable,
   } = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
   const clients = { secrets: new SecretsManagerClient(LEASE_LIMITS), dynamo: new DynamoDBClient(LEASE_LIMITS) };
-  const authorizeCommand = `npm run cli -- authorize --deployment ${DEPLOYMENT}`;
+  const authorizeCommand = `npx --no crm-export authorize --deployment ${DEPLOYMENT}`;
   const cache: TokenCache = { pause: new RefreshPause() };
   return ({ deployment: { crm }, log, now, random, secondsLeft, requests }) => {
     const deps = accessTokenDeps(

@@ -22,7 +22,7 @@ export function judgeChanges(
   const stopping = KINDS.filter((kind) => policy[kind] === 'stop' && texts[kind]);
   if (stopping.length > 0 && !acceptSchema) {
     const what = stopping.map((kind) => `${texts[kind]} (drift.${kind})`).join(' ');
-    const accept = `npm run cli -- start ${entity} --date ${date} --accept-schema`;
+    const accept = `npx --no crm-export start ${entity} --date ${date} --accept-schema`;
     throw new RunError('SchemaChanged', `${what} To accept it: ${accept}.`);
   }
   const warned = KINDS.filter((kind) => policy[kind] !== 'accept' && texts[kind]);

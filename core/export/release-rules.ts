@@ -9,7 +9,7 @@ export function whyNotReleased(run: string, manifest: Manifest | undefined, newN
 }
 
 function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | undefined {
-  if (!manifest) return 'it has stored no file, is under way or is not known; npm run cli -- list names the runs';
+  if (!manifest) return 'it has stored no file, is under way or is not known; npx --no crm-export list names the runs';
   const { state, guards, kind } = manifest;
   if (state === 'published') return 'no guard has stopped its file, which is published';
   if (state === 'unpublished') return 'its plan is another than the configured one, no guard has stopped it';

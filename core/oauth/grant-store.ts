@@ -43,7 +43,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
     current: async () => {
       const stored = await read({ VersionStage: 'AWSCURRENT' });
       if (stored) return parse(stored);
-      const what = `The secret ${secretId} has no value yet (npm run cli -- authorize stores it).`;
+      const what = `The secret ${secretId} has no value yet (npx --no crm-export authorize stores it).`;
       throw new RunError('ConfigInvalid', what);
     },
     version: async (VersionId) => {

@@ -29,7 +29,7 @@ export type Tokens = z.infer<typeof tokensSchema>;
 /** As the token endpoint answers them. */
 export type NewTokens = Omit<Tokens, 'earlierObtainedAt'>;
 
-const FIX = 'npm run cli -- authorize stores both';
+const FIX = 'npx --no crm-export authorize stores both';
 
 /** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
 export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {

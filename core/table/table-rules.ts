@@ -18,7 +18,7 @@ function reasonOf(
   manifest: Manifest | undefined,
   ofDate: Pick<OrderedRun, 'execution'> | undefined,
 ): string | undefined {
-  if (!manifest) return 'it has stored no file, is under way or is not known; npm run cli -- list names the runs';
+  if (!manifest) return 'it has stored no file, is under way or is not known; npx --no crm-export list names the runs';
   const { entity, date, execution, kind, differs } = manifest;
   if (kind === 'partial') {
     const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';

@@ -64,7 +64,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
 function quarantined(manifest: Manifest): RunError {
   const { entity, date, execution, guards } = manifest;
   const why = guards ? stoppedText(guards, factsOf(manifest)) : 'was stopped';
-  const command = `npm run cli -- release ${execution} --reason "…"`;
+  const command = `npx --no crm-export release ${execution} --reason "…"`;
   const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : NOT_RELEASABLE;
   return new RunError(
     'FileQuarantined',

@@ -50,7 +50,7 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     ['logs', 'leads'],
     of(),
     2,
-    /^There is no run of leads yet: npm run cli -- start leads\.$/,
+    /^There is no run of leads yet: npx --no crm-export start leads\.$/,
   ],
   [
     'a run of another deployment',

@@ -40,7 +40,7 @@ test('a reader that has read enough of standard output ends nothing', async () =
 });
 
 const wrong: [string, string[], RegExp][] = [
-  ['no command', [], /^Usage: npm run cli --/],
+  ['no command', [], /^Usage: npx --no crm-export/],
   ['an unknown command', ['export'], /unknown command 'export'/],
   ['a typo in a command', ['folow'], /unknown command 'folow'\n\(Did you mean follow\?\)/],
   ['a typo in an option', ['start', 'leads', ...local, '--wiat'], /unknown option '--wiat'\n\(Did you mean --wait\?\)/],

@@ -273,7 +273,7 @@ it('names a rule that somebody switched off, with the command that switches it o
     verdict: 'broken',
     found:
       '6 of 7 entities are exported every night; switched off: meetings. crm-export-doctor-meetings is DISABLED, configured as ENABLED.',
-    advice: expect.stringMatching(/: npm run cli -- resume meetings --endpoint-url \S+ --deployment doctor$/),
+    advice: expect.stringMatching(/: npx --no crm-export resume meetings --endpoint-url \S+ --deployment doctor$/),
   });
   expect((await checked()).at('rules')?.found).toMatch(/^All 7 entities are exported every night\. /);
 });
@@ -320,7 +320,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
     verdict: 'broken',
     found: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
     // The advice has the options of this very command, in which this grant was looked for.
-    advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
+    advice: `Authorize again: npx --no crm-export authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
   });
   expect(second.verdicts.refresh).toBe('unknown');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
@@ -366,7 +366,7 @@ it('names a grant that nobody can read, and one that is not there, with the comm
 
   expect([broken.code, missing.code]).toEqual([2, 2]);
   expect(broken.verdicts).toMatchObject({ grant: 'broken', ledger: 'holds', refresh: 'unknown', service: 'unknown' });
-  expect(missing.at('grant')?.found).toContain('has no value yet (npm run cli -- authorize');
+  expect(missing.at('grant')?.found).toContain('has no value yet (npx --no crm-export authorize');
 });
 
 it('has shown no token and no secret in all of this', () => {

@@ -67,7 +67,8 @@ async function update(verifying: Verifying): Promise<Finding> {
     (execution) => execution.status !== 'RUNNING',
     verifying,
   );
-  if (status === 'RUNNING') throw new CannotTell(`${batch} was still under way: npm run cli -- update-status ${batch}`);
+  if (status === 'RUNNING')
+    throw new CannotTell(`${batch} was still under way: npx --no crm-export update-status ${batch}`);
   const manifest = await readBatchManifest(store, batch);
   if (manifest?.counts.APPLIED === 1) return holds(`${batch} applied its line`);
   return broken(

@@ -64,7 +64,7 @@ export function functionAt(
         secondsLeft: () => 900,
         now: () => new Date(),
         count,
-        authorizeCommand: 'npm run cli -- authorize',
+        authorizeCommand: 'npx --no crm-export authorize',
       },
     ),
   );

@@ -62,7 +62,7 @@ export class Simulation {
       random: this.#random,
       secondsLeft,
       count: (event) => this.counted.push(event),
-      authorizeCommand: 'npm run cli -- authorize --deployment dev',
+      authorizeCommand: 'npx --no crm-export authorize --deployment dev',
     });
     const known: AccessTokenDeps = {
       ...deps,
