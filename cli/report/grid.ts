@@ -5,6 +5,9 @@ import { html, type Markup } from './html.ts';
 import type { ReportData } from './report-data.ts';
 import { CELLS, cellText, isEnded, longDate, monthOf, shortDate, tookText } from './words.ts';
 
+/** So many days of the month have room for their number on a printed page. */
+const PRINTED_NIGHTS = 45;
+
 export function factsId({ entity, date }: Cell): string {
   return `${entity}-${date}`;
 }
@@ -67,7 +70,7 @@ export function gridTable(data: ReportData): Markup {
       html`<tr><th scope="row">${row.entity}${row.rule !== 'on' ? html` <small>${RULE_WORDS[row.rule]}</small>` : null}</th>${row.cells.map((cell) => gridCell(cell))}</tr>\n`,
   );
   return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it; the arrow keys move between cells.</p>
-<div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="grid">
+<div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="${nights.length > PRINTED_NIGHTS ? 'grid many' : 'grid'}">
 <caption id="nights-caption" class="hidden">Outcome of each entity in the last ${nights.length} nights</caption>
 <thead><tr class="months"><td></td>${months}</tr>
 <tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>

@@ -94,5 +94,19 @@ footer { padding-top: 24px; padding-bottom: 48px; }
   dl div { grid-template-columns: minmax(0, 1fr); gap: 0; }
 }
 @media (forced-colors: active) { .cell { border: 1px solid; } }
-@media print { .skip, .close { display: none; } .scroll { overflow: visible; } }
+@page { size: A4; margin: 12mm; }
+@media print {
+  * { print-color-adjust: exact; }
+  body { background: none; font-size: 13px; }
+  main, footer { padding: 0 1px; }
+  .skip, .close, .hint { display: none; }
+  .scroll { overflow: visible; } .scroll.nights { direction: ltr; }
+  .list th, .list td { padding: 5px 8px; }
+  .grid { table-layout: fixed; } .grid th, .grid td, .grid td:last-child { padding: 1px 0; } .grid thead th { overflow: hidden; }
+  .grid tr > :first-child { position: static; width: 11em; } .grid tbody th { padding-right: 4px; padding-left: 8px; white-space: normal; }
+  .cell { min-width: 0; height: 20px; overflow: hidden; border-radius: 3px; } .legend .cell { height: 20px; }
+  .grid.many thead tr:last-child span { visibility: hidden; }
+  header { padding-top: 0; } h2 { margin-top: 20px; break-after: avoid; } tr, figure, .scroll { break-inside: avoid; }
+  .figures { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+}
 `;

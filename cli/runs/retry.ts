@@ -85,7 +85,7 @@ export async function inputAgain(
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const { entity, what, of, given, ...asked } = readInput(execution.input);
   if (!entity)
-    throw new CommandError(`The input of ${name} names no entity: begin with npx --no crm-export start ENTITY.`, USAGE);
+    throw new CommandError(`The input of ${name} names no entity: begin with npx --no crm-export start.`, USAGE);
   // The file is published: the table is all that is missing.
   if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: { run: of ?? name } };
   // A release or a table run has the date of the run that it is about.

@@ -24,7 +24,7 @@ const ERROR_WORDS = new Set(
 /**
  * The code of an error for programs, such as `unknown_field`, in the body of a refusal; `undefined` where there is none that is
  * surely one. The body is of others, and may hold values of records where a code is looked for. Repeated is only what people
- * and places are not called and tokens do not look like: a few words without numbers, joined by underscores, or else one of
+ * and places are not called and tokens do not look like: a few words without digits, joined by underscores, or else one of
  * them a word of errors (`dana.cohen`, `Tel-Aviv` and `Cohen` are none). Never repeated is what was sent: the token, and any text of the request.
  */
 export async function errorCode(
@@ -45,8 +45,7 @@ function isCode(text: string): boolean {
   const words = text.split(/[_.-]/.test(text) ? /[_.-]/ : /(?<=[a-z])(?=[A-Z])/);
   if (!words.every((word) => word !== '' && WORD.test(word)) || !/^[a-z]/i.test(text)) return false;
   return (
-    /^[a-z]+\d*(?:_[a-z\d]+)+$/i.test(text) ||
-    words.some((word) => ERROR_WORDS.has(word.replace(/\d+$/, '').toLowerCase()))
+    /^[a-z]+(?:_[a-z]+)+$/i.test(text) || words.some((word) => ERROR_WORDS.has(word.replace(/\d+$/, '').toLowerCase()))
   );
 }
 

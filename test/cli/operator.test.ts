@@ -180,6 +180,16 @@ test('a start past a change of columns says so in the input of the run', async (
   expect(started).toEqual([{ entity: 'leads', acceptSchema: true }, { entity: 'leads' }]);
 });
 
+test('of several runs that it started it names each in the command that follows it', async () => {
+  const { cli } = await aws(executions([]));
+  const { stdout, stderr } = await cli('start', 'leads', 'contacts');
+  const names = stdout
+    .trimEnd()
+    .split('\n')
+    .map((arn) => arn.split(':').at(-1));
+  expect(stderr.match(/(?<= follow )\S+/g)).toEqual(names);
+});
+
 test('whatever ends a pause of several, those that were switched off are reported', async () => {
   const { cli } = await aws(refusedFromTheThird('DescribeRule'), RULES_ON);
   const { code, stdout, stderr } = await cli('pause', '--all', '--json');
@@ -199,7 +209,9 @@ test('pause tells the hours of the configuration, and resume what a deploy would
   expect(paused.stdout).toBe('leads: switched off (rule crm-export-test-leads).\n');
   expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
   expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
-  expect(asked).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
+  expect(resumed.stderr).toMatch(/ start leads contacts --date YYYY-MM-DD .*--deployment test\n$/);
+  expect((await cli('resume', '--all')).stderr).toContain(' start --all --date YYYY-MM-DD ');
+  expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
 });
 
 /** A deployment with a time zone, whose one run had this input and was refused. */

@@ -13,6 +13,8 @@ import { type Browser, hasChromium, startChromium } from './support/chromium.ts'
 /** The page of `report` in a real browser, opened as a file. */
 
 const LAST = '2026-11-20';
+/** 210 mm less the margins of 12 mm, at the 96 pixels of an inch. */
+const A4_PIXELS = Math.floor(((210 - 2 * 12) / 25.4) * 96);
 const screenshotSchema = z.object({ data: z.base64() });
 const pictureSchema = z.object({
   width: z.number(),
@@ -66,15 +68,15 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
   });
 
   /** Opens the page again in a window of a width, with a theme. */
-  async function open({ width = 1280, theme = 'light', script = true } = {}) {
+  async function open({ width = 1280, theme = 'light', script = true, media = '', page = url } = {}) {
     const height = 900;
     await browser.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
     const features = [{ name: 'prefers-color-scheme', value: theme }];
-    await browser.send('Emulation.setEmulatedMedia', { features });
+    await browser.send('Emulation.setEmulatedMedia', { media, features });
     await browser.send('Emulation.setScriptExecutionDisabled', { value: !script });
     await browser.open('about:blank');
     await browser.value("location.href === 'about:blank' || null");
-    await browser.open(url);
+    await browser.open(page);
     await browser.value("(document.readyState === 'complete' && document.querySelector('footer') && true) || null");
   }
 
@@ -147,6 +149,34 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     expect(picture.colours).toBeGreaterThan(50);
     expect(picture.background).toBeGreaterThan(width > 1000 ? 0.2 : 0.1);
   });
+
+  test.each([30, 90, 400])(
+    'on a printed A4 page %i nights and every name are whole, and nothing lies on them',
+    async (nights) => {
+      await writeFile(
+        join(dir, 'printed.html'),
+        reportPage(reportDataOf({ ...madeUpMonth({ paused: ['meetings'] }), nights })),
+      );
+      await open({ page: pathToFileURL(join(dir, 'printed.html')).href, width: A4_PIXELS, media: 'print' });
+      const [names, ...others]: [left: number, right: number][][] = await at(
+        `['.grid tbody th', '.grid tbody td', '.list th, .list td, figure'].map((cells) => [...document.querySelectorAll(cells)].map((cell) => {
+        const { left, right } = cell.getBoundingClientRect();
+        return [left, right];
+      }))`,
+      );
+      const [left, right] = [Math.min, Math.max].map((end, side) =>
+        end(...(names ?? []).map((ends) => ends[side] ?? Number.NaN)),
+      );
+      expect(left).toBeGreaterThanOrEqual(0);
+      expect(Math.min(...(others[0] ?? []).map(([start]) => start))).toBeGreaterThanOrEqual(right ?? 0);
+      expect(Math.max(...others.flat().map(([, end]) => end))).toBeLessThanOrEqual(A4_PIXELS);
+      expect(
+        await at(
+          "[...document.querySelectorAll('.grid tbody th')].filter((name) => name.scrollWidth > name.clientWidth)",
+        ),
+      ).toEqual([]);
+    },
+  );
 
   test('text stands out from its ground in both themes', async () => {
     for (const theme of ['light', 'dark']) {

@@ -5,7 +5,7 @@ import { colorsFor, plainLine } from '../../support/text.ts';
 import type { Run } from '../run/run.ts';
 import { type ListOptions, sinceArgument } from './list-options.ts';
 import { listRuns } from './list-runs.ts';
-import { runsText } from './runs-text.ts';
+import { legendOf, runsText } from './runs-text.ts';
 
 type Shown = { since: Date; failed: boolean; running: boolean };
 
@@ -29,10 +29,11 @@ export function looksText(looks: Look<Run[]>[], stream: { isTTY?: boolean; colum
   const colors = colorsFor(stream);
   const texts = looks.map(({ deployment, found, why }) => {
     if (stream.isTTY) {
-      return `${colors.bold(deployment)}\n${found ? runsText(found, stream, shown) : colors.yellow(`  Not known: ${plainLine(why)}`)}\n`;
+      return `${colors.bold(deployment)}\n${found ? runsText(found, stream, { ...shown, legend: false }) : colors.yellow(`  Not known: ${plainLine(why)}`)}\n`;
     }
     if (!found) return `${deployment}\tunknown\t${plainLine(why)}`;
     return found.map((run) => `${deployment}\t${runsText([run], stream, shown)}`).join('\n');
   });
-  return texts.filter(Boolean).join('\n').trimEnd();
+  const legend = stream.isTTY ? legendOf(looks.flatMap(({ found }) => found ?? [])) : [];
+  return [...texts, ...legend].filter(Boolean).join('\n').trimEnd();
 }

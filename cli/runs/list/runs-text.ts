@@ -4,23 +4,34 @@ import type { Tone } from '../run/outcomes.ts';
 import { FORGOTTEN_AFTER_DAYS, type Run } from '../run/run.ts';
 import { waitingText } from '../run/waiting.ts';
 import { outcomeWord, painterOf, toneOf } from '../run/words.ts';
+import { narrowTable } from './narrow-table.ts';
 
 /** The runs for a person on a terminal, or a line for each elsewhere. */
 export function runsText(
   runs: Run[],
   stream: { isTTY?: boolean; columns?: number },
-  { since, failed, running = false }: { since: Date; failed: boolean; running?: boolean },
+  {
+    since,
+    failed,
+    running = false,
+    legend = true,
+  }: { since: Date; failed: boolean; running?: boolean; legend?: boolean },
 ): string {
   if (!stream.isTTY) return runs.map(lineOf).join('\n');
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   if (runs.length === 0 && running) return 'No run is under way.';
   if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
-  const { lines, leftOut } = fittedTable(COLUMNS, runs.map(cellsOf), stream.columns ?? Number.POSITIVE_INFINITY);
+  const width = stream.columns ?? Number.POSITIVE_INFINITY;
+  const whole = fittedTable(COLUMNS, runs.map(cellsOf), width);
+  const narrow = whole.lines.some((line) => line.includes('\n')) ? narrowTable(runs, markedOutcome, width) : undefined;
+  const { lines, leftOut } = narrow ?? whole;
   const painter = painterOf(stream);
   const rows = lines.map((line, index) => painter(toneAt(runs[index - 1]))(line));
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
   const notes = [
     ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
+    ...(legend && !leftOut.includes('standing') ? legendOf(runs) : []),
+    ...(narrow ? ['run: the end of its name, which commands take as well.'] : []),
     ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
   ];
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
@@ -61,7 +72,7 @@ function cellsOf(run: Run): string[] {
     startedAt.slice(0, 19).replace('T', ' '),
     entity ?? '?',
     date ?? '',
-    `${cellOf(run)}${run.warningCount ? ' (!)' : ''}`,
+    markedOutcome(run),
     seconds === null ? '' : durationText(seconds),
     rows?.toLocaleString('en-US') ?? '',
     bytesText(bytes),
@@ -83,4 +94,19 @@ function lineOf(run: Run): string {
 /** The outcome, with a mark where only the manifest tells of the run. */
 function cellOf(run: Run): string {
   return `${outcomeWord(run)}${run.status === null ? '*' : ''}`;
+}
+
+function markedOutcome(run: Run): string {
+  return `${cellOf(run)}${run.warningCount ? ' (!)' : ''}`;
+}
+
+/** What the words of the column without a heading mean: a line for each that stands there. */
+export function legendOf(runs: Run[]): string[] {
+  const words = {
+    latest: 'latest: of the newest date, where readers begin.',
+    superseded: 'superseded: a later run counts for its date.',
+  };
+  return Object.entries(words).flatMap(([word, text]) =>
+    runs.some(({ standing }) => standing === word) ? [text] : [],
+  );
 }

@@ -121,7 +121,7 @@ test.each([
     expect(stdout).toContain('2026-11-20: written');
     expect(stderr).toMatch(
       new RegExp(
-        `^1 table could not be written:\n  2026-11-18: ${error} \\(leads-table-\\S+\\)\n.*\nTo go on: .*table leads --outdated`,
+        `^1 table could not be written:\n  2026-11-18: ${error} \\(leads-table-\\S+\\)\nWhy, and what helps: .* show leads-table-\\S+ .*\nTo go on: .*table leads --outdated`,
       ),
     );
   },

@@ -40,6 +40,7 @@ test.each([
 test.each([
   ['digits', '0521234567'],
   ['digits behind a word', 'phone_0521234567'],
+  ['the number of a customer', 'customer_1042'],
   ['an address', 'dana.cohen@example.com'],
   ['the name of a mailbox', 'dana.cohen'],
   ['a name', 'Cohen'],

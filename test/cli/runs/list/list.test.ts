@@ -190,17 +190,47 @@ const long: Run = { ...row, run: RULE_RUN, entity: 'agent-numbers', standing: 's
 const failed = { status: 'FAILED', outcome: 'failed', rows: null, bytes: null } as const;
 const failure: Run = { ...long, ...failed, error: 'ReauthorizationRequired' };
 
-test.each([80, 100, 120, 200])('no line is wider than a terminal of %d columns, and every name is whole', (columns) => {
+test.each([80, 100, 120, 200])('no line is wider than a terminal of %d columns, and every run is named', (columns) => {
   const shown = stripVTControlCharacters(runsText([row, long, failure], { isTTY: true, columns }, asked)).split('\n');
   for (const line of shown) expect(line.length).toBeLessThanOrEqual(columns);
-  expect(shown.filter((line) => line.endsWith(RULE_RUN))).toHaveLength(2);
-  for (const cell of ['agent-numbers', '2026-11-20', 'ReauthorizationRequired']) expect(shown.join()).toContain(cell);
+  const name = columns === 200 ? RULE_RUN : RULE_RUN.slice(-6);
+  expect(shown.filter((line) => line.endsWith(` ${name}`))).toHaveLength(2);
+  for (const cell of ['agent-numbers', '11-20', 'ReauthorizationRequired']) expect(shown.join()).toContain(cell);
+});
+
+test('80 columns keep rows and bytes of a night, say nothing twice, and explain each word once', () => {
+  const night = ['customers', 'leads'] as const;
+  const runs = night.map(
+    (entity): Run => ({ ...row, entity, run: `${entity}-20261120T010000Z-20${entity.length}f2d` }),
+  );
+  const replaced: Run = { ...row, run: RULE_RUN, standing: 'superseded' };
+  const shown = stripVTControlCharacters(runsText([...runs, replaced], { isTTY: true, columns: 80 }, asked));
+  expect(shown.split('\n')).toEqual([
+    '  start (UTC)  entity     outcome    took    rows   bytes                run',
+    '  11-20 01:00  customers  published  12.5 s  1,240  80.1 kB  latest      209f2d',
+    '  11-20 01:00  leads      published  12.5 s  1,240  80.1 kB  latest      205f2d',
+    '  11-20 01:00  leads      published  12.5 s  1,240  80.1 kB  superseded  d7e8f9',
+    '',
+    'latest: of the newest date, where readers begin.',
+    'superseded: a later run counts for its date.',
+    'run: the end of its name, which commands take as well.',
+  ]);
 });
 
 test('what a narrow terminal has no room for is named', () => {
-  const narrow = runsText([failure], { isTTY: true, columns: 80 }, asked);
-  expect(narrow).toMatch(/\nNo room for: bytes, rows, took, standing; --json has all\.$/);
-  expect(runsText([failure], { isTTY: true, columns: 200 }, asked)).not.toContain('No room');
+  const shown = (columns: number) => runsText([failure], { isTTY: true, columns }, asked);
+  expect(shown(60)).toMatch(/\nNo room for: bytes, rows, took, standing, date; --json has all\.$/);
+  expect(shown(80)).toMatch(/\nNo room for: took, standing; --json has all\.$/);
+  expect(shown(200)).not.toContain('No room');
+});
+
+test('a date stands where it is not that of the start, and the year where there are several', () => {
+  const shown = (...runs: Run[]) => runsText(runs, { isTTY: true, columns: 80 }, asked);
+  const far = { ...row, run: RULE_RUN };
+  expect(shown({ ...far, date: '2026-11-19' })).toMatch(/11-20 01:00 +leads +11-19 +published/);
+  expect(shown(far, { ...far, startedAt: '2025-11-20T01:00:00.000Z', date: '2025-11-20' })).toMatch(
+    /2026-11-20 01:00 .*\n.*2025-11-20 01:00/,
+  );
 });
 
 test('running and limit: only runs under way, only the newest', async () => {
@@ -302,5 +332,5 @@ test('a run whose columns are not those of the export before is marked', async (
     { run: 'changed', changedColumns: 3 },
     { run: 'same', changedColumns: 0 },
   ]);
-  expect(runsText(runs, { isTTY: true }, asked)).toMatch(/\n {2}changed: 3 columns changed, which show names$/);
+  expect(runsText(runs, { isTTY: true }, asked)).toMatch(/\n {2}changed: 3 columns changed, which show names\n/);
 });
