@@ -22,12 +22,13 @@ if (!existsSync(ownNode)) {
 function startByOwnNode() {
   const program = fileURLToPath(new URL('main.ts', import.meta.url));
   const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
-  const child = spawn(ownNode, [program, ...process.argv.slice(2)], { stdio: 'inherit', env });
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  // Before the start: a signal may come right after it.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     // A terminal sends Ctrl-C to both, and a second one would break off what the first one ends.
     process.on(signal, () => void (signal !== 'SIGTERM' && isTerminal ? undefined : child.kill(signal)));
   }
+  const child = spawn(ownNode, [program, ...process.argv.slice(2)], { stdio: 'inherit', env });
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);
     process.removeAllListeners(signal);
