@@ -75,7 +75,7 @@ function adviceFor(name: string, secretId: string | undefined): string {
   if (/AccessDenied/.test(name)) return 'Use credentials that may read and write it.';
   if (name === 'ResourceNotFoundException') return `${RESTORE}.`;
   if (secretId && name === 'InvalidRequestException') {
-    return `It is scheduled for deletion: aws secretsmanager restore-secret --secret-id ${secretId} restores it.`;
+    return `It is scheduled for deletion; to restore it: aws secretsmanager restore-secret --secret-id ${secretId}.`;
   }
   return 'Try again later.';
 }

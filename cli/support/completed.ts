@@ -10,7 +10,7 @@ export function completed(text: string, place: TargetOptions): string {
   const account = placeOptions({ profile, region });
   return text.replace(COMMAND, (command) => {
     if (/ --deployment |-c deployment=/.test(command)) return command;
-    const added = command.startsWith('npm ') ? placeOptions(place) : account;
+    const added = command.startsWith('npx --no ') ? placeOptions(place) : account;
     const named = command.replace(/^npx cdk \S+/, (cdk) => `${cdk} -c deployment=${deployment}`);
     return [named, added].filter(Boolean).join(' ');
   });

@@ -88,7 +88,7 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
   if (name === 'AccessDeniedException') return accessDenied(`The secret ${secretId} may not be ${how}`, error);
   if (name === 'InvalidRequestException') {
     const restore = `aws secretsmanager restore-secret --secret-id ${secretId}`;
-    const what = `The secret ${secretId} is scheduled for deletion: ${restore} restores it.`;
+    const what = `The secret ${secretId} is scheduled for deletion; to restore it: ${restore}.`;
     return new RunError('ConfigInvalid', what, { cause: error });
   }
   const what = `The secret ${secretId} could not be ${how} (${name}).`;

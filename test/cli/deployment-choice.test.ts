@@ -55,5 +55,5 @@ test.for(['--deployment', '--endpoint-url', '--profile', '--region'])(
 
 test('--version is that of the package', async () => {
   const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
-  expect(await runCli('--version')).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+  expect(await runCli('--version')).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
 });

@@ -144,7 +144,7 @@ test('rights that are lost while a run is followed say nothing about the run, an
   const { code, stderr } = await cli('follow', NAME);
   expect(code).toBe(3);
   expect(stderr).toMatch(
-    /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npm run/,
+    /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npx --no crm-export follow/,
   );
 });
 

@@ -44,7 +44,8 @@ const CHANGED_IN_PLACE: Record<string, string[]> = {
   'AWS::S3::Bucket': ['LifecycleConfiguration', 'NotificationConfiguration'],
   'AWS::KMS::Key': ['KeyPolicy'],
   'AWS::SecretsManager::Secret': [],
-  'AWS::DynamoDB::GlobalTable': [],
+  // The name of its key: the CDK changed it from the ARN to the id and back (aws-cdk 35144, 35568), without new tables.
+  'AWS::DynamoDB::GlobalTable': ['Replicas'],
   'AWS::SQS::Queue': [],
   'AWS::SNS::Topic': [],
   'AWS::Logs::LogGroup': [],

@@ -28,7 +28,7 @@ test.each([
   [
     'secret',
     'InvalidRequestException',
-    'It is scheduled for deletion: aws secretsmanager restore-secret --secret-id tokens restores it.',
+    'It is scheduled for deletion; to restore it: aws secretsmanager restore-secret --secret-id tokens.',
   ],
 ] as const)('a %s that answers %s ends the command before a person is asked', async (part, name, advice) => {
   await expect(permissionCheck(name, part)).rejects.toMatchObject({

@@ -89,11 +89,11 @@ describe('of a night that is not whole', () => {
   test('what is missing comes first, each with a command that can be pasted', async () => {
     const { cli, endpoint } = await trouble();
 
-    const { code, stdout } = await cli('status', '--profile', 'exports');
+    const { code, stdout } = await cli('status', '--region', 'eu-central-1');
 
     expect(code).toBe(1);
     const lines = stdout.trimEnd().split('\n');
-    const place = `--profile exports --endpoint-url ${endpoint} --deployment test`;
+    const place = `--region eu-central-1 --endpoint-url ${endpoint} --deployment test`;
     expect(lines.slice(3, 14).map((line) => line.trim().replace(/ {2,}/g, '  '))).toEqual([
       '✕ leads  ReauthorizationRequired  2026-11-19, 30 h old',
       `-> npx --no crm-export show leads-20261120T010005Z-abcdef ${place}`,
@@ -103,7 +103,7 @@ describe('of a night that is not whole', () => {
       '✕ contacts  quarantined  2026-11-19, 30 h old',
       `-> npx --no crm-export show contacts-20261120T010005Z-abcdef ${place}`,
       '‖ employers  without a rule  2026-11-19, 30 h old',
-      '-> npx cdk deploy -c deployment=test --revert-drift --profile exports',
+      '-> npx cdk deploy -c deployment=test --revert-drift --region eu-central-1',
       '… workflows  under way  2026-11-19, 30 h old',
       '✓ agent-numbers  published  2026-11-20, 6 h old',
     ]);

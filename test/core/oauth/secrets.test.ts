@@ -68,7 +68,7 @@ test('a secret that is scheduled for deletion is restored by hand: no deployment
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'InvalidRequestException' });
 
   expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toBe(
-    'The secret s is scheduled for deletion: aws secretsmanager restore-secret --secret-id s restores it.',
+    'The secret s is scheduled for deletion; to restore it: aws secretsmanager restore-secret --secret-id s.',
   );
 });
 

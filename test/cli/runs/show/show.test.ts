@@ -120,10 +120,10 @@ test('a command that the cause of a run names can be pasted', async () => {
   const failed = { status: 'FAILED', input: { entity: 'leads' }, start, stop: start };
   const cloud = await aws(executions([{ name: 'x', ...failed, error: 'ReauthorizationRequired', cause }]));
 
-  const { stdout } = await cloud.cli('show', 'x', '--profile', 'exports');
+  const { stdout } = await cloud.cli('show', 'x', '--region', 'eu-central-1');
 
   expect(stdout).toMatch(
-    /: npx --no crm-export authorize --profile exports --endpoint-url \S+ --deployment test\. No export/,
+    /: npx --no crm-export authorize --region eu-central-1 --endpoint-url \S+ --deployment test\. No export/,
   );
 });
 
