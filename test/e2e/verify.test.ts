@@ -334,7 +334,7 @@ it('a paused rule, one that starts something else, and one that the queue does n
     [
       'broken',
       expect.stringMatching(
-        /off: leads\. crm-export-verify-leads is DISABLED, configured as ENABLED; \S+ does not start the machine alone\.$/,
+        /paused: leads\. crm-export-verify-leads is DISABLED, configured as ENABLED; \S+ does not start the machine alone\.$/,
       ),
     ],
     ['broken', `the policy does not let ${LEADS} send`],
