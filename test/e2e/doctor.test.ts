@@ -129,7 +129,7 @@ it('finds nothing wrong in a deployment that was just authorized, and changes no
 
   const { code, ids, verdicts } = await checked();
 
-  expect(ids).toEqual([...BEFORE, 'scopes', 'access-token', 'service', ...COLUMNS]);
+  expect(ids).toEqual([...BEFORE, 'scopes', 'access-token', 'service', ...COLUMNS, 'probe']);
   expect(new Set(Object.values(verdicts))).toEqual(new Set(['holds']));
   expect(code).toBe(0);
   expect(await storedTokens(system)).toEqual(before);
@@ -312,7 +312,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
 
   const first = await checked({ args: ['--refresh'] });
   system.sandbox.ledger.clear();
-  const second = await checked({ args: ['--refresh', '--profile', 'my own', '--region', 'us-east-1'] });
+  const second = await checked({ args: ['--refresh', '--region', 'us-east-1'] });
 
   expect([first.code, second.code]).toEqual([1, 1]);
   expect(first.at('refresh')?.found).toMatch(/^ReauthorizationRequired: .*invalid_grant/);
@@ -320,7 +320,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
     verdict: 'broken',
     found: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
     // The advice has the options of this very command, in which this grant was looked for.
-    advice: `Authorize again: npx --no crm-export authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
+    advice: `Authorize again: npx --no crm-export authorize --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
   });
   expect(second.verdicts.refresh).toBe('unknown');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
