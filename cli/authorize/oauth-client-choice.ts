@@ -46,7 +46,7 @@ export async function chooseClient(
 function another(client: ChosenClient, { newSecret }: ClientOptions): ChosenClient {
   if (!newSecret || client.clientSecret !== client.stored?.clientSecret) return client;
   const where = client.from === 'typed' ? 'was typed' : 'is in CRM_CLIENT_SECRET';
-  throw new CommandError(`The secret that ${where} is the stored one: --new-secret needs another.`, USAGE);
+  throw new CommandError(`The secret that ${where} is stored already: give another, or leave out --new-secret.`, USAGE);
 }
 
 function readable(stored: string | undefined, secretId: string): StoredClient | undefined {

@@ -35,6 +35,7 @@ export async function storeAuthorization(
 async function formerClient(clientId: string, stored: StoredClient | undefined, deps: StoreDeps) {
   const { generation } = await withRetries(() => standingGrant(deps), deps);
   if (!stored || !generation) return undefined;
-  const { clientId: id, clientSecret } = clientOf(stored, generation.tokens);
-  return id === clientId ? undefined : { clientId: id, clientSecret };
+  const former = clientOf(stored, generation.tokens);
+  if (!former || former.clientId === clientId) return undefined;
+  return { clientId: former.clientId, clientSecret: former.clientSecret };
 }

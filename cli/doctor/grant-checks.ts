@@ -15,7 +15,13 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
     id: 'client-secret',
     question: 'Is the OAuth client stored?',
     rights: READING,
-    look: async ({ client, deployment, around }) => clientFinding(await client(), deployment?.crm, around()),
+    look: async ({ client, grant, deployment, around }) => {
+      const tokens = await grant().then(
+        ({ newest }) => newest.tokens,
+        () => ({}), // reported as the check 'grant'
+      );
+      return clientFinding(await client(), tokens, deployment?.crm, around());
+    },
   },
   {
     id: 'grant',

@@ -4,7 +4,7 @@ import { ERRORS } from '../../core/errors.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
-import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
+import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { versionsExhausted } from '../../core/oauth/version-limit.ts';
 import type { Clock } from '../authorize/aws-clock.ts';
@@ -27,10 +27,19 @@ const FOR_NO_EXPORT = [...PERSONAL_SCOPES, UPDATE_SCOPE];
 
 /** Whether what is stored of the client is what the configuration needs. */
 export function clientFinding(
-  { clientId, clientSecret }: OAuthClient,
+  stored: StoredClient,
+  tokens: Pick<Tokens, 'clientId'>,
   crm: OAuthSettings | undefined,
   { authorizeCommand }: Around,
 ): Finding {
+  const client = clientOf(stored, tokens);
+  if (!client)
+    return broken(
+      'Another OAuth client is stored than the grant was given to.',
+      `Authorize again: ${authorizeCommand}.`,
+      USAGE,
+    );
+  const { clientId, clientSecret } = client;
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {
     return holds(`The OAuth client is stored (id of ${clientId.length} characters).`);
   }

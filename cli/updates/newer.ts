@@ -5,9 +5,10 @@ import type { LineOutcome } from '../../core/batch/result-line.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
 import { SeenIds } from '../../core/updates/seen-ids.ts';
 import { inputOf, resultsOf } from './batch-lines.ts';
+import { batchesSince } from './later-batches.ts';
 import { resumedName } from './resumed-name.ts';
 import { refused } from './source.ts';
-import { batchesSince, executionOf } from './status.ts';
+import { executionOf } from './status.ts';
 import type { UpdatesTarget } from './updates-target.ts';
 
 /** The newest batch that has changed a customer since another batch began, or may have; `undefined` where none has. */

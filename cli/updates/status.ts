@@ -2,14 +2,11 @@ import {
   DescribeExecutionCommand,
   type DescribeExecutionCommandOutput,
   type DescribeExecutionOutput,
-  type ExecutionListItem,
   ListExecutionsCommand,
-  paginateListExecutions,
 } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import type { BatchManifest, Counts } from '../../core/batch/batch-manifest.ts';
-import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import { readInput } from '../runs/run/input.ts';
 import { foundRun, type Run, runOf } from '../runs/run/run.ts';
@@ -106,28 +103,6 @@ export function executionArn(machineArn: string, name: string): string {
   return `${machineArn.replace(':stateMachine:', ':execution:')}:${name}`;
 }
 
-/**
- * The batches of executions that began at a moment or later, newest first: those under way, and those that sent a line or may have.
- */
-export async function batchesSince(target: UpdatesTarget, since: Date): Promise<string[]> {
-  const { sfn, store, UpdatesStateMachineArn: stateMachineArn } = target;
-  const found: ExecutionListItem[] = [];
-  for await (const { executions = [] } of paginateListExecutions({ client: sfn }, { stateMachineArn })) {
-    // Step Functions lists the newest first.
-    const later = executions.filter(({ startDate }) => startDate && startDate >= since);
-    found.push(...later);
-    if (later.length < executions.length) break;
-  }
-  const batches = await eachOf(found, async ({ executionArn }) => {
-    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    const batch = batchOf(execution);
-    if (batch === undefined || execution.error === 'UpdateAlreadyStarted') return [];
-    // Without a claim nothing was sent.
-    return execution.status === 'RUNNING' || (await store.read(keysOf(batch).started)) ? [batch] : [];
-  });
-  return [...new Set(batches.flat())];
-}
-
 async function lastExecutions({ sfn, UpdatesStateMachineArn: stateMachineArn }: UpdatesTarget, maxResults: number) {
   const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn, maxResults }));
   const described = await Promise.all(
@@ -136,7 +111,7 @@ async function lastExecutions({ sfn, UpdatesStateMachineArn: stateMachineArn }: 
   return described.filter(({ error }) => error !== 'UpdateAlreadyStarted');
 }
 
-function batchOf(execution: DescribeExecutionCommandOutput): string | undefined {
+export function batchOf(execution: DescribeExecutionCommandOutput): string | undefined {
   const { what, of } = readInput(execution.input);
   return what === 'update' ? of : undefined;
 }

@@ -38,9 +38,11 @@ export type Tokens = z.infer<typeof tokensSchema>;
 /** As the token endpoint answers them. */
 export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId'>;
 
-/** The client to which a grant was given: no other may refresh it. */
-export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clientId'>): OAuthClient {
-  return stored.former && stored.clientId !== clientId ? stored.former : stored;
+/** The client to which a grant was given, for no other may refresh it; `undefined` where it is not stored. */
+export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clientId'>): OAuthClient | undefined {
+  const { former } = stored;
+  if (clientId === undefined) return former ?? stored;
+  return [stored, former].find((client) => client?.clientId === clientId);
 }
 
 const FIX = 'to store both: npx --no crm-export authorize';

@@ -79,6 +79,10 @@ async function prepare(
     throw new RunError('TokenRefreshInProgress', what);
   }
   const client = clientOf(await deps.readClient(), tokens);
+  if (!client) {
+    const what = `The grant was given to another client than the secret holds, and was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
+    throw new RunError('ConfigInvalid', what);
+  }
   if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {
     throw new RunError('TokenRefreshInProgress', 'Preparing the refresh of the grant took too long.');
   }

@@ -5,6 +5,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** A start may be late by that; the event of another time is not of a listed start. */
 const NEAR_MS = 30 * MINUTE_MS;
+/** Events are late, and early only as far as clocks differ. */
+export const EARLY_MS = 15 * MINUTE_MS;
 
 /**
  * The start that an event of the rule stands for, whatever it is late by, and the date of the run; `undefined` where another
@@ -20,7 +22,8 @@ export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | u
   }
   if (at === null) return { at: start, date: dateIn(timeZone, start) };
   // Where clocks change by half an hour, an event may be near two starts: of one that is due, unless the other fires just now.
-  const meant = isOnTime(start, event) ? [start] : near;
+  const soon = (each: Date) => each.getTime() - event.getTime() <= EARLY_MS;
+  const meant = isOnTime(start, event) ? [start] : near.filter((each) => each === start || soon(each));
   return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
 }
 

@@ -4,13 +4,10 @@ import { RunError } from '../../core/errors.ts';
 import { type ExportInput, isOfRule } from '../../core/export/input.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { slotOf } from '../../core/schedule/slot.ts';
+import { EARLY_MS, slotOf } from '../../core/schedule/slot.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { ClaimSlot } from './claim-slot.ts';
-
-/** The clocks of EventBridge and Step Functions may differ by that. */
-const CLOCKS_DIFFER_MS = 15 * 60_000;
 
 /** What a person has typed as a rule would must not take the start from the rule. */
 const STILL_TO_COME =
@@ -38,7 +35,7 @@ export async function dateOfRun(
     const today = dateIn(timeZone, started);
     return usable(date ?? dateIn(timeZone, new Date(scheduledFor ?? started)), today, timeZone);
   }
-  const latest = new Date(started.getTime() + CLOCKS_DIFFER_MS);
+  const latest = new Date(started.getTime() + EARLY_MS);
   const today = dateIn(timeZone, latest);
   const event = new Date(scheduledFor);
   usable(dateIn(timeZone, event), today, timeZone);

@@ -63,5 +63,5 @@ function sentenceOf(error: FailedRun['error'], cause: string): string | undefine
 }
 
 function plain(text: string): string {
-  return shortText(text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim());
+  return shortText(text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()).toWellFormed();
 }

@@ -33,6 +33,7 @@ type Waiting = FailedRun & { message: Message };
  * Sends one mail for each error of which no run has ended for ten minutes, or one has waited for an hour; the others stay in
  * the queue. A message that is no end of a run stays until SQS moves it to the queue of undelivered starts.
  * @returns the error of each mail that was sent
+ * @throws what the first mail that was refused met, once the others are sent
  */
 export async function mailFailedRuns(deps: MailFailedRunsDeps): Promise<FailedRun['error'][]> {
   const waiting = (await deps.receive()).flatMap((message) => {
@@ -40,7 +41,9 @@ export async function mailFailedRuns(deps: MailFailedRunsDeps): Promise<FailedRu
     return run ? [{ ...run, message }] : [];
   });
   const due = [...Map.groupBy(waiting, ({ error }) => error)].filter(([, runs]) => isDue(runs, deps.now));
-  for (const [error, runs] of due) await mail(error, runs, deps);
+  const refusals: unknown[] = [];
+  for (const [error, runs] of due) await mail(error, runs, deps).catch((refusal: unknown) => refusals.push(refusal));
+  if (refusals.length > 0) throw refusals[0];
   return due.map(([error]) => error);
 }
 

@@ -70,6 +70,8 @@ function readersText(entity: Entity, date: string | null | undefined): string {
  * JSON than this (https://docs.aws.amazon.com/chatbot/latest/adminguide/custom-notifs.html).
  */
 export function messageOf({ subject, text }: Mail): string {
-  const content = { textType: 'client-markdown', title: subject, description: `\`\`\`\n${text}\n\`\`\`` };
+  // Nothing that a sentence quotes ends the block, behind which a chat would take it for more than text.
+  const description = `\`\`\`\n${text.replaceAll('`', "'")}\n\`\`\``;
+  const content = { textType: 'client-markdown', title: subject, description };
   return JSON.stringify({ default: text, https: JSON.stringify({ version: '1.0', source: 'custom', content }) });
 }

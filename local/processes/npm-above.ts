@@ -1,5 +1,7 @@
 import { isRunning, type ProcessIdentity, processEntry } from './process-table.ts';
 
+/** The name that npm gives itself. A program that npm has run hands its variables on, and may end before what it starts. */
+const NPM = /^npm\b/;
 const SHELL = /^-?(ba|da|a|k|z)?sh$|^busybox$/;
 const LOOK_MS = 1000;
 
@@ -7,7 +9,8 @@ const LOOK_MS = 1000;
 export function npmAbove(env = process.env): ProcessIdentity | undefined {
   if (env.npm_lifecycle_event === undefined) return undefined;
   const parent = processEntry(process.ppid);
-  return parent && SHELL.test(parent.name) ? processEntry(parent.parent) : parent;
+  const above = parent && SHELL.test(parent.name) ? processEntry(parent.parent) : parent;
+  return above && NPM.test(above.name) ? above : undefined;
 }
 
 /** Calls back once a process has ended: who ends npm alone ends nothing that npm has started. */

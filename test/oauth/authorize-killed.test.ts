@@ -3,7 +3,7 @@ import { storeAuthorization } from '../../cli/authorize/store-authorization.ts';
 import type { AccessTokenDeps } from '../../core/oauth/access-token.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
-import { oauthClientSchema, type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
+import { oauthClientSchema, type StoredClient, type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
@@ -14,8 +14,8 @@ const DEAD: TokenAnswer = { kind: 'invalidGrant', message: 'The token endpoint a
 type Sender = { send: (command: never, options?: never) => Promise<unknown> };
 
 /** For a while a CRM takes the old secret of a client beside the new one. */
-const TAKEN = ['id c4n4ry-5ecret', 'id new', 'another its own'];
-const SECRETS: Record<string, string> = { id: 'new', another: 'its own' };
+const TAKEN = ['id c4n4ry-5ecret', 'id new', 'another its own', 'third of it'];
+const SECRETS: Record<string, string> = { id: 'new', another: 'its own', third: 'of it' };
 
 /** A world with a grant of the client `id`, and a CRM that knows to whom it gave a grant. */
 function worldOf(former: { saysWhose: boolean }) {
@@ -35,6 +35,44 @@ function worldOf(former: { saysWhose: boolean }) {
     return tokens;
   };
   return { world, granted, functions };
+}
+
+/** Stores a new grant of a client, and waits before each call of AWS for what else is to happen first. */
+function storingWith(
+  world: Simulation,
+  tokens: Omit<Tokens, 'earlierObtainedAt'>,
+  clientId: string,
+  before: (call: number) => Promise<unknown>,
+) {
+  let calls = 0;
+  const watched = <T>(client: T): T => {
+    const send = async (command: never, options?: never) => {
+      calls += 1;
+      await before(calls);
+      return (client as Sender).send(command, options);
+    };
+    return { send } as T;
+  };
+  return storeAuthorization(...whatIsStored(world, tokens, clientId, watched));
+}
+
+function whatIsStored(
+  world: Simulation,
+  tokens: Omit<Tokens, 'earlierObtainedAt'>,
+  clientId: string,
+  through: <T>(client: T) => T,
+): Parameters<typeof storeAuthorization> {
+  const secrets = through(world.secrets.client);
+  const stored = oauthClientSchema.parse(JSON.parse(world.secrets.oauthClient ?? '{}'));
+  const deps = {
+    store: createGrantStore(secrets, 'tokens'),
+    ledger: createLedger(through(world.ledger.client), 'ledger', 'tokens'),
+    writeClient: (value: StoredClient) => writeOAuthClient(secrets, 'client', value),
+    now: () => world.clock.time,
+    elapsed: () => world.clock.time,
+    sleep: world.clock.sleep,
+  };
+  return [{ clientId, clientSecret: SECRETS[clientId] ?? '', stored, from: 'typed' }, tokens, deps];
 }
 
 /** Stores a new grant of a client; from its `diesAt`-th call of AWS on, nothing is heard of it. */
@@ -59,16 +97,7 @@ async function storing(
     };
     return { send } as T;
   };
-  const secrets = mortal(world.secrets.client);
-  const stored = oauthClientSchema.parse(JSON.parse(world.secrets.oauthClient ?? '{}'));
-  const done = storeAuthorization({ clientId, clientSecret: SECRETS[clientId] ?? '', stored, from: 'typed' }, tokens, {
-    store: createGrantStore(secrets, 'tokens'),
-    ledger: createLedger(mortal(world.ledger.client), 'ledger', 'tokens'),
-    writeClient: (value) => writeOAuthClient(secrets, 'client', value),
-    now: () => world.clock.time,
-    elapsed: () => world.clock.time,
-    sleep: world.clock.sleep,
-  });
+  const done = storeAuthorization(...whatIsStored(world, tokens, clientId, mortal));
   return world.clock.run(Promise.race([done.then(() => 'stored' as const), killed.promise]));
 }
 
@@ -104,4 +133,41 @@ test.for([
     expect(ends.length).toBeGreaterThan(6);
     expect(new Set(ends)).toEqual(new Set([true, false]));
   }
+});
+
+test.for([
+  ['another', 'third'],
+  ['id', 'third'],
+  ['third', 'id'],
+] as const)('of two commands at once, for %s and %s, no grant dies of the other client', async ([one, two]) => {
+  for (let waitsAt = 1, waited = true; waited; waitsAt += 1) {
+    waited = false;
+    const { world, granted, functions } = worldOf({ saysWhose: true });
+    const [slow, fast] = [granted(one), granted(two)];
+    const other = async (call: number) => {
+      if (call !== waitsAt) return;
+      waited = true;
+      await storingWith(world, fast, two, async () => undefined);
+    };
+
+    await world.clock.run(storingWith(world, slow, one, other));
+    const [answer] = await world.ask(functions(1), { rejected: world.secrets.tokens.accessToken });
+
+    const refused = expect.objectContaining({ name: 'ConfigInvalid' });
+    expect([world.secrets.tokens.accessToken, refused], `slower at call ${waitsAt}`).toContainEqual(answer);
+    expect(world.state, `slower at call ${waitsAt}`).not.toContain('DEAD');
+  }
+});
+
+test('a grant of a client that the secret does not hold is not shown to the CRM with another one', async () => {
+  const { world, functions } = worldOf({ saysWhose: true });
+  world.secrets.oauthClient = JSON.stringify({ clientId: 'third', clientSecret: 'of it' });
+
+  const [answer] = await world.ask(functions(1));
+
+  expect(answer).toMatchObject({
+    name: 'ConfigInvalid',
+    message: expect.stringMatching(/^The grant was given to another client than the secret holds, .*: npx .*authorize/),
+  });
+  expect([world.endpoint.calls, ...(world.state as string[])]).toEqual([0, 'CLAIMED']);
 });

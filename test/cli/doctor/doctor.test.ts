@@ -11,6 +11,7 @@ import { exitCodeOf, linesOf } from '../../../cli/doctor/conclusion.ts';
 import { doctor } from '../../../cli/doctor/doctor.ts';
 import {
   accessTokenFinding,
+  clientFinding,
   clockFinding,
   grantFinding,
   ledgerFinding,
@@ -50,6 +51,26 @@ const REFUSED = Object.fromEntries(
     refused('AccessDeniedException', 'no', { status: 403 }),
   ]),
 );
+
+describe('the stored OAuth client', () => {
+  const client = { clientId: 'a', clientSecret: 's' };
+  const look = (stored: typeof client & { former?: typeof client }, clientId?: string) =>
+    clientFinding(stored, tokens(clientId === undefined ? {} : { clientId }), undefined, around).verdict;
+
+  it('is that of the grant, or keeps it beside a new one; a grant of an earlier release does not say whose it is', () => {
+    expect(look(client)).toBe('holds');
+    expect(look(client, 'a')).toBe('holds');
+    expect(look({ ...client, clientId: 'b', former: client }, 'a')).toBe('holds');
+  });
+
+  it('of which the grant is not is broken', () => {
+    expect(clientFinding(client, tokens({ clientId: 'b' }), undefined, around)).toMatchObject({
+      verdict: 'broken',
+      found: 'Another OAuth client is stored than the grant was given to.',
+      advice: 'Authorize again: AUTHORIZE.',
+    });
+  });
+});
 
 describe('checks', () => {
   it('take their class from the first by which a night fails', () => {

@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
+import { type Answers, refused } from '../support/cloud/answers.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
 import { failedLine, fileOf, idOf, jsonl, people } from '../support/sent-batch.ts';
 
@@ -22,10 +23,10 @@ const notSent: Partial<ResultLine> = {
  * A batch of four people of whom nobody knows whether they were changed, then another one of some of them, or of others.
  * @param later what became of the lines of the second
  */
-async function unansweredThen(later: object[], outcomes: Partial<ResultLine>[] = []) {
+async function unansweredThen(later: object[], outcomes: Partial<ResultLine>[] = [], ...faults: Answers[]) {
   const place = (batch: string) => [...cloud.batches.keys()].indexOf(batch);
   const lineOutcome = (line: number, batch: string) => [unanswered, outcomes[line - 1] ?? {}][place(batch)] ?? {};
-  const cloud: Awaited<ReturnType<typeof updatingCloud>> = await updatingCloud({ lineOutcome });
+  const cloud: Awaited<ReturnType<typeof updatingCloud>> = await updatingCloud({ lineOutcome }, ...faults);
   for (const records of [people(4), later]) await cloud.cli('update', await fileOf(jsonl(records)), '--yes');
   const [first = '', second = ''] = cloud.batches.keys();
   const sent = () => cloud.objects.get(`updates/${first}-r2/input.jsonl`)?.toString();
@@ -110,6 +111,33 @@ test('where the execution of the batch is forgotten, nothing tells what came lat
 
   expect(code).toBe(2);
   expect(stderr).toContain(`Step Functions has forgotten the execution of ${first}`);
+});
+
+test('where AWS lets nobody describe so many executions at once, it goes on slower, and asks for each that is over once', async () => {
+  const asked: string[] = [];
+  let left = Number.POSITIVE_INFINITY;
+  const { resume, batches, sent } = await unansweredThen([someone(1)], [], {
+    DescribeExecution: async ({ input }, next) => {
+      if (!String(input.executionArn).includes(':later-')) return next();
+      left -= 1;
+      // As often as the SDK asks by itself, and then some.
+      if (left < 0 && left % 20 !== 0) return refused('ThrottlingException', 'Rate exceeded');
+      asked.push(String(input.executionArn));
+      return next();
+    },
+  });
+  for (let n = 0; n < 30; n += 1) {
+    const batch = `later-${n}`;
+    const input = JSON.stringify({ file: `updates/${batch}/input.jsonl` });
+    batches.set(batch, { name: batch, batch, input, looks: 0, startedAt: 1_795_000_100 });
+  }
+  left = 20;
+
+  const { code, stderr } = await resume();
+
+  expect(code, stderr).toBe(0);
+  expect(sent()).toBe(`${jsonl(people(1))}\n${jsonl(people(4).slice(2))}`);
+  expect(asked.length).toBe(30);
 });
 
 test('--over-newer is about a batch that is resumed', async () => {

@@ -98,6 +98,15 @@ test.each([
   },
 );
 
+test('an event of the other start of Lord Howe that comes minutes late ends in no failure, and takes the start of no rule', async () => {
+  const { run, ledger } = deployed({ timeZone: 'Australia/Lord_Howe', nightly: { at: '02:00' } });
+
+  for (const late of ['01:30', '02:00', '14:00'])
+    expect((await run('event-1', ...due(`2026-07-19T15:${late}Z`))).answer).toMatchObject({ outcome: 'NOT_DUE' });
+
+  expect(ledger.items.size).toBe(0);
+});
+
 test('a start that is still to come cannot be taken from its rule', async () => {
   const { run, ledger } = deployed();
 

@@ -165,6 +165,22 @@ describe('what others may have put into an end', () => {
     expect(mails[0]?.text).toContain(`show "it's-(mine)" --deployment prod`);
   });
 
+  test('what a cause quotes does not end the code block of a chat', async () => {
+    const { run, mails } = mailer([detail({ cause: 'Unrecognized key: "``` <!channel> `"' })]);
+    await run();
+
+    const { description } = JSON.parse(mails[0]?.chat ?? '').content;
+    expect(description.match(/`+/g)).toEqual(['```', '```']);
+    expect(mails[0]?.text).toContain('Unrecognized key: "``` <!channel> `"');
+  });
+
+  test('a cause that is cut in the middle of a character is still text', async () => {
+    const { run, mails } = mailer([detail({ cause: `${'x'.repeat(999)}😀` })]);
+    await run();
+
+    expect(mails[0]?.text.isWellFormed()).toBe(true);
+  });
+
   test('a subject is ASCII and shorter than SNS allows, whatever the names', async () => {
     const { run, mails } = mailer([detail({ name: 'ש'.repeat(80), input: null })]);
     await run();
@@ -228,6 +244,19 @@ test('a mail that is not sent stays in the queue', async () => {
   const { run, queue } = mailer([detail()], { publish: () => Promise.reject(new Error('refused')) });
 
   await expect(run()).rejects.toThrow('refused');
+  expect(queue).toHaveLength(1);
+});
+
+test('a mail that is refused holds no other mail back', async () => {
+  const sent: string[] = [];
+  const publish = async (subject: string) => {
+    if (subject.includes('ExportFailed')) throw new Error('refused');
+    sent.push(subject);
+  };
+  const { run, queue } = mailer([detail(), detail({ name: 'b', error: 'FileRejected' })], { publish });
+
+  await expect(run()).rejects.toThrow('refused');
+  expect(sent).toEqual(['prod: leads ended in FileRejected']);
   expect(queue).toHaveLength(1);
 });
 
