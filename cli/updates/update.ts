@@ -10,13 +10,14 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { plainLines, printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
+import { sentFormat } from './batch-lines.ts';
 import { type CheckedUpdates, checkUpdates, samplesOf } from './check-updates.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
 import { printNewer } from './newer-lines.ts';
 import { refuseToResume, resumedAlready, unfinishedLines } from './resume.ts';
 import { resumedName } from './resumed-name.ts';
-import { openUpdateFile, refused, type UpdateSource } from './source.ts';
+import { formatSent, openUpdateFile, refused, type UpdateSource } from './source.ts';
 import { type BatchOptions, newBatchName, startBatch, startResumed } from './start-batch.ts';
 import { connectForUpdates, type UpdatesTarget } from './updates-target.ts';
 import { uploadInput } from './upload.ts';
@@ -81,7 +82,8 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   const unsummarized = await refuseToResume(target, batch);
   if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized.stopDate);
   printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
-  const source = unfinishedLines(target, batch, options.overNewer === true);
+  const left = unfinishedLines(target, batch, options.overNewer === true);
+  const source = { ...left, sentAs: await sentFormat(target.store, batch) };
   if (!options.overNewer) await printNewer(target, batch, options);
   return withSource(source, options, target);
 }
@@ -130,7 +132,7 @@ async function send(checked: CheckedUpdates, target: UpdatesTarget, options: Upd
   if (!executionArn) throw resumedAlready(resume ?? '');
   const failure = await finishBatch(
     target,
-    { batch, executionArn, records: checked.records, format: checked.source.reader.format },
+    { batch, executionArn, records: checked.records, format: formatSent(checked.source) },
     options,
   );
   if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });

@@ -7,17 +7,26 @@ import { refusedCondition, storageError } from '../storage/storage-errors.ts';
 /** Parts of this size keep the memory flat; two are on their way at once. */
 const PART_BYTES = 8 * 1024 * 1024;
 
+const JSON_LINES = 'application/x-ndjson';
+
 /** The bucket of a batch: it also takes what is made while it is stored. */
 export interface BatchStore extends Bucket {
   /** Streams an object into place once; `false` when the key exists. What `body` throws passes through. */
-  uploadOnce(key: string, body: Readable, contentType: string): Promise<boolean>;
+  uploadOnce(key: string, body: Readable, metadata?: Record<string, string>): Promise<boolean>;
 }
 
 export function createBatchStore(client: S3Client, name: string): BatchStore {
   return {
     ...createBucket(client, name),
-    uploadOnce: async (key, body, contentType) => {
-      const params = { Bucket: name, Key: key, Body: body, IfNoneMatch: '*', ContentType: contentType };
+    uploadOnce: async (key, body, metadata = {}) => {
+      const params = {
+        Bucket: name,
+        Key: key,
+        Body: body,
+        IfNoneMatch: '*',
+        ContentType: JSON_LINES,
+        Metadata: metadata,
+      };
       try {
         await new Upload({ client, params, partSize: PART_BYTES, queueSize: 2 }).done();
         return true;

@@ -78,7 +78,7 @@ async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, sto
   const tally = newTally();
   const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
   const body = Readable.from(measured(joined, result), { objectMode: false });
-  if (!(await store.uploadOnce(keys.result, body, 'application/x-ndjson'))) return readExisting(store, batch, keys);
+  if (!(await store.uploadOnce(keys.result, body))) return readExisting(store, batch, keys);
   if (tally.records !== batch.records) throw new Error('the index of chunks does not cover the input');
   return { result, tally };
 }

@@ -130,7 +130,13 @@ test('--failed-to writes CSV where CSV was sent, and the command that sent it sa
   const file = join(await tempDir(), 'failed.csv');
   const written = await cli('update-status', [...batches.keys()][0] ?? '', '--failed-to', file);
 
+  const other = await cli('update-status', [...batches.keys()][0] ?? '', '--failed-to', file.replace('csv', 'jsonl'));
+
   expect(sent.stdout).toMatch(/--failed-to FILE\.csv /);
+  expect(other).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/ was sent as csv: .* has to end in \.csv\.\n$/),
+  });
   expect(written).toMatchObject({ code: 0, stderr: `Wrote 2 lines to ${file}, which holds customer data.\n` });
   expect(await readFile(file, 'utf8')).toBe(`id,city\n${rows[1]}${rows[5]}`);
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });

@@ -16,11 +16,14 @@ export function bucket({ objects, metadata, written }: World): Answers {
     PutObject: (call) => {
       if (objects.has(call.key) && call.headers['if-none-match'] === '*') return PRECONDITION;
       objects.set(call.key, unchunked(call));
+      const told = Object.entries(call.headers).filter(([name]) => name.startsWith(META));
+      metadata.set(call.key, Object.fromEntries(told.map(([name, value]) => [name.slice(META.length), String(value)])));
       return xml('');
     },
   };
 }
 
+const META = 'x-amz-meta-';
 const PRECONDITION = refused('PreconditionFailed', 'refused', { status: 412 });
 
 function listing(found: [key: string, at: string][]): Reply {
@@ -34,7 +37,7 @@ function objectReply({ headers }: Call, body: Buffer | undefined, metadata: Reco
   if (headers['if-match'] && headers['if-match'] !== etag) return PRECONDITION;
   const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? [];
   const part = body.subarray(Number(first ?? 0), last ? Number(last) + 1 : undefined);
-  const told = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value] as const);
+  const told = Object.entries(metadata).map(([name, value]) => [`${META}${name}`, value] as const);
   return new Reply((response) => {
     response.writeHead(first ? 206 : 200, { ...Object.fromEntries(told), etag, 'content-length': part.length });
     response.end(part);
