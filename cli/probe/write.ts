@@ -2,6 +2,7 @@ import {
   accessSync,
   chmodSync,
   constants,
+  existsSync,
   readFileSync,
   realpathSync,
   renameSync,
