@@ -96,6 +96,8 @@ function lifeOf(parameters: URLSearchParams, now: Date): number | null {
     ? Number(end) * 1000
     : /^\d{12,14}$/.test(end)
       ? Number(end)
-      : Date.parse(end.replace(DATE, '$1-$2-$3T$4:$5:$6Z'));
-  return Number.isNaN(ms) ? null : Math.round((ms - now.getTime()) / 1000);
+      : Date.parse(/^\d{1,8}$/.test(end) ? '' : end.replace(DATE, '$1-$2-$3T$4:$5:$6Z'));
+  const life = Math.round((ms - now.getTime()) / 1000);
+  // An end that is past is read wrongly, such as a number of seconds as a year.
+  return life > 0 ? life : null;
 }
