@@ -111,6 +111,7 @@ export class Caller {
   async #kept(answer: WholeAnswer, call: Call, named: Named): Promise<Answer> {
     const { status, ok, headers } = answer;
     const text = await answer.text().catch(() => undefined);
+    if (ok && text === undefined) return lost(BROKEN_BODY, named);
     const body = jsonOrUndefined(text);
     const mediaType = contentType(answer).replace(/[() ]/g, '');
     const shape = body !== undefined ? shapeOf(body) : textShape(text);
@@ -139,13 +140,15 @@ function isAnswer(got: unknown): got is WholeAnswer {
   return typeof got === 'object' && got !== null && 'text' in got;
 }
 
+const BROKEN_BODY = 'a body that broke off or is too long';
+
 function textShape(text: string | undefined): string {
-  if (text === undefined) return 'a body that broke off or is too long';
+  if (text === undefined) return BROKEN_BODY;
   return text === '' ? 'no body' : `no JSON (${text.length} characters)`;
 }
 
 function lost(error: unknown, named: Named): Answer {
-  const trouble = codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
+  const trouble = codeOf(error) ?? (error instanceof Error ? error.name : String(error));
   const nothing = { status: null, mediaType: '', headers: {}, headerNames: [], shape: 'no answer', code: null };
   const exchange = { ...named, ...nothing, trouble };
   return { exchange, ok: false, body: undefined, location: '', date: new Date(), unreached: neverSent(error) };

@@ -87,3 +87,18 @@ test.each([
 
   expect(lookForLink(answer, options).seen.lifeSeconds).toBe(life);
 });
+
+test('an answer that breaks off shows nothing of its shape', async () => {
+  const sandbox = await sandboxFor({}, [{ path: 'fields', entity: 'meetings', hangUp: 20 }]);
+  const silent = await servedOnLoopback((_, __, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 }).write('[');
+    setTimeout(() => response.destroy(), 10);
+  });
+
+  const once = await probed(sandbox);
+  const always = await probed({ baseUrl: silent });
+
+  expect(once.of('fields-shape')).toMatchObject({ verdict: 'as assumed', what: expect.stringContaining('6 lists') });
+  expect(always.otherwise).toEqual([]);
+  expect(always.ended).toMatchObject({ code: 3, sentence: expect.stringContaining('(a body that broke off') });
+});
