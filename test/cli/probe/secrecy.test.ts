@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { harmlessHeaders } from '../../../cli/probe/conversation/harmless.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
+import { runCli } from '../support/run-cli.ts';
 import { probed, sandboxFor } from './support/probed.ts';
 
 /** What the conversation of a probe kept of one answer to all calls. */
@@ -60,4 +61,13 @@ test.each([
 
   expect(JSON.stringify(conversation)).not.toContain(cells[0]);
   expect(of('header-texts')).toMatchObject({ verdict: 'otherwise', means: 'setting' });
+});
+
+test('a filter that is no JSON is refused without its values', async () => {
+  const args = ['probe', '--deployment', 'prod', '--json', '--filter', '{"field":"idNumber","value":"123456782"'];
+
+  const { code, stdout, stderr } = await runCli(...args);
+
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 2, error: expect.stringContaining('--filter') });
+  expect(stdout + stderr).not.toContain('123456782');
 });
