@@ -1,7 +1,7 @@
 import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { configurationFile, isDeploymentName, isLoopback } from '../../core/config/configuration.ts';
-import { commandFor, pathArgument, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, pathArgument, placeOptions, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -43,7 +43,7 @@ async function init(options: InitOptions): Promise<void> {
   const file = fileOf(name);
   const $schema = options.configuration === undefined ? { $schema: './schema.json' } : {};
   writeAnew(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`);
-  const next = nextCommands({ ...options, deployment: name });
+  const next = nextCommands({ ...options, deployment: name }, file);
   if (options.json) return printJson({ ok: true, deployment: name, file, next });
   if (settings.local) printErr(`It is for the local cloud at ${endpoint}: "local" is true.`);
   printOut(`Written: ${file}. Every other setting has its default (docs/configuration.md). Next:`);
@@ -82,15 +82,17 @@ function writeAnew(file: string, text: string): void {
 }
 
 /** What a person types next, in this order. */
-function nextCommands(target: InitOptions & TargetOptions): string[] {
+function nextCommands(target: InitOptions & TargetOptions, file: string): string[] {
   const { deployment, profile, endpointUrl, configuration } = target;
   const endpoint = endpointUrl ? `AWS_ENDPOINT_URL=${quoted(endpointUrl)} ` : '';
   const context = configuration ? ` -c configuration=${quoted(configuration)}` : '';
   const cdk = `${endpoint}npx cdk deploy -c deployment=${deployment}${context}`;
+  const client = { 'client-id': 'ID', port: 'PORT' };
   return [
     commandFor('plan', { deployment }, { configuration }),
+    `npx --no crm-export probe ${placeOptions({}, { configuration: file, ...client })}`,
     `${cdk}${profile ? ` --profile ${quoted(profile)}` : ''}`,
-    commandFor('authorize', target, { 'client-id': 'ID', port: 'PORT' }),
+    commandFor('authorize', target, client),
     commandFor('doctor', target),
   ];
 }

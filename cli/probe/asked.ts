@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from 'commander';
 import * as z from 'zod/mini';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { suggestion } from '../../core/suggestion.ts';
@@ -16,12 +15,13 @@ export interface ChangeOptions {
 
 const filterSchema = z.record(z.string(), z.unknown());
 
-/** One filter definition, or a list of them. @throws InvalidArgumentError */
+/** One filter definition, or a list of them. @throws CommandError, which unlike an InvalidArgumentError repeats no value */
 export function filterArgument(text: string): Record<string, unknown>[] {
   const one = parseJson(filterSchema, text);
   const filters = one ? [one] : parseJson(z.array(filterSchema), text);
   if (filters && filters.length > 0) return filters;
-  throw new InvalidArgumentError('A filter is a JSON object, such as {"field":"id","operator":"equals","value":"…"}.');
+  const example = '{"field":"id","operator":"equals","value":"…"}';
+  throw new CommandError(`--filter: a filter is a JSON object, such as ${example}.`, USAGE);
 }
 
 /**

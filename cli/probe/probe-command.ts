@@ -129,19 +129,20 @@ async function meet(
     ...{ deployment, ...granted, entity, early, filters, change, deadlineSeconds, signal },
     elapsed: () => performance.now(),
     sleep: (ms) => sleep(ms, undefined, { signal }),
-    confirmHost: (host) => confirmHost(host, yes),
+    confirmHost: (host) => confirmHost(host, yes, signal),
     onCall: ({ call, purpose }) => {
       if (!call.startsWith('GET')) printErr(`  ${call}${purpose === 'main' ? '' : ` (${purpose})`}`);
     },
   });
 }
 
-async function confirmHost(host: string, yes: boolean | undefined): Promise<boolean> {
+async function confirmHost(host: string, yes: boolean | undefined, signal: AbortSignal): Promise<boolean> {
   if (yes) return true;
   if (!process.stdin.isTTY) {
     printErr(`The file is on ${host}, which crm.fileHosts does not name, and nobody is there to be asked: add --yes.`);
     return false;
   }
   const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
-  return confirm(asking, `The file is on ${host}, which crm.fileHosts does not name. Fetch up to 16 MB of it?`);
+  const question = `The file is on ${host}, which crm.fileHosts does not name. Fetch up to 16 MB of it?`;
+  return confirm(asking, question, signal);
 }

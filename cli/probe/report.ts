@@ -1,10 +1,12 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { type ProbeReport, probeKey } from '../../core/probe/probe-report.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { ended as endOf } from '../support/ended.ts';
+import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
 import { packageVersion } from '../support/package-version.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
+import type { Ended } from './conversation/converse.ts';
 import type { Probed } from './probe.ts';
 import { linesOf } from './screen.ts';
 import { type Setting, settingsFor, toPaste } from './settings.ts';
@@ -41,12 +43,27 @@ export async function report(
   const settings = settingsFor(conversation, deployment);
   const document = documentOf(probed, code === 0, deployment, toPaste(settings, deployment));
   if (!options.json) for (const line of linesOf(sightings, process.stdout, options.all)) printOut(line);
-  if (savesIn) await save(document, savesIn);
-  if (before) tellWritten(before, settings);
-  if (options.json) printJson(document);
-  else if (!before) tellSettings(document.settings);
-  if (ended) throw new CommandError(ended.sentence, code, { documented: options.json === true });
+  // Who interrupts wants no more than to see what there is.
+  const goesOn = code !== INTERRUPTED;
+  const failure = await failureOf(async () => {
+    if (savesIn && goesOn) await save(document, savesIn);
+    if (before && goesOn) tellWritten(before, settings);
+  });
+  if (options.json) printJson({ ...document, ok: document.ok && !failure, ended: failure?.sentence ?? document.ended });
+  else if (!before || !goesOn || failure) tellSettings(document.settings);
+  const end = failure ?? ended;
+  if (end) throw new CommandError(end.sentence, end.code, { documented: options.json === true });
   process.exitCode = code;
+}
+
+/** The CRM was asked, which nobody repeats lightly: what fails behind it does not keep back what was seen. */
+async function failureOf(work: () => Promise<void>): Promise<Ended | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return endOf(error);
+  }
 }
 
 /** 0: nothing is otherwise that a run would fail by; 1: something is; else that of what ended the meeting. */

@@ -23,7 +23,12 @@ export function settingsFor(conversation: Conversation, deployment: Deployment):
 function hosts(conversation: Conversation, { crm }: Deployment): Setting[] {
   const { link, file } = mainOf(conversation) ?? {};
   if (!link || link.listed || link.refused !== null || !file || file.trouble !== null) return [];
-  return [{ path: ['crm', 'fileHosts'], value: () => [...crm.fileHosts, link.host] }];
+  return [{ path: ['crm', 'fileHosts'], value: withMore(crm.fileHosts, [link.host]) }];
+}
+
+/** A file may have other words than the deployment, and keeps them. */
+function withMore(deployed: readonly string[], more: readonly string[]): Setting['value'] {
+  return (current) => [...new Set([...(Array.isArray(current) ? current : deployed), ...more])];
 }
 
 /** The scope that a refusal names (RFC 6750, 3). */
@@ -31,7 +36,7 @@ function scopes({ exchanges }: Conversation, { crm }: Deployment): Setting[] {
   const challenges = exchanges.filter(({ status }) => status === 403).map(({ headers }) => headers['www-authenticate']);
   const named = challenges.flatMap((challenge) => /scope="([^"]+)"/.exec(challenge ?? '')?.[1]?.split(' ') ?? []);
   const lacking = [...new Set(named)].filter((name) => !crm.scopes.includes(name));
-  return lacking.length === 0 ? [] : [{ path: ['crm', 'scopes'], value: () => [...crm.scopes, ...lacking] }];
+  return lacking.length === 0 ? [] : [{ path: ['crm', 'scopes'], value: withMore(crm.scopes, lacking) }];
 }
 
 function columns(conversation: Conversation, { entities }: Deployment): Setting[] {

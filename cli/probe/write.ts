@@ -1,4 +1,15 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { deploymentSchema } from '../../core/config/deployment.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
@@ -14,10 +25,12 @@ export interface FileBefore {
 export function readBefore(file: string): FileBefore {
   try {
     const text = readFileSync(file, 'utf8');
-    JSON.parse(text);
+    accessSync(file, constants.W_OK);
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new Error('no object');
     return { file, text };
   } catch (error) {
-    const sentence = `${file} cannot be written to, for it is not there or is no JSON: nothing was asked of the CRM.`;
+    const sentence = `${file} cannot be written to, for it is not there, is read-only or is no JSON object: nothing was asked of the CRM.`;
     throw new CommandError(sentence, USAGE, { cause: error });
   }
 }
@@ -42,10 +55,11 @@ export function writeSettings({ file, text }: FileBefore, settings: Setting[]): 
   if (!parsed.success) {
     throw new CommandError(`${file} would not be valid with what was seen: it is as it was.`, RUN_FAILED);
   }
-  if (readFileSync(file, 'utf8') !== text) {
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
     throw new CommandError(`${file} was changed while the CRM was asked: it is as somebody left it.`, RUN_FAILED);
   }
-  replace(file, `${shortLists(JSON.stringify(next, null, 2))}\n`);
+  const indentation = /^[ \t]+/m.exec(text)?.[0] ?? '  ';
+  replace(file, `${shortLists(JSON.stringify(next, null, indentation))}\n`);
   return lines;
 }
 
@@ -58,10 +72,13 @@ function shortLists(json: string): string {
 }
 
 function replace(file: string, text: string): void {
-  const unfinished = `${file}.${process.pid}.tmp`;
+  // What a link names is replaced, not the link.
+  const real = realpathSync(file);
+  const unfinished = `${real}.${process.pid}.tmp`;
   try {
     writeFileSync(unfinished, text, { flag: 'wx' });
-    renameSync(unfinished, file);
+    chmodSync(unfinished, statSync(real).mode);
+    renameSync(unfinished, real);
   } catch (error) {
     rmSync(unfinished, { force: true });
     const code = error instanceof Error && 'code' in error ? error.code : undefined;

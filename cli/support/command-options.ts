@@ -72,6 +72,7 @@ const PACKAGE = resolve(import.meta.dirname, '../..');
 
 /** A path from where the person is: npm runs scripts in the package, and says in INIT_CWD where it was called. */
 export function pathArgument(path: string): string {
+  if (path === '') throw new InvalidArgumentError('It is empty.');
   const here = process.cwd() === PACKAGE ? process.env.INIT_CWD : undefined;
   return resolve(here ?? process.cwd(), path);
 }

@@ -6,6 +6,11 @@ import type { CrmCall } from './call.ts';
 /** An answer and, where it is a refusal, the code of its error. */
 export type CrmAnswer = WholeAnswer & { code?: string | undefined };
 
+interface Sent {
+  call: Pick<CrmCall, 'json'>;
+  token: Pick<AccessToken, 'accessToken'>;
+}
+
 /** Where services put the code of an error. */
 const PLACES = [['error', 'code'], ['code'], ['errorCode'], ['error'], ['errors', '0', 'code'], ['errors', '0']];
 
@@ -27,10 +32,7 @@ const ERROR_WORDS = new Set(
  * and places are not called and tokens do not look like: a few words without digits, joined by underscores, or else one of
  * them a word of errors (`dana.cohen`, `Tel-Aviv` and `Cohen` are none). Never repeated is what was sent: the token, and any text of the request.
  */
-export async function errorCode(
-  answer: Pick<WholeAnswer, 'text'>,
-  sent: { call: CrmCall; token: AccessToken },
-): Promise<string | undefined> {
+export async function errorCode(answer: Pick<WholeAnswer, 'text'>, sent: Sent): Promise<string | undefined> {
   const body = jsonOrUndefined(await answer.text().catch(() => undefined));
   const found = PLACES.map((path) => path.reduce(within, body)).filter((value) => typeof value === 'string');
   return found.find((text) => isCode(text) && !wasSent(text, sent));
@@ -49,7 +51,7 @@ function isCode(text: string): boolean {
   );
 }
 
-function wasSent(text: string, { call, token }: { call: CrmCall; token: AccessToken }): boolean {
+function wasSent(text: string, { call, token }: Sent): boolean {
   const request = JSON.stringify(call.json ?? null).toLowerCase();
   return token.accessToken.includes(text) || request.includes(JSON.stringify(text).toLowerCase());
 }

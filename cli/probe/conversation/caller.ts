@@ -1,6 +1,7 @@
 import type { Entity } from '../../../core/config/entities.ts';
 import { contentType, shapeOf } from '../../../core/crm/answers.ts';
 import { isSendable } from '../../../core/crm/client.ts';
+import { errorCode } from '../../../core/crm/error-code.ts';
 import { codeOf, neverSent } from '../../../core/http/network-errors.ts';
 import { type WholeAnswer, wholeAnswer } from '../../../core/http/whole-answer.ts';
 import { jsonOrUndefined } from '../../../core/json.ts';
@@ -8,7 +9,7 @@ import { retryAfterSeconds } from '../../../transfer/index.ts';
 import { CommandError, RUN_FAILED } from '../../support/exit.ts';
 import { Bounds } from './bounds.ts';
 import type { Exchange, Purpose, Step } from './exchange.ts';
-import { codeIn, harmlessHeaders } from './harmless.ts';
+import { harmlessHeaders } from './harmless.ts';
 
 export interface CallerDeps {
   baseUrl: string;
@@ -85,7 +86,9 @@ export class Caller {
     const got = await this.#send(call).catch((error: unknown) => error);
     signal.throwIfAborted();
     const time = { at: Math.round(at), milliseconds: Math.round(elapsed() - at) };
-    const answer = isAnswer(got) ? await kept(got, { ...named, ...time }) : lost(got, { ...named, ...time });
+    const answer = isAnswer(got)
+      ? await this.#kept(got, call, { ...named, ...time })
+      : lost(got, { ...named, ...time });
     this.exchanges.push(answer.exchange);
     this.#pauseAfter(answer.exchange);
     return answer;
@@ -105,6 +108,22 @@ export class Caller {
     return wholeAnswer(send, { milliseconds: timeoutMs, bytes: LARGEST_ANSWER_BYTES });
   }
 
+  async #kept(answer: WholeAnswer, call: Call, named: Named): Promise<Answer> {
+    const { status, ok, headers } = answer;
+    const text = await answer.text().catch(() => undefined);
+    if (ok && text === undefined) return lost(BROKEN_BODY, named);
+    const body = jsonOrUndefined(text);
+    const mediaType = contentType(answer).replace(/[() ]/g, '');
+    const shape = body !== undefined ? shapeOf(body) : textShape(text);
+    const code = ok ? undefined : await errorCode(answer, { call, token: this.#deps });
+    const date = new Date(headers.get('date') ?? '');
+    const kept = { status, trouble: null, mediaType, ...harmlessHeaders(headers), shape, code: code ?? null };
+    return {
+      ...{ exchange: { ...named, ...kept }, ok, body, location: headers.get('location') ?? '' },
+      ...{ date: Number.isNaN(date.getTime()) ? new Date() : date, unreached: false },
+    };
+  }
+
   #pauseAfter({ status, headers }: Exchange): void {
     if (status !== 429) return;
     const seconds = retryAfterSeconds(headers['retry-after']) ?? PAUSE_SECONDS;
@@ -121,33 +140,15 @@ function isAnswer(got: unknown): got is WholeAnswer {
   return typeof got === 'object' && got !== null && 'text' in got;
 }
 
-async function kept(answer: WholeAnswer, named: Named): Promise<Answer> {
-  const { status, ok, headers } = answer;
-  const text = await answer.text().catch(() => undefined);
-  const body = jsonOrUndefined(text);
-  const mediaType = contentType(answer).replace(/[() ]/g, '');
-  const shape = body !== undefined ? shapeOf(body) : textShape(text);
-  const date = new Date(headers.get('date') ?? '');
-  const exchange = {
-    ...named,
-    status,
-    trouble: null,
-    mediaType,
-    ...harmlessHeaders(headers),
-    shape,
-    code: codeIn(body),
-  };
-  const location = headers.get('location') ?? '';
-  return { exchange, ok, body, location, date: Number.isNaN(date.getTime()) ? new Date() : date, unreached: false };
-}
+const BROKEN_BODY = 'a body that broke off or is too long';
 
 function textShape(text: string | undefined): string {
-  if (text === undefined) return 'a body that broke off or is too long';
+  if (text === undefined) return BROKEN_BODY;
   return text === '' ? 'no body' : `no JSON (${text.length} characters)`;
 }
 
 function lost(error: unknown, named: Named): Answer {
-  const trouble = codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
+  const trouble = codeOf(error) ?? (error instanceof Error ? error.name : String(error));
   const nothing = { status: null, mediaType: '', headers: {}, headerNames: [], shape: 'no answer', code: null };
   const exchange = { ...named, ...nothing, trouble };
   return { exchange, ok: false, body: undefined, location: '', date: new Date(), unreached: neverSent(error) };

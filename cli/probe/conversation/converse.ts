@@ -80,6 +80,7 @@ async function meet(deps: ProbeDeps, caller: Caller, conversation: Conversation)
   if (main.answer.ok && (await main.one.wait())) await main.one.fetch(true);
   if (deps.early && main.one.seen.id) await (await begin('early')).one.askEarly();
   if (deps.filters && main.one.seen.file?.trouble === null) {
+    conversation.otherFilter = deps.filters.some((filter) => FILTER_KEYS.some((key) => !(key in filter)));
     const { one, answer } = await begin('filter', deps.filters);
     if (answer.ok && (await one.wait())) await one.fetch(false);
   }
@@ -87,6 +88,8 @@ async function meet(deps: ProbeDeps, caller: Caller, conversation: Conversation)
   if (deps.change) await update(deps.change, caller, conversation);
   refuseHalf(conversation);
 }
+
+const FILTER_KEYS = ['field', 'operator', 'value'];
 
 type Lists = Map<Entity, Field[]>;
 

@@ -141,6 +141,8 @@ export interface Conversation {
   exchanges: Exchange[];
   fields: SeenFields[];
   exports: SeenExport[];
+  /** A filter that was tried lacks a key of the assumed definition. */
+  otherFilter?: boolean;
   /** The answer to one change, where one was asked for. */
   update: { status: number | null; shape: string; isObject: boolean } | null;
 }

@@ -1,11 +1,10 @@
 import { isIP } from 'node:net';
-import * as z from 'zod/mini';
 import { isLoopback } from '../../../core/config/configuration.ts';
 import { exportIdIn, linkIn, recordIn, wordOf } from '../../../core/crm/exports.ts';
 import { isPlainName } from '../../../core/suggestion.ts';
 import { printableHost } from '../../../transfer/index.ts';
 import type { SeenExport, SeenLink, SeenStatus } from './exchange.ts';
-import { valuesIn } from './harmless.ts';
+import { isUuid, valuesIn } from './harmless.ts';
 
 /** What answers around an export hold: found also where the product would not find it, so that the meeting can go on. */
 
@@ -27,8 +26,6 @@ export function lookForId(body: unknown, location: string): { id: string | null;
   if (!isUuid(last)) return { id: null, seen: null };
   return { id: last, seen: { at: 'the header Location', read: false, kind: 'UUID' } };
 }
-
-const isUuid = (value: unknown) => z.guid().safeParse(value).success;
 
 function isPlainId(value: unknown): boolean {
   return (
@@ -99,6 +96,8 @@ function lifeOf(parameters: URLSearchParams, now: Date): number | null {
     ? Number(end) * 1000
     : /^\d{12,14}$/.test(end)
       ? Number(end)
-      : Date.parse(end.replace(DATE, '$1-$2-$3T$4:$5:$6Z'));
-  return Number.isNaN(ms) ? null : Math.round((ms - now.getTime()) / 1000);
+      : Date.parse(/^\d{1,8}$/.test(end) ? '' : end.replace(DATE, '$1-$2-$3T$4:$5:$6Z'));
+  const life = Math.round((ms - now.getTime()) / 1000);
+  // An end that is past is read wrongly, such as a number of seconds as a year.
+  return life > 0 ? life : null;
 }

@@ -2,7 +2,6 @@ import { readContent } from '../../../core/content/read-content.ts';
 import type { Known, Reading } from '../../../core/content/reading.ts';
 import { RunError } from '../../../core/errors.ts';
 import { csvRecordsIn } from '../../../core/files/csv-records-in.ts';
-import { headedByLook } from '../../../core/files/csv-start.ts';
 import { fieldIndex } from '../../../core/files/field-names.ts';
 import { kindOf } from '../../../core/files/file-kind.ts';
 import { type Expected, judgeFile } from '../../../core/files/judge-file.ts';
@@ -13,6 +12,7 @@ import { isPlainLabel } from '../../../core/suggestion.ts';
 import type { Looked } from '../../../transfer/index.ts';
 import { NO_LIMITS } from '../../data/read-file.ts';
 import type { SeenFile } from './exchange.ts';
+import { isUuid } from './harmless.ts';
 
 const START_BYTES = 1024 * 1024;
 
@@ -130,7 +130,7 @@ async function unproven(bytes: Buffer, expected: Expected): Promise<Partial<Seen
   const asRows = await read(bytes, readingOf({ ...expected, headerless: true })).catch(() => undefined);
   if (asRows?.format === 'csv') return { ...asRows, header: 'none' };
   const { encoding = null, byteOrderMark = false } = startOf(bytes);
-  return { ...{ format: 'csv', header: 'other', encoding, byteOrderMark }, headerText: headerTextOf(bytes, expected) };
+  return { ...{ format: 'csv', header: 'other', encoding, byteOrderMark }, headerText: headerTextOf(bytes) };
 }
 
 function startOf(bytes: Buffer): Partial<SeenFile> {
@@ -139,20 +139,17 @@ function startOf(bytes: Buffer): Partial<SeenFile> {
 }
 
 /**
- * The text above the records of a single column, where the records are all of one kind of data that the text is not of: only
- * then it is certainly no value of one.
+ * The text above the records of a single column, where all of these are UUIDs: only then it is certainly no value of one, for a
+ * person may have a passport among numbers, or a word among dates.
  */
-function headerTextOf(bytes: Buffer, expected: Expected): string | null {
+function headerTextOf(bytes: Buffer): string | null {
   const kind = kindOf(bytes.subarray(0, START_BYTES), true);
   if (kind.kind !== 'text') return null;
   const text = kind.start.text.replace(/^"?sep=.[^\r\n]*[\r\n]+/i, '');
   const [first, ...rows] = [...csvRecordsIn(text, ',;\t')]
     .filter(({ text: line }) => line !== '')
     .map(({ cells }) => cells);
-  const index = fieldIndex(expected);
   const label = visible(first?.[0] ?? '');
   if (first?.length !== 1 || rows.length < 2 || !isPlainLabel(label)) return null;
-  const [one = []] = rows;
-  const areData = rows.every((row) => row.length === 1 && headedByLook(one, row, index) === false);
-  return areData && headedByLook(first, one, index) !== false ? label : null;
+  return rows.every(([cell, ...others]) => others.length === 0 && isUuid(cell)) && !isUuid(label) ? label : null;
 }

@@ -1,16 +1,18 @@
+import * as z from 'zod/mini';
 import { isPlainName } from '../../../core/suggestion.ts';
 
 /** What of an answer may be kept: nothing that could be a value of a record, a token or a link. */
 
-const WAITS_AND_LIMITS = /^(retry-after|accept-ranges|ratelimit|ratelimit-.*|x-rate-?limit-.*)$/;
-const PLAIN_VALUE = /^[\w ,;="-]{1,60}$/;
-/** Words of services for errors, such as `unknown_field`: neither people nor places are called so. */
-const PLAIN_CODE = /^[a-z]+(?:_[a-z]+){1,5}$/i;
-const CODE_KEYS = ['code', 'error', 'errorCode', 'error_code', 'type', 'name'];
+const WAITS_AND_LIMITS =
+  /^(retry-after|accept-ranges|(x-)?rate-?limit|(x-)?rate-?limit-(limit|remaining|reset|used|policy)(-[a-z]+)*)$/;
+/** Numbers and times, and what the drafts of RateLimit put around them. */
+const PLAIN_NUMBERS = /^(?:"[a-z]{1,12}" ?[;,] ?)?(?:[a-z]{1,2}=)?\d{1,13}(?:[ ,;]+(?:[a-z]{1,2}=)?\d{1,13})*$/i;
+const PLAIN_TIME = /^(?:PT?)?(?:\d{1,6}(?:\.\d{1,3})?(?:ms|[dhms]))+$/i;
+const BYTES_OR_NONE = /^(bytes|none)$/;
 
 export function harmlessHeaders(headers: Headers): { headers: Record<string, string>; headerNames: string[] } {
   const all = [...headers].filter(([name]) => /^[a-z-]{1,60}$/.test(name));
-  const kept = all.filter(([name, value]) => WAITS_AND_LIMITS.test(name) && (PLAIN_VALUE.test(value) || isDate(value)));
+  const kept = all.filter(([name, value]) => WAITS_AND_LIMITS.test(name) && isPlain(value));
   const challenge = challengeOf(headers.get('www-authenticate') ?? '');
   return {
     headerNames: all.map(([name]) => name),
@@ -18,26 +20,17 @@ export function harmlessHeaders(headers: Headers): { headers: Record<string, str
   };
 }
 
-const isDate = (value: string) => /^[A-Z][a-z]{2}, [\w: ]{1,40}$/.test(value);
+const DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/;
+const isPlain = (value: string) => [PLAIN_NUMBERS, PLAIN_TIME, BYTES_OR_NONE, DATE].some((kind) => kind.test(value));
 
 /** The scheme of a challenge, with its error and the scope that it names (RFC 6750). */
 function challengeOf(value: string): string {
   const scheme = /^[a-z]{1,20}(?= |$)/i.exec(value)?.[0] ?? '';
-  const words = ['error', 'scope'].flatMap((name) => {
-    const word = new RegExp(`\\b${name}="([a-z:._ -]{1,80})"`, 'i').exec(value)?.[1];
-    return word === undefined ? [] : [`${name}="${word}"`];
-  });
-  return [scheme, ...words].filter(Boolean).join(' ');
+  const words = [/\berror="[a-z]+(?:_[a-z]+)+"/i, /\bscope="[a-z:._ -]{1,80}"/i];
+  return [scheme, ...words.flatMap((word) => word.exec(value)?.[0] ?? [])].filter(Boolean).join(' ');
 }
 
-/** The machine code of an error body: one plain word, at its top or one level below. */
-export function codeIn(body: unknown): string | null {
-  const found = valuesIn(body, 2).find(
-    ({ key, value }) =>
-      CODE_KEYS.includes(key) && typeof value === 'string' && value.length <= 40 && PLAIN_CODE.test(value),
-  );
-  return typeof found?.value === 'string' ? found.value : null;
-}
+export const isUuid = (value: unknown) => z.guid().safeParse(value).success;
 
 interface Place {
   key: string;

@@ -4,7 +4,9 @@ import { assumed, each, needsCode, needsSetting, notSeen, type Observer, tolerat
 /** How the CRM is entered: tokens, scopes, the client. */
 
 const answered = ({ exchanges }: Conversation) => exchanges.filter(({ status }) => status !== null);
-const isTaken = ({ status }: Exchange) => status !== null && status >= 200 && status < 300;
+/** A page of a sign-in is answered 200 as well. */
+const isTaken = ({ status, shape }: Exchange) =>
+  status !== null && status >= 200 && status < 300 && !shape.startsWith('no JSON');
 
 export const tokenPresentation: Observer = (conversation) => {
   const { grant } = conversation;
@@ -12,10 +14,13 @@ export const tokenPresentation: Observer = (conversation) => {
   const refused = calls.find(({ status }) => status === 401);
   const challenge = refused?.headers['www-authenticate'] ?? '';
   const scheme = challenge.split(' ')[0] ?? '';
-  if (calls.some(isTaken)) return assumed('Authorization: Bearer is answered.');
+  // Lists of fields may be there for everybody.
+  if (calls.some((one) => isTaken(one) && (!refused || one.step !== 'fields')))
+    return assumed('Authorization: Bearer is answered.');
   if (!refused) return notSeen('No call was answered with success.');
   if (scheme !== '' && !/^bearer$/i.test(scheme))
     return needsCode(`The CRM asks for the scheme ${scheme}, not Bearer.`);
+  if (calls.some(isTaken)) return notSeen(`Lists of fields are answered, but ${refused.call} was refused (401).`);
   if (grant.from === 'stored')
     return notSeen('The stored token was refused (401), though it is not due: was it revoked?');
   return needsCode('A token that was just issued was refused (401) as Authorization: Bearer.');
@@ -28,12 +33,15 @@ const ASSUMED = 'global:export';
 export const exportScope: Observer = (conversation) => {
   const { grant, scopes, exchanges } = conversation;
   const calls = exchanges.filter(({ step }) => step === 'create' || step === 'fields');
+  const others = grant.scope.split(/\s+/).filter((name) => name !== '' && ![...OTHERS, ASSUMED].includes(name));
   const held = grant.scope.split(/\s+/).filter((name) => scopes.includes(name));
   const forExports = held.filter((name) => !OTHERS.includes(name));
   const refused =
     calls.find(({ step, status }) => status === 403 && step === 'create') ?? calls.find(({ status }) => status === 403);
   const named = /scope="([^"]+)"/.exec(refused?.headers['www-authenticate'] ?? '')?.[1];
   if (exchanges.some((one) => one.step === 'create' && isTaken(one))) {
+    if (held.includes(ASSUMED) && others.length > 0)
+      return notSeen('The token has other scopes as well, and which of them counts is not shown.');
     if (held.includes(ASSUMED)) return assumed(`An export is accepted with the scope ${ASSUMED}.`);
     if (grant.scope.trim() === '') return notSeen('The CRM does not say which scopes the token has.');
     return needsSetting(
@@ -59,7 +67,7 @@ export const clientAuthentication: Observer = ({ grant }) => {
 export const expiresIn: Observer = (conversation) => {
   const { grant, exchanges } = conversation;
   const { lifeSeconds, ageSeconds } = grant;
-  const refused = exchanges.find(({ status }) => status === 401);
+  const refused = endOfToken(exchanges);
   const wasTaken = exchanges.some((one) => isTaken(one) && one.at < (refused?.at ?? 0));
   if (refused && wasTaken && lifeSeconds !== null && ageSeconds + refused.at / 1000 < lifeSeconds) {
     const age = Math.round(ageSeconds + refused.at / 1000);
@@ -70,3 +78,10 @@ export const expiresIn: Observer = (conversation) => {
   if (lifeSeconds === null) return assumed('No life that can be used is named: a 401 will tell.');
   return assumed(`A token lives ${lifeSeconds} s, as the token endpoint says.`);
 };
+
+/** The first 401 behind which every call is refused so: one call alone may lack a right, or have a 401 of its own meaning. */
+function endOfToken(exchanges: Exchange[]): Exchange | undefined {
+  const last = exchanges.findLastIndex(({ status }) => status !== null && status !== 401);
+  const refused = exchanges.slice(last + 1).filter(({ status }) => status === 401);
+  return refused.length > 1 ? refused[0] : undefined;
+}

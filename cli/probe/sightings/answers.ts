@@ -1,5 +1,5 @@
 import { retryAfterSeconds } from '../../../transfer/index.ts';
-import { assumed, each, mainOf, needsCode, notSeen, type Observer, tolerated } from './sighting.ts';
+import { assumed, each, mainOf, needsCode, needsSetting, notSeen, type Observer, tolerated } from './sighting.ts';
 
 /** What the CRM answers around an export. */
 
@@ -62,10 +62,12 @@ export const statusWords: Observer = ({ exports }) => {
   return assumed(`${words.map((word) => `${word} after ${first(word)} s`).join(', ')}.`);
 };
 
-export const earlyDownload: Observer = ({ exports }) => {
+export const earlyDownload: Observer = ({ exports, exchanges }) => {
   const early = exports.find(({ purpose }) => purpose === 'early')?.early;
   if (!early) return notSeen('Only --early asks for a file before it is there.');
   const { status, hasLink, before } = early;
+  const late = exchanges.find(({ step, purpose }) => step === 'link' && purpose === 'main')?.status;
+  if (late === status && status >= 400) return notSeen(`It was answered ${status}, as for an export that is there.`);
   if (status >= 400 && status < 500 && ![401, 403, 429].includes(status)) return assumed(`It was answered ${status}.`);
   if (status >= 300) return notSeen(`It was answered ${status}, which says nothing of it.`);
   if (before !== true) return notSeen('The export was PROCESSED before the file was asked for.');
@@ -135,13 +137,16 @@ export const filterDefinition: Observer = (conversation) => {
   const filtered = conversation.exports.find(({ purpose }) => purpose === 'filter');
   if (!asked || !filtered) return notSeen('Only --filter tries one.');
   if (asked.status !== null && asked.status >= 400 && asked.status < 500 && ![401, 403, 429].includes(asked.status)) {
-    return needsCode(`The filter was refused with ${asked.status}${asked.code ? `, code ${asked.code}` : ''}.`);
+    const refused = `The filter was refused with ${asked.status}${asked.code ? `, code ${asked.code}` : ''}`;
+    return conversation.otherFilter ? notSeen(`${refused}, and had another shape.`) : needsSetting(`${refused}.`);
   }
   const [all, some] = [mainOf(conversation)?.file, filtered.file];
   if (!all?.whole || !some?.whole || all.trouble || some.trouble) return notSeen('The two files cannot be compared.');
   const size = (file: typeof all) => (file.rows === null ? `${file.bytes} bytes` : `${file.rows} rows`);
   const told = `${size(some)} of ${size(all)}`;
   const isLess = all.rows !== null && some.rows !== null ? some.rows < all.rows : some.bytes < all.bytes;
+  if (isLess && conversation.otherFilter)
+    return tolerated(`A filter of another shape makes the file smaller: ${told}.`);
   return isLess
     ? assumed(`The filter is taken, and the file is smaller: ${told}.`)
     : notSeen(`The filter is taken, and the file is no smaller: ${told}.`);

@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { CANARY } from '../../support/builders.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
-import { refused } from '../support/cloud/answers.ts';
+import { type Answers, bucketRefuses, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { configured } from '../support/cloud/stack.ts';
 import { type CliResult, runCli, startCli } from '../support/run-cli.ts';
@@ -39,7 +39,7 @@ async function byConsent(sandbox: Sandbox, file: string, ...args: string[]) {
 }
 
 /** A cloud with a deployment of this CRM whose grant is stored. */
-async function deployedFor(sandbox: Sandbox, tokens: object = {}) {
+async function deployedFor(sandbox: Sandbox, tokens: object = {}, more: Answers = {}) {
   const { accessToken, refreshToken, scopes } = sandbox.issueTokens();
   const obtainedAt = new Date().toISOString();
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -50,6 +50,7 @@ async function deployedFor(sandbox: Sandbox, tokens: object = {}) {
       if (!('VersionStage' in input)) return refused('ResourceNotFoundException');
       return { VersionId: 'v1', SecretString: JSON.stringify({ ...grant, ...tokens }) };
     },
+    ...more,
   });
 }
 
@@ -130,6 +131,21 @@ test('what differs and a setting expresses is printed to be pasted, and written 
   expect(stderr).toContain('  entities.leads.columns: ["id","city"] -> {"only":["id","city"],"labels":{"מזהה":"id"}}');
   expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ local: true, entities: { leads: { columns } } });
   expect((await byConsent(sandbox, file, '--write')).stderr).toContain('has all that was seen.');
+});
+
+test('a report that cannot be kept is printed all the same', async () => {
+  const sandbox = await sandboxFor({ ...AT_ONCE, canary: '' }, [{ path: 'file', written: { header: 'labels' } }]);
+  sandbox.settings.fieldsShape = 'plain';
+  const cloud = await deployedFor(sandbox, {}, bucketRefuses('AccessDenied', 403));
+
+  const shown = await cloud.cli('probe', '--save');
+  const document = await cloud.cli('probe', '--save', '--json');
+
+  expect([shown.code, document.code]).toEqual([3, 3]);
+  expect(JSON.parse(shown.stdout.slice(shown.stdout.indexOf('\n{')))).toHaveProperty('entities.leads.columns.labels');
+  const report: ProbeReport = probeReportSchema.parse(JSON.parse(document.stdout));
+  expect(report).toMatchObject({ ok: false, ended: expect.stringContaining('AWS denies access') });
+  expect(document.stderr.trim().split('\n').at(-1)).toBe(report.ended);
 });
 
 test('a file that somebody changed meanwhile is left alone', async () => {

@@ -13,7 +13,11 @@ interface Given {
 }
 
 /** The part of a configuration that fits what was seen of leads. */
-function fitting({ file, link, processedAfter = 0, challenge, configuration }: Given) {
+function fitting(given: Given) {
+  return toPaste(settingsOf(given), deployment(given.configuration));
+}
+
+function settingsOf({ file, link, processedAfter = 0, challenge, configuration }: Given) {
   const seenLink = { read: true, at: 'url', host: 'files.crm.example', listed: true, refused: null, parameters: [] };
   const status = { read: true, ofOther: false, at: 'status', word: 'PROCESSED', known: true };
   const call = { at: 0, milliseconds: 1, mediaType: '', headerNames: [], shape: '', code: null, trouble: null };
@@ -42,8 +46,7 @@ function fitting({ file, link, processedAfter = 0, challenge, configuration }: G
     ],
     update: null,
   };
-  const settings = deployment(configuration);
-  return toPaste(settingsFor(conversation, settings), settings);
+  return settingsFor(conversation, deployment(configuration));
 }
 
 test('what is as it is configured needs no setting', () => {
@@ -59,6 +62,18 @@ test('a host that gave the file is added to those that are named, and one that n
   });
   expect(fitting({ link: { ...unlisted, refused: 'nobody confirmed its host' } })).toEqual({});
   expect(fitting({ link: unlisted, file: { trouble: 'The GET of the file was answered 403.' } })).toEqual({});
+});
+
+test('hosts and scopes that stand in the file and are not deployed yet stay in it', () => {
+  const link = { listed: false };
+  const settings = settingsOf({ link, challenge: 'Bearer scope="exports:read"' });
+
+  expect(toPaste(settings, { crm: { fileHosts: ['new.crm.example'], scopes: ['openid'] } })).toEqual({
+    crm: { fileHosts: ['new.crm.example', 'files.crm.example'], scopes: ['openid', 'exports:read'] },
+  });
+  expect(toPaste(settings, { crm: { fileHosts: ['files.crm.example'] } })).toMatchObject({
+    crm: { fileHosts: ['files.crm.example'] },
+  });
 });
 
 test.each([
