@@ -103,7 +103,7 @@ describe('of a night that is not whole', () => {
       '✕ contacts  quarantined  2026-11-19, 30 h old',
       `-> npx --no crm-export show contacts-20261120T010005Z-abcdef ${place}`,
       '‖ employers  without a rule  2026-11-19, 30 h old',
-      '-> npx cdk deploy -c deployment=test --revert-drift --region eu-central-1',
+      `-> AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test --revert-drift --region eu-central-1`,
       '… workflows  under way  2026-11-19, 30 h old',
       '✓ agent-numbers  published  2026-11-20, 6 h old',
     ]);
