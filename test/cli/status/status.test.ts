@@ -146,6 +146,30 @@ test.each<[string, number, boolean | null, typeof whole, ...string[]]>([
   expect([...status.warnings, stderr].join('\n')).toMatch(/could not be read|not known/);
 });
 
+test('where executions cannot be read, no start is advised: a run may be under way', async () => {
+  const { cli } = await deployed({ leads: NIGHT }, denied('ListExecutions'), rules({ paused: ['employers'] }));
+
+  const { stdout } = await cli('status');
+
+  // A rule that is paused is certain.
+  expect(stdout).toMatch(/^✕ Last night: /);
+  expect(stdout).toContain(' resume employers ');
+  expect(stdout).toMatch(/contacts +not known/);
+  expect(stdout).not.toMatch(/not started|crm-export start/);
+});
+
+test('where nothing is certain but what is published, the headline says of what it is not known', async () => {
+  const published = Object.fromEntries(
+    ENTITIES.filter((entity) => entity !== 'leads').map((entity) => [entity, NIGHT]),
+  );
+  const { cli } = await deployed(published, denied('ListExecutions'));
+
+  const { code, stdout } = await cli('status');
+
+  expect(code).toBe(3);
+  expect(stdout).toContain('is whole. Last night: not known of leads (test)\n');
+});
+
 test('a stack that is not there cannot be told of, in one sentence', async () => {
   const { endpoint } = await aws({ DescribeStacks: refused('ValidationError', 'Stack s does not exist') });
 
