@@ -3,7 +3,7 @@ import type { TargetOptions } from './target.ts';
 
 /** A command in a text: it ends with its sentence, or part of one. Values that are quoted for a shell may hold any mark. */
 const COMMAND =
-  /(?:npx --no crm-export [a-z]|(?:AWS_ENDPOINT_URL=\S+ )?npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -)(?:(?<=\s)'[^'\n]*'(?:\\''[^'\n]*')*|(?<=\s)"[^"\n]*"|.)*?(?=[.,;)]+(?:\s|$)|$)/gm;
+  /(?:npx --no crm-export [a-z]|(?:AWS_ENDPOINT_URL=\S{1,300} )?npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -)(?:(?<=\s)'[^'\n]*'(?:\\''[^'\n]*')*|(?<=\s)"[^"\n]*"|.)*?(?=[.,;)]+(?:\s|$)|$)/gm;
 
 /** The commands of a text with the options by which the deployment was found, whole enough to be pasted. */
 export function completed(text: string, place: TargetOptions): string {
