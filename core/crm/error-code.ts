@@ -43,7 +43,8 @@ function within(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
-function isCode(text: string): boolean {
+/** Whether a text is surely a code, and no value of a record. */
+export function isCode(text: string): boolean {
   if (text.length > LONGEST_CODE || (text.match(/\d/g) ?? []).length > 4) return false;
   const words = text.split(/[_.-]/.test(text) ? /[_.-]/ : /(?<=[a-z])(?=[A-Z])/);
   if (!words.every((word) => word !== '' && WORD.test(word)) || !/^[a-z]/i.test(text)) return false;

@@ -1,11 +1,10 @@
+import { isCode } from '../../../core/crm/error-code.ts';
 import { isPlainName } from '../../../core/suggestion.ts';
 
 /** What of an answer may be kept: nothing that could be a value of a record, a token or a link. */
 
 const WAITS_AND_LIMITS = /^(retry-after|accept-ranges|ratelimit|ratelimit-.*|x-rate-?limit-.*)$/;
 const PLAIN_VALUE = /^[\w ,;="-]{1,60}$/;
-/** Words of services for errors, such as `unknown_field`: neither people nor places are called so. */
-const PLAIN_CODE = /^[a-z]+(?:_[a-z]+){1,5}$/i;
 const CODE_KEYS = ['code', 'error', 'errorCode', 'error_code', 'type', 'name'];
 
 export function harmlessHeaders(headers: Headers): { headers: Record<string, string>; headerNames: string[] } {
@@ -33,8 +32,7 @@ function challengeOf(value: string): string {
 /** The machine code of an error body: one plain word, at its top or one level below. */
 export function codeIn(body: unknown): string | null {
   const found = valuesIn(body, 2).find(
-    ({ key, value }) =>
-      CODE_KEYS.includes(key) && typeof value === 'string' && value.length <= 40 && PLAIN_CODE.test(value),
+    ({ key, value }) => CODE_KEYS.includes(key) && typeof value === 'string' && isCode(value),
   );
   return typeof found?.value === 'string' ? found.value : null;
 }
