@@ -89,14 +89,14 @@ function rateStarts({ plan, now, deployedAt = now }: Facts, days: number, runs: 
   }).reverse();
 }
 
-/** The start of the first known run of an entity, or of all for one that never ran; before the first of all, the deployment. */
+/** The start of the first known run of an entity; for one that never ran, the deployment, or where that is not known the first run of all. */
 function sinceOf(facts: Facts, entity: Entity): Date | undefined {
   const { published, attempts, newest, deployedAt } = facts;
   const files = [...published.map(({ manifest }) => manifest), ...entriesOf(newest)];
   const first = (runs: { startedAt: string }[]) => runs.map(({ startedAt }) => startedAt).sort()[0];
   const own = <T extends { entity: string }>(runs: T[]) => runs.filter((run) => run.entity === entity);
-  const time = first(own(files)) ?? first(own(attempts)) ?? first(files) ?? first(attempts);
-  return time === undefined ? deployedAt : new Date(time);
+  const time = first(own(files)) ?? first(own(attempts)) ?? deployedAt ?? first(files) ?? first(attempts);
+  return time === undefined ? undefined : new Date(time);
 }
 
 function entriesOf(newest: Facts['newest']): { entity: string; startedAt: string }[] {

@@ -65,7 +65,7 @@ export async function consentedGrant(crm: Deployment['crm'], options: Omit<Autho
     return {
       grant: {
         ...grant,
-        clientRefused: `The token endpoint does not accept the client by "${crm.clientAuthentication}".`,
+        clientRefused: `The token endpoint does not accept the client by "${crm.clientAuthentication}", or its secret is another.`,
       },
       refused: { sentence: error.message, code: error.exitCode },
     };

@@ -2,9 +2,11 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { Facts } from '../night/facts.ts';
 import { gatherFacts } from '../night/gather.ts';
 import { alarmsOf } from '../night/raised-alarms.ts';
+import { isWhole } from '../night/whole.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
 import { type RuleLists, rulesOf } from '../schedule/rule-state.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { lastNightOf, reportDataOf } from './report-data.ts';
 import { type Headline, headlineOf } from './words.ts';
@@ -46,6 +48,14 @@ export async function deploymentRow(target: Target, { deployment, alarms, now }:
   const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
   const facts = await gatherFacts(target, { deployment, plan, nights: NIGHTS, now, warn });
   const data = reportDataOf(facts);
+  // A run may be under way, which is no reproach: the same as `status` says.
+  if (
+    isWhole(
+      facts,
+      data.rows.map(({ last }) => last),
+    ) === null
+  )
+    throw new CommandError(warnings.join(' '), ENVIRONMENT);
   const { text: headline, tone } = headlineOf(data);
   const on = data.rows.flatMap(({ entity, rule }) => (rule === 'paused' || rule === 'off' ? [] : entity));
   return {

@@ -32,7 +32,7 @@ export interface Headline {
 }
 
 /** What a night is called: when it is over, and as long as it goes on. */
-interface NightNames {
+export interface NightNames {
   past: string;
   open: string;
 }

@@ -79,8 +79,9 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
   });
 }
 
-/** Its error says more than that it failed; a rule is named where the state does not. */
-function stateText({ state, error, rule }: StatusRow): string {
+/** Its error says more than that it failed; a rule is named where the state does not. What is missing for sure has an advice. */
+function stateText({ state, error, rule, missing, advice }: StatusRow): string {
+  if (missing && advice === null) return 'not known';
   const word = state === 'failed' && error ? plainLine(error) : CELLS[state].word;
   return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
 }

@@ -2,9 +2,10 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Cell, Facts } from '../night/facts.ts';
 import { gatherFacts } from '../night/gather.ts';
-import { isPublished, type Judge, judgesOf } from '../night/judge.ts';
+import { type Judge, judgesOf } from '../night/judge.ts';
 import { alarmsOf } from '../night/raised-alarms.ts';
-import { answerOf, LAST_NIGHT } from '../report/words.ts';
+import { isCertain, isWhole } from '../night/whole.ts';
+import { answerOf, LAST_NIGHT, type NightNames } from '../report/words.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
 import { completed } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -59,20 +60,20 @@ function judged(
   const looked = judges.map((one) => ({ ...one, cell: one.cellOf(date ?? one.last) }));
   const cells = looked.map(({ cell }) => cell);
   const known = facts.published.length + facts.attempts.length > 0;
-  const { text } = answerOf(cells, date === undefined ? LAST_NIGHT : { past: date, open: date }, known);
+  const names = date === undefined ? LAST_NIGHT : { past: date, open: date };
+  const ok = isWhole(facts, cells);
+  const headline = ok === null ? unknownText(names, facts, cells) : answerOf(cells, names, known).text;
   const entities = looked.map(({ cell, rule }) => ({
     ...rowOf(facts, cell, rule),
-    advice: cell.missing ? adviceOf(cell, cells, place) : null,
+    advice: cell.missing && isCertain(facts, cell) ? adviceOf(cell, cells, place) : null,
   }));
-  return { ...all, ok: isWhole(facts, cells), headline: text, entities };
+  return { ...all, ok, headline, entities };
 }
 
-/** Without the executions it is not known why a file is not there, and whether it still comes. */
-function isWhole({ attemptsKnown }: Facts, cells: Cell[]): boolean | null {
-  const certain = cells.filter(({ outcome }) => attemptsKnown || outcome === 'paused' || outcome === 'withoutRule');
-  if (certain.some(({ missing }) => missing)) return false;
-  const known = (cell: Cell) => isPublished(cell) || cell.outcome === 'none' || cell.outcome === 'off';
-  return attemptsKnown || cells.every(known) ? true : null;
+/** Where it cannot be told, nothing is said to be missing. */
+function unknownText(names: NightNames, facts: Facts, cells: Cell[]): string {
+  const entities = cells.filter((cell) => !isCertain(facts, cell)).map(({ entity }) => entity);
+  return `${names.past}: not known of ${entities.join(', ')}`;
 }
 
 function rowOf(facts: Facts, cell: Cell, rule: StatusRow['rule']): Omit<StatusRow, 'advice'> {

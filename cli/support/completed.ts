@@ -1,19 +1,27 @@
-import { placeOptions } from './command-options.ts';
+import { placeOptions, quoted } from './command-options.ts';
 import type { TargetOptions } from './target.ts';
 
-/** A command in a text: it ends with its sentence, or part of one. */
-const COMMAND = /(?:npx --no crm-export [a-z]|npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -).*?(?=[.,;)]+(?:\s|$)|$)/gm;
+/** A command in a text: it ends with its sentence, or part of one. Values that are quoted for a shell may hold any mark. */
+const COMMAND =
+  /(?:npx --no crm-export [a-z]|(?:AWS_ENDPOINT_URL=\S{1,300} )?npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -)(?:(?<=\s)'[^'\n]*'(?:\\''[^'\n]*')*|(?<=\s)"[^"\n]*"|.)*?(?=[.,;)]+(?:\s|$)|$)/gm;
 
 /** The commands of a text with the options by which the deployment was found, whole enough to be pasted. */
 export function completed(text: string, place: TargetOptions): string {
-  const { deployment, profile, region } = place;
-  const account = placeOptions({ profile, region });
   return text.replace(COMMAND, (command) => {
     if (/ --deployment |-c deployment=/.test(command)) return command;
-    const added = command.startsWith('npx --no ') ? placeOptions(place) : account;
+    if (command.startsWith('npx --no ')) return `${command} ${placeOptions(place)}`;
+    const { deployment, endpointUrl, ...account } = place;
+    if (command.startsWith('aws ')) return withOptions(command, placeOptions({ ...account, endpointUrl }));
     const named = command.replace(/^npx cdk \S+/, (cdk) => `${cdk} -c deployment=${deployment}`);
-    return [named, added].filter(Boolean).join(' ');
+    // Without it, what is meant for a local cloud is deployed to the account of the person.
+    const endpoint = endpointUrl ? `AWS_ENDPOINT_URL=${quoted(endpointUrl)} ` : '';
+    return `${endpoint}${withOptions(named, placeOptions(account))}`;
   });
+}
+
+/** Options that the command has already are not repeated. */
+function withOptions(command: string, options: string): string {
+  return options === '' || command.endsWith(` ${options}`) ? command : `${command} ${options}`;
 }
 
 /** An advice with each of its commands on a line of its own. */

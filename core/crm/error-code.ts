@@ -7,7 +7,7 @@ import type { CrmCall } from './call.ts';
 export type CrmAnswer = WholeAnswer & { code?: string | undefined };
 
 interface Sent {
-  call: Pick<CrmCall, 'json'>;
+  call: Pick<CrmCall, 'json' | 'path'>;
   token: Pick<AccessToken, 'accessToken'>;
 }
 
@@ -19,18 +19,21 @@ const LONGEST_CODE = 48;
 const WORD = /^(?:[a-z]{1,16}|[A-Z]{1,16}|[A-Z][a-z]{1,15})?\d{0,4}$/;
 const ERROR_WORDS = new Set(
   (
-    'access allowed already auth authenticated authentication authorization authorized bad blocked conflict denied disabled duplicate ' +
-    'empty err error exceeded exist exists expired failed failure fault fields forbidden found illegal insufficient internal invalid limit limited ' +
-    'locked maintenance malformed many mismatch missing no not permission permissions permitted quota rate refused rejected required scope ' +
-    'scopes server syntax throttled timeout too unauthorized unavailable unexpected unknown unprocessable unsupported violation wrong'
+    'aborted access allowed already archived auth authenticated authentication authorization authorized bad blocked busy cancelled ' +
+    'cannot closed column columns conflict deleted denied deprecated disabled does duplicate empty entity err error exceeded exhausted ' +
+    'exist exists expired export exports failed failure fault fields filter filters forbidden found gone illegal incompatible insufficient ' +
+    'internal invalid large limit limited locked lost maintenance malformed many mismatch missing must no not operation out over overloaded ' +
+    'parameter parameters pending permission permissions permitted progress quota range rate record refused rejected request required ' +
+    'resource revoked running scope scopes server service suspended syntax throttled timeout too unacceptable unauthorized unavailable ' +
+    'unexpected unknown unprocessable unsupported violation wrong'
   ).split(' '),
 );
 
 /**
  * The code of an error for programs, such as `unknown_field`, in the body of a refusal; `undefined` where there is none that is
  * surely one. The body is of others, and may hold values of records where a code is looked for. Repeated is only what people
- * and places are not called and tokens do not look like: a few words without digits, joined by underscores, or else one of
- * them a word of errors (`dana.cohen`, `Tel-Aviv` and `Cohen` are none). Never repeated is what was sent: the token, and any text of the request.
+ * and places are not called and tokens do not look like: a few words, one of them a word of errors (`dana_cohen`, `Tel-Aviv` and
+ * `Cohen` have none). Never repeated is what was sent: a part of the token, any text of the request, and the parts of its path.
  */
 export async function errorCode(answer: Pick<WholeAnswer, 'text'>, sent: Sent): Promise<string | undefined> {
   const body = jsonOrUndefined(await answer.text().catch(() => undefined));
@@ -42,16 +45,15 @@ function within(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
+/** Whether a text is surely a code, and no value of a record. */
 function isCode(text: string): boolean {
   if (text.length > LONGEST_CODE || (text.match(/\d/g) ?? []).length > 4) return false;
   const words = text.split(/[_.-]/.test(text) ? /[_.-]/ : /(?<=[a-z])(?=[A-Z])/);
   if (!words.every((word) => word !== '' && WORD.test(word)) || !/^[a-z]/i.test(text)) return false;
-  return (
-    /^[a-z]+(?:_[a-z]+)+$/i.test(text) || words.some((word) => ERROR_WORDS.has(word.replace(/\d+$/, '').toLowerCase()))
-  );
+  return words.some((word) => ERROR_WORDS.has(word.replace(/\d+$/, '').toLowerCase()));
 }
 
 function wasSent(text: string, { call, token }: Sent): boolean {
-  const request = JSON.stringify(call.json ?? null).toLowerCase();
+  const request = JSON.stringify([call.json, ...call.path.split('/')]).toLowerCase();
   return token.accessToken.includes(text) || request.includes(JSON.stringify(text).toLowerCase());
 }

@@ -114,14 +114,14 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     start,
     refusing('StateMachineDoesNotExist', 'State Machine Does Not Exist'),
     3,
-    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
+    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
     'a stack whose rule is gone',
     ['pause', 'leads'],
     refusing('ResourceNotFoundException'),
     3,
-    /^There is no rule crm-export-test-leads: restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
+    /^There is no rule crm-export-test-leads: restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
     'a right that is lacking',

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+
 import { isPlainName } from '../../../core/suggestion.ts';
 
 /** What of an answer may be kept: nothing that could be a value of a record, a token or a link. */

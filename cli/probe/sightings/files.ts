@@ -31,9 +31,8 @@ export const csvDialect = ofFile((file) => {
   const others = othersIn(file);
   if (others.length > 0) return tolerated(`It has ${others.join(', ')}.`);
   const breaks = lineBreak ? `, line breaks ${lineBreak}` : '';
-  return assumed(
-    `${encoding}${breaks}; the separator is not seen in one column${whole ? '' : ', and its rest was not read'}.`,
-  );
+  const rest = whole ? '' : ', and its rest was not read';
+  return notSeen(`One column shows no separator${rest}; ${encoding}${breaks}.`);
 });
 
 /** How each part of a dialect is called that is not the assumed one. */

@@ -109,14 +109,14 @@ test('before a first deployment the file counts and is needed', async () => {
 test('an entity that is not deployed yet is judged by the file, after a word on the stack', async () => {
   const { meetings: _, ...entities } = deployed.entities;
   const older = metadataOf({ ...deployed, entities: entities as typeof deployed.entities });
-  const { cli } = await aws(template({ Metadata: older, Resources: {} }));
+  const { cli, endpoint } = await aws(template({ Metadata: older, Resources: {} }));
   const configuration = join(await tempDir(), 'test.json');
   await writeFile(configuration, JSON.stringify({ ...file, local: false, crm: PUBLIC }));
 
   const { code, stdout } = await cli('doctor', '--configuration', configuration);
 
   expect(code).toBe(2);
-  const advice = 'npx cdk deploy -c deployment=test';
+  const advice = `AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test`;
   expect(stdout).toMatch(/^✗ configuration: .*: deploy this release\. Until then the file is looked at here\.$/m);
   expect(stdout).toContain(`looked at here.\n    -> ${advice}\n`);
   expect(stdout).toMatch(/^\? service: .* for lack of a grant\.$/m);

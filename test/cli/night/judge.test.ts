@@ -115,6 +115,14 @@ describe('on the first day after the deployment', () => {
     expect(judged({ ...young, at })).toBe(expected);
   });
 
+  test('a first night that started another entity, but not this one, is missing', () => {
+    const [other] = [file(NIGHT, `${NIGHT}T01:07:05.000Z`)];
+    const contacts = { ...other, manifest: { ...other.manifest, entity: 'contacts' as const } };
+    const deployedAt = new Date(`${BEFORE}T12:00:00Z`);
+    expect(judged({ published: [contacts], deployedAt })).toBe(`${NIGHT} notStarted, missing`);
+    expect(judged({ published: [contacts], deployedAt, withoutRule: ['leads'] })).toBe(`${NIGHT} withoutRule, missing`);
+  });
+
   test('a start before the deployment was none of it', () => {
     expect(judged({ ...young, deployedAt: new Date(`${NIGHT}T01:02:00Z`), at: `${NIGHT}T09:00:00Z` })).toBe(
       '2026-11-20 none',

@@ -156,6 +156,18 @@ test('whoever may not read alarms sees everything else', async () => {
   expect(JSON.parse(stdout).deployments).toMatchObject([{ deployment: 'one', alarms: null, tone: 'good' }]);
 });
 
+test('where executions cannot be read, what is not published may be under way: it is not known, as status says', async () => {
+  const { endpoint } = await aws(denied('ListExecutions'), ...fleet([{ name: 'one', published: withoutLeads }]));
+
+  const [row, status] = [
+    await runCli('deployments', '--endpoint-url', endpoint),
+    await runCli('status', '--deployment', 'one', '--endpoint-url', endpoint),
+  ];
+
+  expect({ rows: row.code, status: status.code }).toEqual({ rows: 3, status: 3 });
+  expect(row.stdout).toMatch(/^one\tunknown\tNot known: .*Step Functions could not be read/);
+});
+
 test('of one that is half updated the row says so, and what its nights are', async () => {
   const { endpoint } = await aws(...fleet([{ name: 'one', published: all(NIGHT), trouble: 'rolling back' }]));
 

@@ -103,7 +103,7 @@ describe('of a night that is not whole', () => {
       '✕ contacts  quarantined  2026-11-19, 30 h old',
       `-> npx --no crm-export show contacts-20261120T010005Z-abcdef ${place}`,
       '‖ employers  without a rule  2026-11-19, 30 h old',
-      '-> npx cdk deploy -c deployment=test --revert-drift --region eu-central-1',
+      `-> AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test --revert-drift --region eu-central-1`,
       '… workflows  under way  2026-11-19, 30 h old',
       '✓ agent-numbers  published  2026-11-20, 6 h old',
     ]);
@@ -144,6 +144,30 @@ test.each<[string, number, boolean | null, typeof whole, ...string[]]>([
   const status: Status = JSON.parse(stdout);
   expect({ code, ok: status.ok }).toEqual({ code: exitCode, ok });
   expect([...status.warnings, stderr].join('\n')).toMatch(/could not be read|not known/);
+});
+
+test('where executions cannot be read, no start is advised: a run may be under way', async () => {
+  const { cli } = await deployed({ leads: NIGHT }, denied('ListExecutions'), rules({ paused: ['employers'] }));
+
+  const { stdout } = await cli('status');
+
+  // A rule that is paused is certain.
+  expect(stdout).toMatch(/^✕ Last night: /);
+  expect(stdout).toContain(' resume employers ');
+  expect(stdout).toMatch(/contacts +not known/);
+  expect(stdout).not.toMatch(/not started|crm-export start/);
+});
+
+test('where nothing is certain but what is published, the headline says of what it is not known', async () => {
+  const published = Object.fromEntries(
+    ENTITIES.filter((entity) => entity !== 'leads').map((entity) => [entity, NIGHT]),
+  );
+  const { cli } = await deployed(published, denied('ListExecutions'));
+
+  const { code, stdout } = await cli('status');
+
+  expect(code).toBe(3);
+  expect(stdout).toContain('is whole. Last night: not known of leads (test)\n');
 });
 
 test('a stack that is not there cannot be told of, in one sentence', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { adviceLines, completed } from '../../../cli/support/completed.ts';
 import { ERRORS } from '../../../core/errors.ts';
@@ -28,6 +29,41 @@ test('options that were not given are not invented, and values are quoted', () =
   expect(completed('npx cdk deploy', { deployment: 'prod' })).toBe('npx cdk deploy -c deployment=prod');
   expect(completed('npx --no crm-export list', { deployment: 'prod', profile: 'a b' })).toBe(
     "npx --no crm-export list --profile 'a b' --deployment prod",
+  );
+});
+
+test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
+  'a value may hold any mark: %s is completed once, and its command stays whole',
+  (profile) => {
+    const once = completed('Authorize again: npx --no crm-export authorize. Else: aws sns publish --topic-arn a.', {
+      ...PLACE,
+      profile,
+    });
+
+    expect(completed(once, { ...PLACE, profile })).toBe(once);
+    const shell = (command: string) => execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' });
+    const commands = adviceLines(once).filter((line) => /^(npx|aws) /.test(line));
+    expect(
+      commands.map((command) =>
+        shell(command)
+          .split('\n')
+          .at(command.startsWith('npx') ? 5 : 6),
+      ),
+    ).toEqual([profile, profile]);
+    const released = 'npx --no crm-export release x --reason "Holidays. All of them, fine." --deployment prod';
+    expect(adviceLines(`${released}.`)).toEqual([released]);
+  },
+);
+
+test('a deployment that is meant for a local cloud does not reach the account of the person', () => {
+  const local = { deployment: 'test', endpointUrl: 'http://127.0.0.1:4566' };
+
+  expect(adviceLines(completed('Restore it: npx cdk deploy --revert-drift.', local))).toEqual([
+    'Restore it:',
+    'AWS_ENDPOINT_URL=http://127.0.0.1:4566 npx cdk deploy -c deployment=test --revert-drift',
+  ]);
+  expect(completed('aws sns publish --topic-arn a.', local)).toBe(
+    'aws sns publish --topic-arn a --endpoint-url http://127.0.0.1:4566.',
   );
 });
 

@@ -5,7 +5,7 @@ import { errorCode } from '../../../core/crm/error-code.ts';
 const TOKEN = { accessToken: 'own_access_token', scope: 'global:export' };
 const call: CrmCall = {
   method: 'patch',
-  path: 'customers/1',
+  path: 'customers/not_numbered',
   template: '/customers/{id}',
   json: { maritalStatus: 'not_married' },
 };
@@ -31,6 +31,9 @@ test.each([
     'forbidden',
     'ERR_1042',
     'deal_lost',
+    'export_not_ready',
+    'payload_too_large',
+    'ResourceGone',
     'error404',
   ],
 ])('%s is a code', async (code) => {
@@ -45,6 +48,9 @@ test.each([
   ['the name of a mailbox', 'dana.cohen'],
   ['a name', 'Cohen'],
   ['a name of two', 'Cohen-Levi'],
+  ['a name with an underscore', 'dana_cohen'],
+  ['a place', 'TEL_AVIV'],
+  ['a token in small letters', 'qwertzuiop_asdfghjkl'],
   ['a name in Hebrew', 'כהן'],
   ['a sentence', 'unknown field'],
   ['a token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0'],
@@ -57,6 +63,7 @@ test.each([
   ['a line break', 'unknown_field\n'],
   ['the token of the call', 'access_token'],
   ['a value that was sent', 'Not_Married'],
+  ['the id of the path', 'not_numbered'],
   ['nothing', ''],
 ])('%s in the place of a code is not repeated', async (_, code) => {
   expect(await codeIn({ error: { code }, code, errors: [code] })).toBeUndefined();

@@ -217,9 +217,30 @@ test('80 columns keep rows and bytes of a night, say nothing twice, and explain 
   ]);
 });
 
+test('80 columns keep rows and bytes beside long names and a long error, too', () => {
+  const backfilled: Run = {
+    ...row,
+    entity: 'agent-numbers',
+    date: '2026-11-02',
+    run: 'agent-numbers-backfill-2026-11-02-1',
+  };
+  const runs = [{ ...backfilled, rows: 1_234_567 }, failure, { ...row, run: 'x'.repeat(76) }];
+  const shown = stripVTControlCharacters(runsText(runs, { isTTY: true, columns: 80 }, asked)).split('\n');
+  expect(shown.slice(0, 8)).toEqual([
+    '  start (UTC)  entity         date   rows       bytes',
+    '  11-20 01:00  agent-numbers  11-02  1,234,567  80.1 kB',
+    '    published  agent-numbers-backfill-2026-11-02-1',
+    '  11-20 01:00  agent-numbers  11-20',
+    '    ReauthorizationRequired  d7e8f9',
+    '  11-20 01:00  leads          11-20  1,240      80.1 kB',
+    '    published',
+    `    ${'x'.repeat(76)}`,
+  ]);
+});
+
 test('what a narrow terminal has no room for is named', () => {
   const shown = (columns: number) => runsText([failure], { isTTY: true, columns }, asked);
-  expect(shown(60)).toMatch(/\nNo room for: bytes, rows, took, standing, date; --json has all\.$/);
+  expect(shown(40)).toMatch(/\nNo room for: bytes, rows, took, standing, date; --json has all\.$/);
   expect(shown(80)).toMatch(/\nNo room for: took, standing; --json has all\.$/);
   expect(shown(200)).not.toContain('No room');
 });
