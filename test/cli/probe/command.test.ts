@@ -68,7 +68,7 @@ test('before a deployment it warns, asks for consent, and prints a line for each
   expect(code).toBe(1);
   expect(stderr).toContain('Some CRMs end another grant of the same client by it');
   expect(lines.slice(0, 6)).toEqual([
-    '37 open points: 16 as assumed, 2 otherwise, 7 not seen, 12 cannot be seen.',
+    '37 open points: 15 as assumed, 2 otherwise, 8 not seen, 12 cannot be seen.',
     '! export-id-field        otherwise: It is in uuid.',
     '    -> Runs take it all the same.',
     '✗ fields-shape           otherwise: A run cannot read the fields of leads: list, names in name.',
@@ -246,7 +246,7 @@ test('a client that the token endpoint refuses is said with the setting, and not
 
   expect(code).toBe(2);
   expect(stdout).toContain(
-    '✗ client-authentication  otherwise: The token endpoint does not accept the client by "basic".',
+    '✗ client-authentication  otherwise: The token endpoint does not accept the client by "basic", or its secret is another.',
   );
   expect(stdout).toContain('-> The setting crm.clientAuthentication expresses it (docs/configuration.md).');
   expect(stderr).toContain('set crm.clientAuthentication to "basic_raw" or "post"');

@@ -12,6 +12,7 @@ export function asPrinted(text: string, known: Known): string {
     .replaceAll(/(\d[T ])\d\d:\d\d(:\d\d)?(\.\d+)?/g, (_, day, seconds) => `${day}09:00${seconds ? ':00' : ''}`)
     .replaceAll(/^(Next start: ).*/gm, '$12026-11-24 01:00 UTC, leads of 2026-11-24')
     .replaceAll(/(\(|after )\d+(\.\d+)? (s|ms)\b/g, '$11 $3')
+    .replaceAll(/(address says that it lives )\d+ s/g, '$1300 s')
     .replaceAll(/127\.0\.0\.1(:|%3A)\d+/g, '127.0.0.1$18400')
     .replaceAll(/ -L \d+:/g, ' -L 8400:')
     .replaceAll(/(state|code_challenge)=[\w-]+/g, '$1=…')
