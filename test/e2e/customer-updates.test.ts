@@ -241,7 +241,7 @@ describe('the command update', () => {
     expect(second.counts.APPLIED).toBe(first.counts.NOT_SENT);
     expect(appliedSince(since)).toEqual(Array.from({ length: 400 - first.counts.REJECTED }, () => 1));
 
-    const file = join(dir, 'failed.jsonl');
+    const file = join(dir, 'failed.csv');
     const [shown, listed] = await Promise.all([
       cli('update-status', first.batch, '--failed-to', file),
       cli('update-status', '--json'),
@@ -249,9 +249,9 @@ describe('the command update', () => {
     expect(shown.code, shown.stderr).toBe(0);
     expect(shown.stdout).toMatch(/UpdatesIncomplete: .*REJECTED +CrmRejectedRequest +404/s);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-    // What was not sent then is applied by the batch that resumed it.
-    expect(lines).toHaveLength(first.counts.REJECTED);
+    const text = await readFile(file, 'utf8');
+    // What was not sent then is applied by the batch that resumed it. Notes have two lines each.
+    expect(text.match(/^[0-9a-f]{8}-[0-9a-f-]{27},/gm)).toHaveLength(first.counts.REJECTED);
     expect(JSON.parse(listed.stdout).batches.slice(0, 2)).toMatchObject([
       { batch: second.batch, status: 'SUCCEEDED', error: null, records: first.counts.NOT_SENT, counts: second.counts },
       { batch: first.batch, status: 'FAILED', error: 'UpdatesIncomplete', records: 400, counts: first.counts },
