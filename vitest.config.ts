@@ -71,6 +71,8 @@ export default defineConfig({
           name: 'long',
           globalSetup: LOCAL_CLOUD,
           include: ['test/long/**/*.test.ts'],
+          // One by default on two cores: half of the time would be waits.
+          maxWorkers: 2,
           testTimeout: 600 * SECONDS,
         },
       },
