@@ -58,7 +58,7 @@ async function troubledBatch(...options: string[]): Promise<{ operator: Operator
   const { code, stderr } = await operatorOf(system).cli('update', file, '--yes', ...options);
   expect(code, stderr).toBe(1);
   const batch = /Batch ([\w-]+):/.exec(stderr)?.[1] ?? '';
-  return { operator: operatorOf(system, { BATCH: batch, FILE: join(dir, 'left.jsonl') }), batch };
+  return { operator: operatorOf(system, { BATCH: batch, FILE: join(dir, 'left.csv') }), batch };
 }
 
 it('UpdateFileInvalid: the problems are listed, and the corrected file is applied', async () => {
