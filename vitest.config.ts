@@ -74,6 +74,8 @@ export default defineConfig({
           // One by default on two cores: half of the time would be waits.
           maxWorkers: 2,
           testTimeout: 600 * SECONDS,
+          // A deployment behind another one that loads both cores.
+          hookTimeout: 180 * SECONDS,
         },
       },
     ],
