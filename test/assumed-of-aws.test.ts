@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
 import { ALL_CHECKS } from '../cli/verify/all-checks.ts';
 import { LEFT_OVERS } from '../cli/verify/checks/left-overs.ts';
-import { definitionOf, type Definition, fullDeployment, synthesise } from '../scripts/definition.ts';
+import { type Definition, definitionOf, fullDeployment, synthesise } from '../scripts/definition.ts';
 import { callsIn } from './support/aws-calls.ts';
 
 /**
@@ -93,7 +93,9 @@ describe('what is assumed of AWS', () => {
   });
 
   test('names recordings by a link that is there', () => {
-    const targets = new Set([...document.matchAll(/^\[([^\]]+)\]: https:\/\/github\.com\/.*\.snapshot\.json$/gm)].map(([, name]) => name));
+    const targets = new Set(
+      [...document.matchAll(/^\[([^\]]+)\]: https:\/\/github\.com\/.*\.snapshot\.json$/gm)].map(([, name]) => name),
+    );
     const links = rows.flatMap(({ source }) => [...source.matchAll(/\]\[([^\]]+)\]/g)].map(([, name]) => name));
 
     expect(links.filter((name) => !targets.has(name))).toEqual([]);
