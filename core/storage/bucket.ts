@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { RunError } from '../errors.ts';
-import { refusedCondition, storageError } from './storage-errors.ts';
+import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 /**
  * The operations of a bucket. `replace` alone overwrites, and only what was read. Every method throws RunError
@@ -10,7 +10,7 @@ import { refusedCondition, storageError } from './storage-errors.ts';
 export interface Bucket {
   /** Writes an object once; `false` when the key exists. */
   putOnce(key: string, body: string): Promise<boolean>;
-  /** Overwrites the version that was read; `false` when another has come in between. */
+  /** Overwrites the version that was read; `false` when another has come in between, or it was removed. */
   replace(key: string, body: string, etag: string): Promise<boolean>;
   /** A small object, and when it was written; `undefined` when there is none. */
   read(key: string): Promise<{ text: string; etag: string; at?: Date | undefined } | undefined>;
@@ -72,7 +72,8 @@ export function createBucket(client: S3Client, name: string, count: () => void =
       await client.send(new PutObjectCommand({ ...json, Key, Body, ...condition }));
       return true;
     } catch (error) {
-      if (refusedCondition(error)) return false;
+      // An object that is gone is 404 to `If-Match` (docs/adr/0006).
+      if (refusedCondition(error) || ('IfMatch' in condition && isGone(error))) return false;
       throw storageError(error, 'write', Key);
     }
   };

@@ -6,6 +6,11 @@ export function refusedCondition(error: unknown): boolean {
   return nameOf(error) === 'PreconditionFailed' || statusOf(error) === 412;
 }
 
+/** Whether S3 knows no object of this key. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'NotFound' || error.name === 'NoSuchKey');
+}
+
 /** An error of S3 as one of the run; a RunError (of the stream that was being stored) stays as it is. */
 export function storageError(error: unknown, how: 'read' | 'write', key: string): RunError {
   if (error instanceof RunError) return error;

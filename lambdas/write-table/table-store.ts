@@ -1,7 +1,7 @@
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { storageError } from '../../core/storage/storage-errors.ts';
+import { isGone, storageError } from '../../core/storage/storage-errors.ts';
 import { SETTINGS_KEY } from '../../core/table/settings-digest.ts';
-import { isGone, TableUpload } from './table-upload.ts';
+import { TableUpload } from './table-upload.ts';
 
 /** What the metadata of a table say: names of executions and a digest, no data. */
 interface Author {

@@ -12,8 +12,8 @@ export interface WatchProps {
 }
 
 /**
- * A machine's tracing and log group: every event, without the states' data. With another prefix its name would go into a
- * policy of limited length (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
+ * A machine's tracing and log group: every event, without the states' data but with error and cause of what failed. With another
+ * prefix its name would go into a policy of limited length (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
  */
 export function watched(
   scope: Construct,

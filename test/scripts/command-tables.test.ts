@@ -3,14 +3,9 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
 import { COMMAND_RIGHTS } from '../../scripts/command-tables.ts';
+import { callsIn } from '../support/aws-calls.ts';
 
-/** Clients of the SDK whose service has another name in policies, and calls whose right has another name. */
-const SERVICES: Record<string, string> = {
-  sfn: 'states',
-  eventbridge: 'events',
-  'cloudwatch-logs': 'logs',
-  'secrets-manager': 'secretsmanager',
-};
+/** Calls whose right has another name. */
 const ACTIONS: Record<string, string> = {
   HeadObject: 'GetObject',
   ListObjectsV2: 'ListBucket',
@@ -41,15 +36,7 @@ function closure(file: string, seen = new Set<string>()): Set<string> {
 
 /** Rights for the calls of AWS in a file. */
 function actionsIn(file: string): string[] {
-  const imports = readFileSync(file, 'utf8').matchAll(
-    /^import (?!type )\{([^}]*)\} from '@aws-sdk\/client-([\w-]+)'/gm,
-  );
-  return [...imports].flatMap(([, names = '', client = '']) =>
-    [...names.matchAll(/\b(?:paginate(\w+)|(\w+)Command)\b/g)].map(([, paged, one]) => {
-      const call = paged ?? one ?? '';
-      return `${SERVICES[client] ?? client}:${ACTIONS[call] ?? call}`;
-    }),
-  );
+  return callsIn(file).map(({ service, call }) => `${service}:${ACTIONS[call] ?? call}`);
 }
 
 const program = readFileSync('cli/program.ts', 'utf8');

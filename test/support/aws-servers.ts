@@ -59,6 +59,7 @@ export async function s3(
   const complete: Answer = ({ key, body, headers, operation }, response) => {
     const standing = objects.get(key)?.body;
     const { 'if-none-match': none, 'if-match': match } = headers;
+    if (match && !standing) return s3Error(response, 404, 'NoSuchKey');
     if ((none === '*' && standing) || (match && match !== etagOf(standing)))
       return s3Error(response, 412, 'PreconditionFailed');
     objects.set(key, { body, type: String(headers['content-type']) });

@@ -39,6 +39,13 @@ test('an object is replaced only as it was read', async () => {
   expect((await bucket.read('k'))?.text).toBe('two');
 });
 
+test('an object that was removed meanwhile is not replaced, as one that is another by now', async () => {
+  const { bucket } = await bucketOn();
+
+  expect(await bucket.replace('k', 'two', '"as it was read"')).toBe(false);
+  expect(await bucket.read('k')).toBeUndefined();
+});
+
 test('what is not there is undefined, for reading and for streaming', async () => {
   const { bucket } = await bucketOn();
 

@@ -1,0 +1,118 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
+import { ALL_CHECKS } from '../cli/verify/all-checks.ts';
+import { LEFT_OVERS } from '../cli/verify/checks/left-overs.ts';
+import { type Definition, definitionOf, fullDeployment, synthesise } from '../scripts/definition.ts';
+import { callsIn } from './support/aws-calls.ts';
+
+/**
+ * Holds docs/design/aws-assumptions.md against the code. For a new call, resource type or integration: a row in the table of its
+ * service, as the head of the document says. For one that went: out of the first column.
+ */
+
+const FILE = 'docs/design/aws-assumptions.md';
+const document = readFileSync(FILE, 'utf8');
+/** Calls that `transfer/store` and `lib-storage` make without a command of the SDK. */
+const BY_HAND = [
+  's3:AbortMultipartUpload',
+  's3:CompleteMultipartUpload',
+  's3:CreateMultipartUpload',
+  's3:GetObject',
+  's3:HeadObject',
+  's3:ListParts',
+  's3:PutObject',
+  's3:UploadPart',
+];
+const CHECKS = new Set([
+  ...[...ALL_CHECKS, LEFT_OVERS].map(({ id }) => `verify ${id}`),
+  ...DOCTOR_CHECKS.map(({ id }) => `doctor ${id}`),
+]);
+
+interface Row {
+  line: string;
+  of: string[];
+  source: string;
+  shown: string[];
+  last: string;
+}
+
+const rows = document
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .map((line): Row => {
+    const [of = '', , source = '', last = ''] = line.slice(2, -2).split(' | ');
+    return { line, of: codesIn(of), source, shown: codesIn(last), last };
+  });
+const named = new Set(rows.flatMap(({ of }) => of));
+
+function codesIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+/** By what AWS answered, and nothing else. */
+const isRecorded = ({ source }: Row) => source.includes('][') && !source.includes('](');
+const lines = (some: Row[]) => some.map(({ line }) => line);
+
+/** What the product asks of AWS, each with one place where it does. */
+function used(): Map<string, string> {
+  const found = new Map(BY_HAND.map((call) => [call, 'transfer/store']));
+  for (const file of globSync('{cli,core,lambdas,transfer}/**/*.ts')) {
+    for (const { service, call } of callsIn(file)) found.set(`${service}:${call}`, file);
+  }
+  const template = synthesise(fullDeployment());
+  for (const [id, { Type }] of Object.entries(template.Resources)) found.set(Type, id);
+  for (const name of ['ExportRun', 'CustomerUpdates'] as const) {
+    for (const resource of resourcesOf(definitionOf(template, name))) found.set(resource, name);
+  }
+  return found;
+}
+
+/** `states:::lambda:invoke` and the like: what the states of a machine ask of other services. */
+function resourcesOf({ States }: Definition): string[] {
+  return Object.values(States).flatMap(({ Resource, ItemReader, ItemProcessor }) => {
+    const own = [Resource, ItemReader?.Resource].flatMap((arn) => arn?.replace('arn:aws:', '') ?? []);
+    return [...own, ...(ItemProcessor ? resourcesOf(ItemProcessor) : [])];
+  });
+}
+
+describe('what is assumed of AWS', () => {
+  const all = used();
+
+  test('has a row for every resource type, every call and every integration of the machines', () => {
+    const lacking = [...all].filter(([what]) => !named.has(what));
+
+    expect(lacking.map(([what, where]) => `${what} (${where}) has no row in ${FILE}`)).toEqual([]);
+  });
+
+  test('has no row for what the product does not ask of AWS', () => {
+    expect([...named].filter((what) => !all.has(what)).map((what) => `${what} is used no more: ${FILE}`)).toEqual([]);
+  });
+
+  test('has a source in every row, or says that it is assumed', () => {
+    expect(lines(rows.filter(({ source }) => !/\]\(https:\/\/|\]\[|^assumed/.test(source)))).toEqual([]);
+  });
+
+  test('names recordings by a link that is there', () => {
+    const targets = new Set(
+      [...document.matchAll(/^\[([^\]]+)\]: https:\/\/github\.com\/.*\.snapshot\.json$/gm)].map(([, name]) => name),
+    );
+    const links = rows.flatMap(({ source }) => [...source.matchAll(/\]\[([^\]]+)\]/g)].map(([, name]) => name));
+
+    expect(links.filter((name) => !targets.has(name))).toEqual([]);
+    expect([...targets].filter((name) => !links.includes(name))).toEqual([]);
+  });
+
+  test('names checks and tests that exist, one at least in every row', () => {
+    const unknown = rows.flatMap(({ shown }) => shown.filter((one) => !CHECKS.has(one) && !existsSync(one)));
+
+    expect(unknown).toEqual([]);
+    expect(lines(rows.filter(({ shown }) => shown.length === 0))).toEqual([]);
+  });
+
+  test('is settled by a check of verify, or says why none can, wherever it rests on more than recordings', () => {
+    const open = rows.filter((row) => !isRecorded(row) && !row.shown.some((one) => one.startsWith('verify ')));
+
+    expect(lines(open.filter(({ last }) => !/\bNo check: \S/.test(last)))).toEqual([]);
+  });
+});
