@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { fileHostsSchema } from './file-settings.ts';
+import { privateHostsSchema } from './network-settings.ts';
 import { EXPORT_SCOPE } from './scopes.ts';
 
 /** The part of a deployment's configuration that is about the CRM: its addresses, and how it is spoken to. */
@@ -37,6 +38,7 @@ export const crmSchema = z.strictObject({
     .describe('Name of the field for the combining operator in the request.'),
   emailField: z.string().min(1).default('sendEmail').describe('Name of the field for the e-mail flag in the request.'),
   fileHosts: fileHostsSchema,
+  privateHosts: privateHostsSchema,
 });
 
 /** Two settings with one name in the request would overwrite each other. */

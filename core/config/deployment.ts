@@ -9,6 +9,7 @@ import {
   planFrom,
 } from './entity-settings.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
+import { networkContradictions, networkSchema } from './network-settings.ts';
 import { nightlySchema, timeZone } from './nightly-settings.ts';
 import { pollingContradictions, pollingSchema } from './polling-settings.ts';
 import { requestKeys } from './request-keys.ts';
@@ -75,6 +76,7 @@ const shape = z.strictObject({
     .default(false)
     .describe('Allows http and loopback addresses. Such a configuration deploys to a loopback address only.'),
   crm: crmSchema,
+  network: networkSchema,
   customerUpdates: z
     .boolean()
     .default(false)
@@ -151,6 +153,7 @@ function contradictions(settings: Settings): { path: string[]; message: string }
     ...addresses,
     ...fieldNameContradictions(crm),
     ...fileContradictions(settings),
+    ...networkContradictions(settings),
     ...pollingContradictions(polling, local, ['polling']),
     ...entities,
   ];
