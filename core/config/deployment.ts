@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
+import { crmSchema, fieldNameContradictions, networkContradictions, networkSchema } from './crm-settings.ts';
 import { ENTITIES, type Entity, entitySchema } from './entities.ts';
 import {
   type EntityPlan,
@@ -9,7 +9,6 @@ import {
   planFrom,
 } from './entity-settings.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
-import { networkContradictions, networkSchema } from './network-settings.ts';
 import { nightlySchema, timeZone } from './nightly-settings.ts';
 import { pollingContradictions, pollingSchema } from './polling-settings.ts';
 import { requestKeys } from './request-keys.ts';
