@@ -104,7 +104,7 @@ function gatewayOf(route: Route | undefined): string | undefined {
 }
 
 function serves(endpoint: VpcEndpoint, service: string, table: RouteTable | undefined): boolean {
-  const { ServiceName = '', State = '', VpcEndpointType, RouteTableIds = [], PrivateDnsEnabled = false } = endpoint;
+  const { ServiceName = '', State = '', VpcEndpointType, RouteTableIds = [], PrivateDnsEnabled = true } = endpoint;
   if (!ServiceName.endsWith(`.${service}`) || !/^available$/i.test(State)) return false;
   return VpcEndpointType === 'Gateway' ? RouteTableIds.includes(table?.RouteTableId ?? '') : PrivateDnsEnabled;
 }
