@@ -85,7 +85,7 @@ export const networkSchema = z
   .strictObject({
     vpcId: idOf('vpc', 'a VPC').describe('VPC in the account and region of the deployment.'),
     subnetIds: idsOf('subnet', 'a subnet', 16).describe(
-      'Subnets of this VPC, each with a way to the CRM and to AWS (docs/operating.md, "A network of your own").',
+      'Subnets of this VPC, each with a way to the CRM and to AWS (docs/configuration.md, "A network of your own").',
     ),
     securityGroupIds: idsOf('sg', 'a security group', 5).describe(
       'Security groups of this VPC, which let https out. Nothing has to be let in.',

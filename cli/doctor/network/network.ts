@@ -80,7 +80,7 @@ function subnetFinding(id: string, facts: NetworkFacts, internal: boolean): Find
 
 const TRY = 'verify makes an export this way.';
 const ADVICE =
-  'Give the subnet a route 0.0.0.0/0 to a NAT gateway (docs/operating.md, "A network of your own"), or name other subnets.';
+  'Give the subnet a route 0.0.0.0/0 to a NAT gateway (docs/configuration.md, "A network of your own"), or name other subnets.';
 
 /** What the functions in the subnets call, by the end of the endpoint's service. */
 const AWS_SERVICES = [
