@@ -83,7 +83,9 @@ const idsOf = (kind: string, what: string, most: number) =>
 
 export const networkSchema = z
   .strictObject({
-    vpcId: idOf('vpc', 'a VPC').describe('VPC in the account and region of the deployment.'),
+    vpcId: idOf('vpc', 'a VPC').describe(
+      'VPC in the account and region of the deployment, in which the functions that call the CRM or the file host run, and no others. Nothing is created there but the network interfaces of AWS Lambda.',
+    ),
     subnetIds: idsOf('subnet', 'a subnet', 16).describe(
       'Subnets of this VPC, each with a way to the CRM and to AWS (docs/configuration.md, "A network of your own").',
     ),
@@ -91,10 +93,7 @@ export const networkSchema = z
       'Security groups of this VPC, which let https out. Nothing has to be let in.',
     ),
   })
-  .optional()
-  .describe(
-    'The functions that call the CRM or the file host, and no others, run in these subnets. Nothing is created there but the network interfaces of AWS Lambda.',
-  );
+  .optional();
 
 interface Settings {
   local: boolean;
