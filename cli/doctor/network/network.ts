@@ -61,12 +61,11 @@ function isInternal({ baseUrl, authUrl, fileHosts, privateHosts }: Deployment['c
 
 function subnetFinding(id: string, facts: NetworkFacts, internal: boolean): Finding {
   const table = routeTableOf(id, facts.routeTables);
-  const routes = (table?.Routes ?? []).filter(
-    ({ State, DestinationCidrBlock }) => DestinationCidrBlock && State !== 'blackhole',
-  );
+  // The functions have no IPv6.
+  const routes = (table?.Routes ?? []).filter((one) => one.State !== 'blackhole' && !one.DestinationIpv6CidrBlock);
   const outward = routes.find(({ DestinationCidrBlock }) => DestinationCidrBlock === '0.0.0.0/0');
   if (outward?.NatGatewayId) return holds(`${id} leads to the NAT gateway ${outward.NatGatewayId}.`);
-  const behind = [outward, ...routes].map(gatewayOf).find(Boolean);
+  const behind = routes.map(gatewayOf).find(Boolean);
   const missing = AWS_SERVICES.filter(([service]) => !facts.endpoints.some((one) => serves(one, service, table)));
   const names = missing.map(([, name]) => name).join(', ');
   const lacking =
@@ -95,12 +94,11 @@ function routeTableOf(id: string, tables: RouteTable[]): RouteTable | undefined 
   return own ?? tables.find(({ Associations = [] }) => Associations.some(({ Main }) => Main));
 }
 
-/** What a route leads to, if that may be a way out. */
-function gatewayOf(route: Route | undefined): string | undefined {
-  const { GatewayId, TransitGatewayId, VpcPeeringConnectionId, NetworkInterfaceId, NatGatewayId } = route ?? {};
-  const other = route?.CoreNetworkArn ?? route?.LocalGatewayId ?? route?.CarrierGatewayId;
-  const gateway = GatewayId === 'local' || GatewayId?.startsWith('igw-') ? undefined : GatewayId;
-  return gateway ?? TransitGatewayId ?? VpcPeeringConnectionId ?? NetworkInterfaceId ?? NatGatewayId ?? other;
+/** What a route leads to, if that may be a way out: not the VPC itself, its internet gateway or a gateway endpoint. */
+function gatewayOf({ GatewayId = '', DestinationPrefixListId: list, ...route }: Route): string | undefined {
+  if (/^(local$|igw-)/.test(GatewayId) || (list && GatewayId.startsWith('vpce-'))) return undefined;
+  const connected = route.TransitGatewayId ?? route.VpcPeeringConnectionId ?? route.CoreNetworkArn;
+  return GatewayId || (connected ?? route.NetworkInterfaceId ?? route.NatGatewayId ?? route.LocalGatewayId);
 }
 
 function serves(endpoint: VpcEndpoint, service: string, table: RouteTable | undefined): boolean {
