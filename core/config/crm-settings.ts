@@ -21,7 +21,7 @@ const privateHost = z
 const privateHostsSchema = z
   .array(privateHost)
   .max(50)
-  .default([])
+  .optional()
   .describe(
     'Hosts of files, each by its whole name, that may resolve to private addresses, for a CRM or file host in your own network. Every other private address stays refused, and link-local ones always. Needs `network`.',
   );
@@ -98,19 +98,20 @@ export const networkSchema = z
 interface Settings {
   local: boolean;
   network?: z.infer<typeof networkSchema>;
-  crm: { baseUrl: string; authUrl: string; fileHosts: string[]; privateHosts: string[] };
+  crm: { baseUrl: string; authUrl: string; fileHosts: string[]; privateHosts?: string[] | undefined };
 }
 
 /** A private host that nothing calls, or that no function can reach. */
 export function networkContradictions({ local, network, crm }: Settings): { path: string[]; message: string }[] {
+  const { privateHosts = [] } = crm;
   const path = ['crm', 'privateHosts'];
-  if (crm.privateHosts.length > 0 && !network && !local) {
+  if (privateHosts.length > 0 && !network && !local) {
     return [{ path, message: 'needs `network`: outside of your subnets no function reaches a private address' }];
   }
   const called = [crm.baseUrl, crm.authUrl].map((address) => URL.parse(address)?.hostname);
   const isCalled = (host: string) =>
     called.includes(host) || isAllowedHost(host, { hosts: crm.fileHosts, local: false });
-  return crm.privateHosts
+  return privateHosts
     .filter((host) => !isCalled(host))
     .map((host) => ({
       path,

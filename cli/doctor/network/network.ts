@@ -54,7 +54,7 @@ function strangerFinding(id: string, { vpcId }: Network, { vpcs }: NetworkFacts)
 }
 
 /** Whether every host that functions call is one of the user's network. */
-function isInternal({ baseUrl, authUrl, fileHosts, privateHosts }: Deployment['crm']): boolean {
+function isInternal({ baseUrl, authUrl, fileHosts, privateHosts = [] }: Deployment['crm']): boolean {
   const hosts = [...[baseUrl, authUrl].map((address) => URL.parse(address)?.hostname ?? ''), ...fileHosts];
   return hosts.every((host) => privateHosts.includes(host));
 }

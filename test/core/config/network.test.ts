@@ -70,7 +70,7 @@ describe('a private host', () => {
   });
 
   test('is none unless it is named', () => {
-    expect(exampleDeployment().crm.privateHosts).toEqual([]);
+    expect(exampleDeployment().crm.privateHosts).toBeUndefined();
     expect(exampleDeployment().network).toBeUndefined();
   });
 });
