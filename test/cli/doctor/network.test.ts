@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { expect, test } from 'vitest';
 import { checked } from '../../../cli/checks/check.ts';
+import { checksSchema } from '../../../cli/checks/print.ts';
 import { NETWORK_CHECK } from '../../../cli/doctor/network/network.ts';
 import { exampleDeployment, NETWORK } from '../../../scripts/definition.ts';
-import { Reply, xml } from '../support/cloud/answers.ts';
+import { tree } from '../../lib/support/files.ts';
+import { denied, Reply, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
 
@@ -28,14 +31,17 @@ const endpointsWith = (names: boolean) =>
       `<state>available</state><privateDnsEnabled>${names}</privateDnsEnabled>`,
   );
 
+const VPC = `<vpcId>${network.vpcId}</vpcId>`;
+/** A VPC with the subnet and the group, and nothing else. */
+const bare = {
+  ...listed('DescribeSubnets', 'subnetSet', `<subnetId>${subnet}</subnetId>${VPC}`),
+  ...listed('DescribeSecurityGroups', 'securityGroupInfo', `<groupId>${group}</groupId>${VPC}`),
+  ...listed('DescribeRouteTables', 'routeTableSet'),
+  ...listed('DescribeVpcEndpoints', 'vpcEndpointSet'),
+};
+
 async function look(...parts: Part[]) {
-  const vpc = `<vpcId>${network.vpcId}</vpcId>`;
-  const cloud = await aws(...parts, {
-    ...listed('DescribeSubnets', 'subnetSet', `<subnetId>${subnet}</subnetId>${vpc}`),
-    ...listed('DescribeSecurityGroups', 'securityGroupInfo', `<groupId>${group}</groupId>${vpc}`),
-    ...listed('DescribeRouteTables', 'routeTableSet'),
-    ...listed('DescribeVpcEndpoints', 'vpcEndpointSet'),
-  });
+  const cloud = await aws(...parts, bare);
   const deployment = exampleDeployment({ network, crm: CRM });
   const context = { target: { ec2: cloud.client(EC2Client) }, deployment, known: undefined };
   return checked(NETWORK_CHECK, context, { deployment: 'prod' });
@@ -64,4 +70,21 @@ test('without the right to look it cannot be told, by the name of the right, and
       found: expect.stringContaining('these credentials lack the right ec2:DescribeRouteTables'),
     },
   ]);
+});
+
+test('before a first deployment the network of the configuration is looked at', async () => {
+  const file = join(tree({ 'own.json': JSON.stringify({ crm: { ...CRM, privateHosts: [] }, network }) }), 'own.json');
+  const cloud = await aws(denied('DescribeStacks'), bare);
+
+  const { stdout } = await cloud.cli('doctor', '--configuration', file, '--json');
+  const { checks } = checksSchema.parse(JSON.parse(stdout));
+
+  expect(checks.map(({ id, verdict }) => `${id} ${verdict}`)).toEqual([
+    'configuration holds',
+    expect.stringMatching(/^stack /),
+    `network.${subnet} warning`,
+  ]);
+  expect(checks[2]?.found).toMatch(
+    /has no way out: no route to a NAT gateway\..* So it would be after the next deployment\.$/,
+  );
 });
