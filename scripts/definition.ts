@@ -18,6 +18,8 @@ export interface Resource {
 
 export interface Template {
   Metadata?: Record<string, unknown>;
+  Parameters?: Record<string, { Type: string; Default: string }>;
+  Rules?: Record<string, unknown>;
   Resources: Record<string, Resource>;
   Outputs: Record<string, { Value: unknown }>;
 }
@@ -136,6 +138,13 @@ export function fullDeployment(values: Record<string, unknown> = {}): Deployment
   const leads = { columns: COLUMNS, tables: { hash: ['idNumber'] } };
   return updatingDeployment({ entities: { leads }, ...values });
 }
+
+/** A network as a configuration names it. */
+export const NETWORK = {
+  vpcId: 'vpc-0123456789abcdef0',
+  subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'],
+  securityGroupIds: ['sg-0123456789abcdef0'],
+};
 
 /** The text behind Fn::Join and Ref. */
 export function resolved(value: unknown): string {

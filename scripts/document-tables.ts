@@ -81,24 +81,32 @@ interface Field {
   path: string;
   schema: Schema;
   required: boolean;
+  /** The optional object that it is a part of. */
+  within: string | undefined;
 }
 
 /** The fields of an object and of the objects in it; `entities.ENTITY` is any entity. */
-function fieldsOf(schema: Schema, parent = ''): Field[] {
+function fieldsOf(schema: Schema, parent = '', within?: string): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
     if (typeof value !== 'object' || key === '$schema') return [];
     const path = parent ? `${parent}.${key}` : key;
     if (path === 'entities' && typeof value.additionalProperties === 'object') {
       return fieldsOf(value.additionalProperties, 'entities.ENTITY');
     }
-    const inner = path.endsWith('ENTITY.polling') ? [] : fieldsOf(value, path);
-    return inner.length > 0 ? inner : [{ path, schema: value, required: schema.required?.includes(key) ?? false }];
+    const required = new Set(schema.required).has(key);
+    const inner = path.endsWith('ENTITY.polling') ? [] : fieldsOf(value, path, required ? within : path);
+    return inner.length > 0 ? inner : [{ path, schema: value, required, within }];
   });
 }
 
-function fieldRow({ path, schema, required }: Field): string[] {
+function fieldRow({ path, schema, required, within }: Field): string[] {
   const standard = schema.default === undefined ? 'none' : code(JSON.stringify(schema.default));
-  return [code(path), required ? 'required' : standard, valuesOf(schema), schema.description ?? ''];
+  return [
+    code(path),
+    required ? `required${within ? ` with ${code(within)}` : ''}` : standard,
+    valuesOf(schema),
+    schema.description ?? '',
+  ];
 }
 
 function valuesOf({ type, enum: values, minimum, maximum, items, anyOf }: Schema): string {

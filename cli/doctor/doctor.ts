@@ -1,13 +1,15 @@
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployed } from '../../core/config/deployed.ts';
-import { type Check, type Checked, checked } from '../checks/check.ts';
+import { type Check, type Checked, checked, given } from '../checks/check.ts';
 import { broken, holds, warning } from '../checks/finding.ts';
+import { lazyClients } from '../support/clients.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError } from '../support/exit.ts';
-import { connect, type Target } from '../support/target.ts';
+import { clientSettings, connect, type Target } from '../support/target.ts';
 import { begin, type Doctoring, type DoctorOptions } from './begin.ts';
 import { type Configured, configured } from './configuration.ts';
 import { GRANT_CHECKS } from './grant-checks.ts';
+import { NETWORK_CHECK } from './network/network.ts';
 import { NIGHT_CHECKS } from './night-checks.ts';
 
 /** What there is before a deployment is known. */
@@ -56,10 +58,17 @@ export async function doctor(options: DoctorOptions): Promise<Checked[]> {
   const reading = target && deployedConfiguration(target, () => undefined);
   const configuration = () => configuredBy(options, reading);
   const beginning = await allOf(BEGINNING, { connecting, configuration }, options);
-  if (!target) return beginning;
   // Why there is none is reported as the check 'configuration'.
   const known = await configuration().catch(() => undefined);
+  if (!target) return [...beginning, ...(await beforeDeployment(known, options))];
   return [...beginning, ...(await allOf(DOCTOR_CHECKS, begin(target, known, options), options))];
+}
+
+/** What can be known of the account before anything is there: whether the configured network has a way out. */
+async function beforeDeployment(known: Configured | undefined, options: DoctorOptions): Promise<Checked[]> {
+  if (!known?.file?.network) return [];
+  const account = () => ({ target: lazyClients(clientSettings(options)), deployment: undefined, known });
+  return allOf([given(NETWORK_CHECK, account)], undefined, options);
 }
 
 /** By what is deployed. Where another release has deployed the stack the file counts, as before a first deployment. */

@@ -4,6 +4,7 @@ import { alarmAddresses, runbookUrl } from './alarms.ts';
 import type { Doctoring } from './begin.ts';
 import { concurrency } from './concurrency.ts';
 import { leftOutFindings } from './left-out.ts';
+import { NETWORK_CHECK } from './network/network.ts';
 import { localStarts } from './starts.ts';
 import { tablesFindings } from './tables.ts';
 import { tonightFindings } from './tonight.ts';
@@ -27,6 +28,7 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
       return { target, place: options, stack: await stack(), file: known?.file };
     }),
   ),
+  NETWORK_CHECK,
   remark({
     id: 'starts',
     question: 'Do the rules start entities at their local times?',

@@ -32,6 +32,7 @@ const makers = (settings: Settings) => {
     cloudwatch: () => new (sdk<typeof import('@aws-sdk/client-cloudwatch')>('cloudwatch').CloudWatchClient)(settings),
     sqs: () => new (sdk<typeof import('@aws-sdk/client-sqs')>('sqs').SQSClient)(settings),
     kms: () => new (sdk<typeof import('@aws-sdk/client-kms')>('kms').KMSClient)(settings),
+    ec2: () => new (sdk<typeof import('@aws-sdk/client-ec2')>('ec2').EC2Client)(settings),
     xray: () => new (sdk<typeof import('@aws-sdk/client-xray')>('xray').XRayClient)(settings),
   };
 };

@@ -1,12 +1,30 @@
 import * as z from 'zod';
+import { HOST_PATTERN, isAllowedHost } from '../../transfer/index.ts';
 import { fileHostsSchema } from './file-settings.ts';
 import { EXPORT_SCOPE } from './scopes.ts';
 
-/** The part of a deployment's configuration that is about the CRM: its addresses, and how it is spoken to. */
+/** The part of a deployment's configuration that is about the CRM: its addresses, how it is spoken to, and from which network. */
 
 const webAddress = z
   .url({ protocol: /^https?$/ })
   .refine((url) => !/[?#@]/.test(url), { error: 'must have no query, no fragment and no user name' });
+
+/** Exact names: who lists every name below one cannot say what is in the network. */
+const privateHost = z
+  .string()
+  .max(253)
+  .refine((host) => HOST_PATTERN.test(host) && !host.startsWith('.'), {
+    error: 'must be a whole host name in lower case, such as "crm.example.internal"; no leading dot, no IP address',
+    abort: true,
+  });
+
+const privateHostsSchema = z
+  .array(privateHost)
+  .max(50)
+  .optional()
+  .describe(
+    'Hosts of files, each by its whole name, that may resolve to private addresses, for a CRM or file host in your own network. Every other private address stays refused, and link-local ones always. Needs `network`.',
+  );
 
 export const crmSchema = z.strictObject({
   baseUrl: webAddress.describe('Address that all paths of the interface start from. Ends in `/api/v1`. https.'),
@@ -37,6 +55,7 @@ export const crmSchema = z.strictObject({
     .describe('Name of the field for the combining operator in the request.'),
   emailField: z.string().min(1).default('sendEmail').describe('Name of the field for the e-mail flag in the request.'),
   fileHosts: fileHostsSchema,
+  privateHosts: privateHostsSchema,
 });
 
 /** Two settings with one name in the request would overwrite each other. */
@@ -47,4 +66,55 @@ export function fieldNameContradictions({ operatorField, emailField }: z.infer<t
     ...(taken.includes(operatorField) ? [{ path: ['crm', 'operatorField'], message }] : []),
     ...([...taken, operatorField].includes(emailField) ? [{ path: ['crm', 'emailField'], message }] : []),
   ];
+}
+
+const idOf = (kind: string, what: string) =>
+  z.string().regex(new RegExp(`^${kind}-[0-9a-f]{8,17}$`), {
+    error: `must be the id of ${what}, such as "${kind}-0123456789abcdef0"`,
+  });
+
+/** As many as Lambda takes (https://docs.aws.amazon.com/lambda/latest/api/API_VpcConfig.html). */
+const idsOf = (kind: string, what: string, most: number) =>
+  z
+    .array(idOf(kind, what))
+    .min(1)
+    .max(most)
+    .refine((ids) => new Set(ids).size === ids.length, { error: 'names an id twice' });
+
+export const networkSchema = z
+  .strictObject({
+    vpcId: idOf('vpc', 'a VPC').describe(
+      'VPC in the account and region of the deployment, in which the functions that call the CRM or the file host run, and no others. Nothing is created there but the network interfaces of AWS Lambda.',
+    ),
+    subnetIds: idsOf('subnet', 'a subnet', 16).describe(
+      'Subnets of this VPC, each with a way to the CRM and to AWS (docs/configuration.md, "A network of your own").',
+    ),
+    securityGroupIds: idsOf('sg', 'a security group', 5).describe(
+      'Security groups of this VPC, which let https out. Nothing has to be let in.',
+    ),
+  })
+  .optional();
+
+interface Settings {
+  local: boolean;
+  network?: z.infer<typeof networkSchema>;
+  crm: { baseUrl: string; authUrl: string; fileHosts: string[]; privateHosts?: string[] | undefined };
+}
+
+/** A private host that nothing calls, or that no function can reach. */
+export function networkContradictions({ local, network, crm }: Settings): { path: string[]; message: string }[] {
+  const { privateHosts = [] } = crm;
+  const path = ['crm', 'privateHosts'];
+  if (privateHosts.length > 0 && !network && !local) {
+    return [{ path, message: 'needs `network`: outside of your subnets no function reaches a private address' }];
+  }
+  const called = [crm.baseUrl, crm.authUrl].map((address) => URL.parse(address)?.hostname);
+  const isCalled = (host: string) =>
+    called.includes(host) || isAllowedHost(host, { hosts: crm.fileHosts, local: false });
+  return privateHosts
+    .filter((host) => !isCalled(host))
+    .map((host) => ({
+      path,
+      message: `names ${host}, which is neither a host of the CRM nor one of \`crm.fileHosts\``,
+    }));
 }

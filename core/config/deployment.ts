@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
+import { crmSchema, fieldNameContradictions, networkContradictions, networkSchema } from './crm-settings.ts';
 import { ENTITIES, type Entity, entitySchema } from './entities.ts';
 import {
   type EntityPlan,
@@ -75,6 +75,7 @@ const shape = z.strictObject({
     .default(false)
     .describe('Allows http and loopback addresses. Such a configuration deploys to a loopback address only.'),
   crm: crmSchema,
+  network: networkSchema,
   customerUpdates: z
     .boolean()
     .default(false)
@@ -151,6 +152,7 @@ function contradictions(settings: Settings): { path: string[]; message: string }
     ...addresses,
     ...fieldNameContradictions(crm),
     ...fileContradictions(settings),
+    ...networkContradictions(settings),
     ...pollingContradictions(polling, local, ['polling']),
     ...entities,
   ];

@@ -61,7 +61,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
       if (moving.links > MOST.links) throw unfinished(`with ${MOST.links} links`);
       return address;
     },
-    policy: { hosts: crm.fileHosts, local },
+    policy: { hosts: crm.fileHosts, privateHosts: crm.privateHosts ?? [], local },
     nameObject: (head, first) => nameFile(head, first, `${run.prefix}${run.entity}`, expected),
     store: deps.store,
     resume: moving.upload,

@@ -1,6 +1,7 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { UpdateStepName } from '../../core/step/steps.ts';
+import { letCallCrm } from './crm-access.ts';
 import { CustomerUpdateWorkflow } from './customer-update-workflow.ts';
 import type { StepsProps } from './export-steps.ts';
 import { gathering } from './node-options.ts';
@@ -24,7 +25,7 @@ export class CustomerUpdates {
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };
     const { ValidateBatch, ApplyChunk, SummarizeBatch } = this.steps;
-    tokens.allowTokens(ApplyChunk.role);
+    letCallCrm([ApplyChunk], props);
     exports.allowUpdating(ValidateBatch.role, ['_started.json', 'chunks.jsonl']);
     exports.allowUpdating(ApplyChunk.role, ['results/*', 'failures/*', 'stop.json']);
     exports.allowUpdating(SummarizeBatch.role, ['result.jsonl'], ['s3:PutObject', 's3:AbortMultipartUpload']);

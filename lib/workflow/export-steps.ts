@@ -6,6 +6,7 @@ import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
+import { checkSubnets, letCallCrm } from './crm-access.ts';
 import { gathering, streaming } from './node-options.ts';
 import { type OfExportRun, StepFunction } from './step-function.ts';
 
@@ -34,7 +35,7 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
   const step = (name: StepName, size: typeof SHORT, environment: Record<string, string>) =>
     new StepFunction(stack, name, { configuration, key, ...size, environment });
-  const { crm, files, tableMemoryMB } = configuration.deployment;
+  const { crm, files, network, tableMemoryMB } = configuration.deployment;
   const { memoryMB } = files;
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
@@ -51,7 +52,8 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
     }),
     PublishFile: step('PublishFile', long(memoryMB.publish), { ...bucket, ...streaming(memoryMB.publish) }),
   };
-  for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
+  letCallCrm([steps.CreateExport, steps.CheckStatus, steps.DownloadFile], props);
+  if (network) checkSubnets(stack, network);
   exports.allowComparing(steps.CreateExport.role);
   exports.allowStoring(steps.DownloadFile.role);
   exports.allowPublishing(steps.PublishFile.role);

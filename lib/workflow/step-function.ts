@@ -20,6 +20,7 @@ export interface StepFunctionProps {
 export class StepFunction extends Construct {
   readonly role: Role;
   readonly functionName: string;
+  readonly function: LambdaFunction;
   /** What the machine invokes: a right to invoke an alias names one resource, a right to invoke a function needs a wildcard. */
   readonly alias: Alias;
 
@@ -34,7 +35,7 @@ export class StepFunction extends Construct {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(this.role);
-    const handler = new LambdaFunction(this, 'Function', {
+    this.function = new LambdaFunction(this, 'Function', {
       functionName,
       description: descriptionOf(id),
       code: bundledCode(id, props.configuration.deployment),
@@ -50,7 +51,7 @@ export class StepFunction extends Construct {
       environment: { DEPLOYMENT: props.configuration.name, ...props.environment },
     });
     this.functionName = functionName;
-    this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
+    this.alias = new Alias(this, 'Live', { aliasName: 'live', version: this.function.currentVersion });
   }
 }
 

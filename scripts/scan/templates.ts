@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import * as z from 'zod';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import type { RunRecord } from '../../local/processes/run-record.ts';
-import { synthesise, type Template, updatingDeployment } from '../definition.ts';
+import { NETWORK, synthesise, type Template, updatingDeployment } from '../definition.ts';
 import type { Finding } from './answers.ts';
 
 /** cfn-lint, checkov and zizmor, as pinned in scan/requirements.txt, over what goes to AWS and to the build server. */
@@ -39,12 +39,12 @@ const zizmorSchema = z.array(z.object({ ident: z.string(), desc: z.string(), url
 type Scanned = { findings: Finding[]; passed: number };
 
 /**
- * Scans the example deployment, with and without customer updates, and the workflows.
+ * Scans the example deployment, with and without customer updates and a network, and the workflows.
  * @throws EnvironmentError when the scanners cannot be installed
  */
 export async function scanTemplates(record: RunRecord): Promise<Scanned> {
   const home = await ensureEnvironment(ENVIRONMENT, { record });
-  const templates = { plain: synthesise(), updates: synthesise(updatingDeployment()) };
+  const templates = { plain: synthesise(), updates: synthesise(updatingDeployment({ network: NETWORK })) };
   const scans = Object.entries(templates).map(async ([name, template]) => {
     const file = join(record.workDir, `${name}.template.json`);
     writeFileSync(file, JSON.stringify(template, undefined, 1));

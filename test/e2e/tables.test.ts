@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -10,11 +11,13 @@ import { runCli } from '../cli/support/run-cli.ts';
 import { tree } from '../lib/support/files.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+import { newVpc } from './support/vpc.ts';
 
 const DATE = '2026-11-20';
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 let system: Deployed;
 let first: NamedRun;
+let subnetId: string;
 
 beforeAll(async () => {
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
@@ -22,7 +25,10 @@ beforeAll(async () => {
     tables: { columns: { score: 'integer', mailingApproved: 'boolean' }, except: ['email'], hash: ['cellNumber'] },
   } as const;
   const contacts = { tables: { columns: { firstName: 'integer' }, misfit: 'stop' } } as const;
-  system = await deployForTests('tables', { polling, entities: { leads, contacts } }, { rows: 30 });
+  const { vpcId, group, subnet } = await newVpc();
+  subnetId = (await subnet()).subnetId;
+  const network = { vpcId, subnetIds: [subnetId], securityGroupIds: [group] };
+  system = await deployForTests('tables', { network, polling, entities: { leads, contacts } }, { rows: 30 });
   first = await system.run('leads', { date: DATE });
 });
 
@@ -47,6 +53,16 @@ async function query(sql: string): Promise<Record<string, unknown>[]> {
 const csvOf = async () =>
   `read_csv('${await fileOf(first.key ?? '', 'leads.csv')}', all_varchar = true, header = true)`;
 const tableOf = async () => `read_parquet('${await fileOf(KEY, 'leads.parquet')}', hive_partitioning = false)`;
+
+it('is deployed into a network, whose rule CloudFormation has kept', async () => {
+  const { Stacks } = await system.target.cloudformation.send(
+    new DescribeStacksCommand({ StackName: system.target.stack }),
+  );
+
+  expect(Stacks?.[0]?.Parameters).toEqual(
+    expect.arrayContaining([expect.objectContaining({ ParameterValue: subnetId })]),
+  );
+});
 
 it('leaves a table with the rows of the published file, types as configured', async () => {
   expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, what: 'export' });

@@ -7,7 +7,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { exampleDeployment, fullDeployment, newApp, synthesise } from '../../scripts/definition.ts';
+import { exampleDeployment, fullDeployment, NETWORK, newApp, synthesise } from '../../scripts/definition.ts';
 import { allOf, rightsOf } from './support/template.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'findings-'));
@@ -35,8 +35,8 @@ const listedFindings = ACCEPTED_FINDINGS.flatMap(({ id, paths }) => paths.map((p
 const optional = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates|WriteTable|Tables\/)/;
 
 describe('what the check finds in the stack is what was accepted, no more and no less', () => {
-  test('with customer updates and tables', () => {
-    expect(findings(stackOf(fullDeployment()).stack)).toEqual(listedFindings);
+  test('with customer updates, tables and a network', () => {
+    expect(findings(stackOf(fullDeployment({ network: NETWORK })).stack)).toEqual(listedFindings);
   });
 
   test('without', () => {
@@ -65,7 +65,7 @@ test('wildcards are accepted for tracing, log delivery and the children of the m
 });
 
 test('docs/security.md names every action that is allowed on a wildcard, and whose it is', () => {
-  const template = synthesise(fullDeployment());
+  const template = synthesise(fullDeployment({ network: NETWORK }));
   const roles = allOf(template, 'AWS::IAM::Role').map(([id]) => id);
   const granted = roles.flatMap((role) =>
     rightsOf(template, role)
@@ -73,9 +73,10 @@ test('docs/security.md names every action that is allowed on a wildcard, and who
       .map((right) => [right.split(' ')[0], role.includes('Machine') ? role.replace(/Machine.*/, '') : 'functions']),
   );
   const chapter = readFileSync('docs/security.md', 'utf8').split('\n## Who may do what\n')[1]?.split('\n## ')[0] ?? '';
-  const rows = chapter.split('\n').filter((line) => /^\| `(xray|logs|states):/.test(line));
+  const rows = chapter.split('\n').filter((line) => /^\| `(xray|logs|states|ec2):/.test(line));
   const owners: Record<string, string[]> = {
     'functions and machines': ['functions', 'ExportRun', 'CustomerUpdates'],
+    'functions in your subnets, where `network` is set': ['functions'],
     machines: ['ExportRun', 'CustomerUpdates'],
     CustomerUpdates: ['CustomerUpdates'],
   };

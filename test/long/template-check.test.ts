@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { fullDeployment, newApp } from '../../scripts/definition.ts';
+import { fullDeployment, NETWORK, newApp } from '../../scripts/definition.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'template-check-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
@@ -22,7 +22,11 @@ describe('the check of templates that comes with CDK', () => {
   });
 
   test('finds no error in the stack', () => {
-    const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
+    const configuration = {
+      name: 'example',
+      file: 'config/example.json',
+      deployment: fullDeployment({ network: NETWORK }),
+    };
 
     synthesiseChecked((app) => new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
   });

@@ -419,6 +419,56 @@ describe('the lookup', () => {
     },
   );
 
+  describe('of a private host', () => {
+    const listed: SourcePolicy = { ...POLICY, privateHosts: [HOST] };
+    const answer = (found: string[], policy = listed, host = HOST) =>
+      new Promise<Found>((done) => {
+        guardedLookup(policy, resolver(found))(host, {}, (error, address, family) => done({ error, address, family }));
+      });
+
+    test.each(['10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1', PUBLIC])(
+      'gives %s',
+      async (address) => {
+        expect(await answer([address])).toEqual({ error: null, address, family: isIP(address) });
+      },
+    );
+
+    test.each([
+      ...['169.254.169.254', '169.254.170.2', 'fd00:ec2::254', 'fd00:ec2::23', 'fe80::1', '64:ff9b::a9fe:a9fe'],
+      ...['127.0.0.1', '::1', '0.0.0.0', '224.0.0.1', '198.18.0.1', '255.255.255.255', '::ffff:a9fe:a9fe', 'x'],
+    ])('refuses %s, alone and beside an address of the network', async (address) => {
+      for (const found of [[address], ['10.0.0.1', address]]) {
+        expect((await answer(found)).error).toMatchObject({ reason: 'address-rejected' });
+      }
+    });
+
+    test.each(['other.example.com', `a.${HOST}`, `${HOST}.evil.example`, `x${HOST}`])(
+      'gives a private address to no other name: %s',
+      async (host) => {
+        expect((await answer(['10.0.0.1'], listed, host)).error).toMatchObject({ reason: 'address-rejected' });
+      },
+    );
+
+    test('is refused as before where it is not named', async () => {
+      expect((await answer(['10.0.0.1'], { ...listed, privateHosts: [] })).error).toMatchObject({
+        message: 'The host of the file resolves to an address that is not public: private.',
+      });
+    });
+
+    test('gives exactly what it has tested: a name that changes its address is asked again, and refused', async () => {
+      const resolve = resolver(['10.0.0.1'], ['169.254.169.254']);
+      const lookup = guardedLookup(listed, resolve);
+      const ask = () =>
+        new Promise<Found>((done) => {
+          lookup(HOST, {}, (error, address, family) => done({ error, address, family }));
+        });
+
+      expect(await ask()).toMatchObject({ error: null, address: '10.0.0.1' });
+      expect((await ask()).error).toMatchObject({ reason: 'address-rejected' });
+      expect(resolve.asked).toEqual([HOST, HOST]);
+    });
+  });
+
   test.each([
     ['no address', [], {}],
     ['no address of the family', [PUBLIC], { family: 6, all: true }],

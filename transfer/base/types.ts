@@ -4,6 +4,8 @@ import type { Limits } from './limits.ts';
 export interface SourcePolicy {
   /** Hosts: exact names, or every name below one with a leading dot. */
   hosts: readonly string[];
+  /** Those of them, by their whole names, that may be in the network of the process; none where it is not said. */
+  privateHosts?: readonly string[];
   /** Whether loopback is allowed as well, on http and on any port. */
   local: boolean;
 }

@@ -89,14 +89,22 @@ export function printableHost(host: string): string {
 }
 
 /**
- * The `lookup` of requests for a file. One address that is not public refuses the name; else the connection gets exactly the
- * addresses that were checked. Fails with TransferError, or the error of the resolver itself, which quotes the host.
+ * The `lookup` of requests for a file. One address that is not public refuses the name, unless the policy names it as a private
+ * host and the address is one of a network; else the connection gets exactly the addresses that were checked. Fails with TransferError, or the error of the resolver itself, which quotes the host.
  */
-export function guardedLookup({ local }: SourcePolicy, resolve: Resolve = systemLookup): LookupFunction {
+export function guardedLookup(
+  { local, privateHosts = [] }: SourcePolicy,
+  resolve: Resolve = systemLookup,
+): LookupFunction {
   return (hostname, { all, family, hints }, callback) => {
+    const ranges = [
+      'unicast',
+      ...(local ? ['loopback'] : []),
+      ...(privateHosts.includes(hostname) ? NETWORK_RANGES : []),
+    ];
     resolve(hostname, { all: true, order: 'verbatim', hints }, (error, found) => {
       if (error) return callback(error, []);
-      const refused = found.map(({ address }) => rangeOf(address)).find((range) => !isAllowed(range, local));
+      const refused = found.map(({ address }) => rangeOf(address)).find((range) => !ranges.includes(range));
       if (refused) {
         const message = `The host of the file resolves to an address that is not public: ${refused}.`;
         return callback(new TransferError('address-rejected', message), []);
@@ -109,14 +117,14 @@ export function guardedLookup({ local }: SourcePolicy, resolve: Resolve = system
   };
 }
 
-function isAllowed(range: string, local: boolean): boolean {
-  return range === 'unicast' || (local && range === 'loopback');
-}
-
 function familyNumber(family: number | 'IPv4' | 'IPv6'): number {
   return typeof family === 'number' ? family : Number(family.slice(-1));
 }
 
+/** Where hosts of a network are (RFC 1918, 6598 and 4193). */
+const NETWORK_RANGES = ['private', 'carrierGradeNat', 'uniqueLocal'];
+/** In every VPC AWS's own: the metadata service, which gives credentials, and its neighbours (they are unique local). */
+const PLATFORM = ipaddr.IPv6.parse('fd00:ec2::');
 /** Global unicast (RFC 4291): ipaddr.js calls everything unicast that is unassigned as well. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
 /** Prefix of translators to IPv4 (RFC 6052): the IPv4 address behind it counts. */
@@ -129,6 +137,7 @@ function rangeOf(address: string): string {
   const parsed = ipaddr.process(address);
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.range();
   if (parsed.match(NAT64, 96)) return new ipaddr.IPv4(parsed.toByteArray().slice(12)).range();
+  if (parsed.match(PLATFORM, 32)) return 'linkLocal';
   const range = parsed.range();
   return range === 'unicast' && !parsed.match(GLOBAL_UNICAST, 3) ? 'unassigned' : range;
 }

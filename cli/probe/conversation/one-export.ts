@@ -151,7 +151,7 @@ export class OneExport {
 
   #policy(host: string[]) {
     const { crm, local } = this.#context.deployment;
-    return { hosts: [...crm.fileHosts, ...host], local };
+    return { hosts: [...crm.fileHosts, ...host], privateHosts: crm.privateHosts ?? [], local };
   }
 
   #expected(): Expected {

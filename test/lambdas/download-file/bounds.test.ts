@@ -108,7 +108,7 @@ test('the engine is given what the configuration says', async () => {
 
   const { files } = deps.deployment;
   expect(given).toMatchObject({
-    policy: { hosts: [], local: true },
+    policy: { hosts: [], privateHosts: [], local: true },
     resume: UPLOAD,
     maxBytes: files.maxBytes,
     allowUndeclaredEnd: false,

@@ -1,0 +1,61 @@
+import { ArnFormat, CfnParameter, CfnRule, Fn, Stack, Token } from 'aws-cdk-lib';
+import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Configuration } from '../../core/config/configuration.ts';
+import { digestOf } from '../../core/config/deployed.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import type { TokenStore } from '../resources/token-store.ts';
+import type { StepFunction } from './step-function.ts';
+
+/** What AWS Lambda does in a VPC, with the rights of the function's role; no function does any of it. */
+const INTERFACE_ACTIONS = [
+  'CreateNetworkInterface',
+  'DescribeNetworkInterfaces',
+  'DescribeSubnets',
+  'DeleteNetworkInterface',
+  'AssignPrivateIpAddresses',
+  'UnassignPrivateIpAddresses',
+].map((action) => `ec2:${action}`);
+
+interface Access {
+  configuration: Configuration;
+  tokens: TokenStore;
+}
+
+/** Gives functions that call the CRM or the file host what that takes: the grant, and the configured network. */
+export function letCallCrm(functions: StepFunction[], { tokens, configuration }: Access): void {
+  for (const one of functions) {
+    tokens.allowTokens(one.role);
+    if (configuration.deployment.network) connect(one, configuration.deployment.network);
+  }
+}
+
+type Network = NonNullable<Deployment['network']>;
+
+/** Rights and denial as in https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html (docs/adr/0041). */
+function connect({ function: lambda, functionName, role }: StepFunction, { subnetIds, securityGroupIds }: Network) {
+  const resource = lambda.node.defaultChild;
+  if (!(resource instanceof CfnFunction)) throw new Error('A function is another kind of resource.');
+  resource.vpcConfig = { subnetIds, securityGroupIds };
+  const everywhere = { actions: INTERFACE_ACTIONS, resources: ['*'] };
+  role.addToPrincipalPolicy(new PolicyStatement(everywhere));
+  // Its ARN by its name: the function waits for this policy.
+  const names = { service: 'lambda', resource: 'function', resourceName: functionName };
+  const own = Stack.of(lambda).formatArn({ ...names, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
+  const conditions = { ArnEquals: { 'lambda:SourceFunctionArn': own } };
+  role.addToPrincipalPolicy(new PolicyStatement({ ...everywhere, effect: Effect.DENY, conditions }));
+}
+
+/**
+ * CloudFormation looks at the subnets before it creates or changes anything
+ * (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-rules.html). Their
+ * parameter is named by its value, because CDK deploys a known parameter with its former one.
+ */
+export function checkSubnets(stack: Stack, { vpcId, subnetIds }: Network): void {
+  const id = `NetworkSubnets${digestOf(subnetIds)}`;
+  new CfnParameter(stack, id, { type: 'List<AWS::EC2::Subnet::Id>', default: subnetIds.join(',') });
+  const vpcs = Token.asList({ 'Fn::ValueOf': [id, 'VpcId'] });
+  const assertDescription = `network.subnetIds of the configuration names a subnet that is not in ${vpcId}.`;
+  const assertions = [{ assert: Fn.conditionEachMemberEquals(vpcs, vpcId), assertDescription }];
+  new CfnRule(stack, 'NetworkSubnetsInVpc', { assertions });
+}

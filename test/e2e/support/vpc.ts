@@ -1,0 +1,47 @@
+import {
+  AssociateRouteTableCommand,
+  CreateRouteCommand,
+  CreateRouteTableCommand,
+  CreateSecurityGroupCommand,
+  CreateSubnetCommand,
+  CreateVpcCommand,
+  EC2Client,
+} from '@aws-sdk/client-ec2';
+import { inject } from 'vitest';
+
+/** Where clients find the local cloud. */
+export function localPlace() {
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  return { endpoint: inject('cloud').endpoint, region: 'us-east-1', credentials };
+}
+
+/** A VPC of the local cloud, with a security group. */
+export interface Vpc {
+  vpcId: string;
+  group: string;
+  /** A subnet with a route table of its own, and such a default route, if any. */
+  subnet: (route?: object) => Promise<{ subnetId: string; routeTableId: string }>;
+}
+
+export async function newVpc(): Promise<Vpc> {
+  const ec2 = new EC2Client(localPlace());
+  const vpcId = (await ec2.send(new CreateVpcCommand({ CidrBlock: '10.77.0.0/16' }))).Vpc?.VpcId ?? '';
+  const named = { GroupName: `calling-${vpcId}`, Description: 'lets https out', VpcId: vpcId };
+  const group = (await ec2.send(new CreateSecurityGroupCommand(named))).GroupId ?? '';
+  let subnets = 0;
+  return {
+    vpcId,
+    group,
+    subnet: async (route) => {
+      subnets += 1;
+      const block = { VpcId: vpcId, CidrBlock: `10.77.${subnets}.0/24` };
+      const SubnetId = (await ec2.send(new CreateSubnetCommand(block))).Subnet?.SubnetId ?? '';
+      const { RouteTable } = await ec2.send(new CreateRouteTableCommand({ VpcId: vpcId }));
+      const RouteTableId = RouteTable?.RouteTableId ?? '';
+      await ec2.send(new AssociateRouteTableCommand({ SubnetId, RouteTableId }));
+      const DestinationCidrBlock = '0.0.0.0/0';
+      if (route) await ec2.send(new CreateRouteCommand({ RouteTableId, DestinationCidrBlock, ...route }));
+      return { subnetId: SubnetId, routeTableId: RouteTableId };
+    },
+  };
+}
