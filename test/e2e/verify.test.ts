@@ -360,7 +360,7 @@ it('a function that is not that of the template does not hold, nor does the stac
   expect(checks[0]?.found).toContain(`version behind the alias is $LATEST, in the template ${FunctionVersion}`);
   expect(checks[1]).toMatchObject({
     verdict: 'broken',
-    found: expect.stringMatching(/^CheckStatus\w+ is MODIFIED \(.*MemorySize/),
+    found: expect.stringMatching(/^CheckStatus\w+ is MODIFIED: .*MemorySize is 1024, in the template 256/),
   });
   await lambda.send(new UpdateAliasCommand({ FunctionName, Name: 'live', FunctionVersion }));
   await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, MemorySize: 256 }));
