@@ -1,4 +1,5 @@
 import { type Check, given, ifSeen, remark } from '../checks/check.ts';
+import { POLICIES } from '../checks/policies.ts';
 import { RULES } from '../checks/rules.ts';
 import { alarmAddresses, runbookUrl } from './alarms.ts';
 import type { Doctoring } from './begin.ts';
@@ -27,6 +28,7 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
       return { target, place: options, stack: await stack(), file: known?.file };
     }),
   ),
+  ifSeen(given(POLICIES, async ({ target, stack }: Doctoring) => ({ target, stack: await stack() }))),
   remark({
     id: 'starts',
     question: 'Do the rules start entities at their local times?',

@@ -59,13 +59,18 @@ export async function isNone(
   target: Target,
 ): Promise<boolean> {
   const { PropertyPath = '', ExpectedValue, ActualValue, DifferenceType } = difference;
-  if (DifferenceType === 'NOT_EQUAL' && valueOf(ExpectedValue) === valueOf(ActualValue)) return true;
+  if (
+    DifferenceType === 'NOT_EQUAL' &&
+    ExpectedValue !== undefined &&
+    scalarOf(ExpectedValue) === scalarOf(ActualValue)
+  )
+    return true;
   const known = KNOWN_DIFFERENCES.find(({ type, path }) => type === ResourceType && path.test(PropertyPath));
   return known?.isNone(difference, PhysicalResourceId, target) ?? false;
 }
 
 /** A number or truth value, and its text, are one. */
-function valueOf(text = ''): string {
+function scalarOf(text = ''): string {
   const value = jsonOrUndefined(text);
   return value === undefined || typeof value === 'object' ? text : String(value);
 }
