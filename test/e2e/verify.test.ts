@@ -410,7 +410,8 @@ it('policies that somebody changed are named, and the deployment that is advised
   for (const what of [
     `bucket ${Bucket}: Allow s3:GetObject of ${stack}-PublishFile`,
     'has AROAEXAMPLEID1234567 (the id of a role or user that was deleted)',
-    `key ${KeyId}: AlarmsPublish is missing`,
+    `key ${KeyId}: `,
+    'AlarmsPublish is missing',
     `queue ${QueueUrl.split('/').at(-1)}: `,
     `topic ${TopicArn.split(':').at(-1)}: `,
     `role ${RoleName}: `,

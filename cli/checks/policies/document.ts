@@ -74,13 +74,12 @@ function principals(value: unknown): string[] {
 function titleOf(sid: string | undefined, fields: Statement): string {
   if (sid) return sid;
   const of = (name: string) => fields.get(name)?.values ?? [];
-  const [action = 'nothing', ...more] = of('action');
-  const who = of('principal').map((one) => one.split('/').at(-1));
-  return [
-    ...of('effect'),
-    `${action}${more.length > 0 ? ` and ${more.length} more` : ''}`,
-    ...(who.length > 0 ? ['of', ...who] : []),
-  ].join(' ');
+  const who = of('principal').map((one) => one.split('/').at(-1) ?? one);
+  return [...of('effect'), ...shortened(of('action')), ...(who.length > 0 ? ['of', ...shortened(who)] : [])].join(' ');
+}
+
+function shortened([first, ...more]: string[]): string[] {
+  return [...(first ? [first] : []), ...(more.length > 0 ? [`and ${more.length} more`] : [])];
 }
 
 /** How a live policy differs from what is wanted, a sentence for each statement; empty where both say the same. */

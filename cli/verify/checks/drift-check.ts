@@ -4,6 +4,7 @@ import {
   type PropertyDifference,
   paginateDescribeStackResourceDrifts,
 } from '@aws-sdk/client-cloudformation';
+import { eachOf } from '../../../core/each-of.ts';
 import type { Check } from '../../checks/check.ts';
 import { broken, CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
 import { lookUntil } from '../base/look-until.ts';
@@ -53,18 +54,21 @@ async function changes({ target }: Verifying): Promise<{ changed: string[]; none
   for await (const page of paginateDescribeStackResourceDrifts({ client: target.cloudformation }, look)) {
     for (const one of page.StackResourceDrifts ?? []) {
       const { LogicalResourceId, StackResourceDriftStatus, PropertyDifferences = [] } = one;
-      const real: string[] = [];
-      for (const difference of PropertyDifferences) {
-        const name = difference.PropertyPath?.split('/').at(-1);
-        if (await isNone(one, difference, target)) none.push(`${name} of ${LogicalResourceId}`);
-        else real.push(text(difference));
-      }
-      const is = `${LogicalResourceId} is ${StackResourceDriftStatus}`;
-      if (real.length > 0) changed.push(`${is}: ${real.join(', ')}`);
-      else if (PropertyDifferences.length === 0) changed.push(is);
+      const judged = await eachOf(PropertyDifferences, async (difference) => {
+        return { difference, isReal: !(await isNone(one, difference, target)) };
+      });
+      const real = judged.filter(({ isReal }) => isReal).map(({ difference }) => text(difference));
+      const others = judged.filter(({ isReal }) => !isReal);
+      none.push(...others.map(({ difference }) => `${nameOf(difference)} of ${LogicalResourceId}`));
+      if (real.length === 0 && others.length > 0) continue;
+      changed.push([`${LogicalResourceId} is ${StackResourceDriftStatus}`, real.join(', ')].filter(Boolean).join(': '));
     }
   }
   return { changed, none };
+}
+
+function nameOf({ PropertyPath }: PropertyDifference): string | undefined {
+  return PropertyPath?.split('/').at(-1);
 }
 
 /** `MemorySize is 1024, in the template 256`. */

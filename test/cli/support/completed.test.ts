@@ -17,6 +17,10 @@ test.each([
     'Deploy: npx cdk deploy --revert-drift.',
     'Deploy: npx cdk deploy -c deployment=prod --revert-drift --profile exports --region eu-central-1.',
   ],
+  [
+    'Write them anew: npx cdk deploy -c rewrite=policies; a person needs another right.',
+    'Write them anew: npx cdk deploy -c deployment=prod -c rewrite=policies --profile exports --region eu-central-1; a person needs another right.',
+  ],
   ['npx cdk deploy -c deployment=prod', 'npx cdk deploy -c deployment=prod'],
   ['aws sns subscribe --topic-arn a:b.', 'aws sns subscribe --topic-arn a:b --profile exports --region eu-central-1.'],
   ['Check --deployment, then npx --no crm-export list.', `Check --deployment, then npx --no crm-export list ${OURS}.`],
