@@ -1,5 +1,5 @@
 import { type Check, given, ifSeen, remark } from '../checks/check.ts';
-import { POLICIES } from '../checks/policies.ts';
+import { POLICIES } from '../checks/policies/policies.ts';
 import { RULES } from '../checks/rules.ts';
 import { alarmAddresses, runbookUrl } from './alarms.ts';
 import type { Doctoring } from './begin.ts';

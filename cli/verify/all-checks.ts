@@ -1,5 +1,5 @@
 import type { Check } from '../checks/check.ts';
-import { POLICIES } from '../checks/policies.ts';
+import { POLICIES } from '../checks/policies/policies.ts';
 import { RULES } from '../checks/rules.ts';
 import type { Verifying } from './base/verifying.ts';
 import { ALARM_CHECKS } from './checks/alarm-checks.ts';

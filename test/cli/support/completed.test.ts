@@ -94,5 +94,5 @@ test.each(Object.entries(ERRORS))('a command in the advice of %s ends where its 
 
   // Behind the command only placeholders, options, and values.
   for (const command of commands)
-    expect(command).toMatch(/^(npx --no crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|[A-Z]+))*$/);
+    expect(command).toMatch(/^(npx --no crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|-c rewrite=policies|[A-Z]+))*$/);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { nameCalls } from '../../../../cli/checks/calls.ts';
 import { checked } from '../../../../cli/checks/check.ts';
 import { type Resource, stackOf } from '../../../../cli/checks/deployed-stack.ts';
-import { POLICIES } from '../../../../cli/checks/policies.ts';
+import { POLICIES } from '../../../../cli/checks/policies/policies.ts';
 import { type Answers, refused, xml } from '../../support/cloud/answers.ts';
 import { aws } from '../../support/cloud/cloud.ts';
 

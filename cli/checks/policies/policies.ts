@@ -1,14 +1,14 @@
-import { eachOf } from '../../core/each-of.ts';
-import { REWRITE } from '../support/aws-error.ts';
-import type { Target } from '../support/target.ts';
-import type { Check } from './check.ts';
-import { type DeployedStack, TEMPLATE_RIGHTS } from './deployed-stack.ts';
-import { broken, type Finding, holds } from './finding.ts';
-import { findingOf } from './finding-of.ts';
-import { differences, policyOf } from './policies/document.ts';
-import { placeOf, resolve } from './policies/intrinsics.ts';
-import { ROLE_RIGHTS, rolePolicies } from './policies/roles.ts';
-import { type PolicySource, policySources, type Reading, SOURCE_RIGHTS } from './policies/sources.ts';
+import { eachOf } from '../../../core/each-of.ts';
+import { REWRITE } from '../../support/aws-error.ts';
+import type { Target } from '../../support/target.ts';
+import type { Check } from '../check.ts';
+import { type DeployedStack, TEMPLATE_RIGHTS } from '../deployed-stack.ts';
+import { broken, type Finding, holds } from '../finding.ts';
+import { findingOf } from '../finding-of.ts';
+import { differences, policyOf } from './document.ts';
+import { placeOf, resolve } from './intrinsics.ts';
+import { ROLE_RIGHTS, rolePolicies } from './roles.ts';
+import { type PolicySource, policySources, type Reading, SOURCE_RIGHTS } from './sources.ts';
 
 /** What the policies are compared with. */
 export interface PoliciesContext {
