@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
 
-/** A statement as fields whose values have no order: `Action`, `Principal`, `Condition StringEquals aws:SourceAccount`. */
+/** A statement as fields whose values have no order, by names without case: `action`, `principal`, `stringequals aws:sourceaccount`. */
 type Statement = Map<string, { name: string; values: string[] }>;
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
@@ -131,7 +131,7 @@ function without(key: string, all: string[] = [], those: string[] = []): string[
 }
 
 /** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids */
-export const DELETED_PRINCIPAL = /^A(RO|ID)A[A-Z0-9]{12,}$/;
+const DELETED_PRINCIPAL = /^A(RO|ID)A[A-Z0-9]{12,}$/;
 
 function shown(value: string): string {
   return DELETED_PRINCIPAL.test(value) ? `${value} (the id of a role or user that was deleted)` : value;
