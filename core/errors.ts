@@ -76,7 +76,7 @@ export const ERRORS = {
   ),
   StorageUnavailable: transient('Look at the health of Amazon S3, then start the run again.'),
   StorageDenied: final(
-    'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; to restore policies, which an ordinary deployment leaves as they are: npx cdk deploy --revert-drift.',
+    'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; to write all policies anew, which no other deployment does: npx cdk deploy -c rewrite=policies.',
   ),
   StorageConflict: final('Another object is where this run wrote. Start the run again: it writes under a new name.'),
   EarlierRelease: final(

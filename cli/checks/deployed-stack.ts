@@ -19,6 +19,8 @@ export interface Resource {
 }
 
 export interface DeployedStack {
+  /** The resource that a reference of the template names. */
+  named: (logicalId: string) => Resource | undefined;
   ofType: (type: string) => Resource[];
   /** @throws CommandError (exit code 3) where the stack has no such resource */
   physical: (type: string, physicalId: string) => Resource;
@@ -41,6 +43,7 @@ export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudfo
 export function stackOf(resources: Resource[]): DeployedStack {
   const ofType = (type: string) => resources.filter((resource) => resource.type === type);
   return {
+    named: (logicalId) => resources.find((resource) => resource.logicalId === logicalId),
     ofType,
     physical: (type, physicalId) => {
       const found = ofType(type).find((resource) => resource.physicalId === physicalId);

@@ -16,7 +16,7 @@ import { type Around, ledgerFinding, notLooked } from './grant.ts';
 import { newestOf, refresh } from './refresh.ts';
 import { type Asked, askCrm } from './service.ts';
 
-const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3'] as const;
+const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3', 'sqs', 'kms', 'iam'] as const;
 
 export interface DoctorOptions extends ConfigurationOptions {
   allDeployments?: boolean;

@@ -1,4 +1,5 @@
 import { type Check, given, ifSeen, remark } from '../checks/check.ts';
+import { POLICIES } from '../checks/policies/policies.ts';
 import { RULES } from '../checks/rules.ts';
 import { alarmAddresses, runbookUrl } from './alarms.ts';
 import type { Doctoring } from './begin.ts';
@@ -29,6 +30,7 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     }),
   ),
   NETWORK_CHECK,
+  ifSeen(given(POLICIES, async ({ target, stack }: Doctoring) => ({ target, stack: await stack() }))),
   remark({
     id: 'starts',
     question: 'Do the rules start entities at their local times?',

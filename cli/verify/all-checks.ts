@@ -1,4 +1,5 @@
 import type { Check } from '../checks/check.ts';
+import { POLICIES } from '../checks/policies/policies.ts';
 import { RULES } from '../checks/rules.ts';
 import type { Verifying } from './base/verifying.ts';
 import { ALARM_CHECKS } from './checks/alarm-checks.ts';
@@ -32,5 +33,6 @@ export const ALL_CHECKS: Check<Verifying>[] = [
   RULE_START,
   FUNCTION_CHECK,
   DRIFT_CHECK,
+  POLICIES,
   UPDATE_CHECK,
 ];

@@ -100,6 +100,6 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
 /** A missing right does not come by waiting. Functions and the command throw it, so it advises both. */
 export function accessDenied(what: string, cause: unknown): RunError {
   const advice =
-    'deploy the stack again with --revert-drift if a function says this; a person needs another --profile, or the rights that docs/security.md lists';
+    'if a function says this, write all policies anew: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists';
   return new RunError('ConfigInvalid', `${what} with these credentials: ${advice}.`, { cause });
 }

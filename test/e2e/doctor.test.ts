@@ -114,6 +114,7 @@ const BEFORE = [
   'configuration',
   'stack',
   'rules',
+  'policies',
   'tonight.first',
   'concurrency',
   'alarm-addresses',

@@ -16,19 +16,22 @@ import {
   PutRuleCommand,
   PutTargetsCommand,
 } from '@aws-sdk/client-eventbridge';
-import { DisableKeyRotationCommand, EnableKeyRotationCommand } from '@aws-sdk/client-kms';
+import { ListRolePoliciesCommand, PutRolePolicyCommand } from '@aws-sdk/client-iam';
+import { DisableKeyRotationCommand, EnableKeyRotationCommand, PutKeyPolicyCommand } from '@aws-sdk/client-kms';
 import { GetAliasCommand, UpdateAliasCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import {
   type BucketLifecycleConfiguration,
   DeleteBucketEncryptionCommand,
+  GetBucketPolicyCommand,
   ListObjectVersionsCommand,
   PutBucketEncryptionCommand,
   PutBucketLifecycleConfigurationCommand,
+  PutBucketPolicyCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
   PutPublicAccessBlockCommand,
 } from '@aws-sdk/client-s3';
-import { ListSubscriptionsByTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
+import { ListSubscriptionsByTopicCommand, SetTopicAttributesCommand, SubscribeCommand } from '@aws-sdk/client-sns';
 import {
   CreateQueueCommand,
   GetQueueAttributesCommand,
@@ -360,10 +363,66 @@ it('a function that is not that of the template does not hold, nor does the stac
   expect(checks[0]?.found).toContain(`version behind the alias is $LATEST, in the template ${FunctionVersion}`);
   expect(checks[1]).toMatchObject({
     verdict: 'broken',
-    found: expect.stringMatching(/^CheckStatus\w+ is MODIFIED \(.*MemorySize/),
+    found: expect.stringMatching(/^CheckStatus\w+ is MODIFIED: .*MemorySize is 1024, in the template 256/),
   });
   await lambda.send(new UpdateAliasCommand({ FunctionName, Name: 'live', FunctionVersion }));
   await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, MemorySize: 256 }));
+});
+
+/** Types the command of an advice, with the configuration of this test and where nobody is asked. */
+async function typed(advice: string): Promise<void> {
+  const [, endpoint = '', words = ''] = /AWS_ENDPOINT_URL=(\S+) npx cdk (.*)$/.exec(advice) ?? [];
+  const configuration = ['-c', `configuration=${system.configurationFile}`, '--output', `${system.assembly()}-typed`];
+  const args = [...words.split(' '), ...configuration, '--require-approval', 'never'];
+  const command = run('node_modules/aws-cdk/bin/cdk', args, { ...system.cloud.env, AWS_ENDPOINT_URL: endpoint });
+  expect(await command.ended, command.stderr()).toBe(0);
+}
+
+it('policies that somebody changed are named, and the deployment that is advised writes each of them anew', async () => {
+  const { s3, kms, sqs, sns, iam, stack, BucketName: Bucket, AlarmTopicArn: TopicArn } = system.target;
+  const { UndeliveredStartsUrl: QueueUrl } = system.target;
+  const resources = await readStack(system.target);
+  const KeyId = resources.ofType('AWS::KMS::Key')[0]?.physicalId;
+  const role = resources.ofType('AWS::IAM::Role').find(({ logicalId }) => logicalId.startsWith('CheckStatus'));
+  const RoleName = role?.physicalId ?? '';
+  const { PolicyNames: [PolicyName] = [] } = await iam.send(new ListRolePoliciesCommand({ RoleName }));
+  const { Policy: before = '' } = await s3.send(new GetBucketPolicyCommand({ Bucket }));
+  const { Statement, ...rest } = JSON.parse(before);
+  const nothing = {
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Deny', Principal: '*', Action: 'kms:Sign', Resource: '*' }],
+  };
+  const Policy = JSON.stringify(nothing);
+  const { Principal: _, ...ofRole } = nothing.Statement[0] ?? {};
+  const PolicyDocument = JSON.stringify({ ...nothing, Statement: [ofRole] });
+  const ids = Statement.map((one: object) =>
+    JSON.parse(JSON.stringify(one).replaceAll(/"arn:[^"]*:role\/[^"]*PublishFile[^"]*"/g, '"AROAEXAMPLEID1234567"')),
+  );
+  await s3.send(new PutBucketPolicyCommand({ Bucket, Policy: JSON.stringify({ ...rest, Statement: ids }) }));
+  await kms.send(new PutKeyPolicyCommand({ KeyId, Policy }));
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy } }));
+  await sns.send(new SetTopicAttributesCommand({ TopicArn, AttributeName: 'Policy', AttributeValue: Policy }));
+  await iam.send(new PutRolePolicyCommand({ RoleName, PolicyName, PolicyDocument }));
+
+  const place = { deployment: 'verify', endpointUrl: system.cloud.endpoint };
+  const changed = await finding('policies', { place });
+  expect(changed).toMatchObject({ verdict: 'broken', advice: expect.stringContaining('-c rewrite=policies') });
+  for (const what of [
+    `bucket ${Bucket}: Allow s3:GetObject of ${stack}-PublishFile`,
+    'has AROAEXAMPLEID1234567 (the id of a role or user that was deleted)',
+    `key ${KeyId}: `,
+    'AlarmsPublish is missing',
+    `queue ${QueueUrl.split('/').at(-1)}: `,
+    `topic ${TopicArn.split(':').at(-1)}: `,
+    `role ${RoleName}: `,
+    'Deny kms:Sign of * is not in the template',
+  ]) {
+    expect.soft(changed?.found).toContain(what);
+  }
+
+  await typed(changed?.advice ?? '');
+
+  expect(await finding('policies')).toMatchObject({ verdict: 'holds' });
 });
 
 it('the one line of --updates is applied; one that the CRM rejects does not hold', async () => {

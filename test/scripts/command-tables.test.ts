@@ -14,6 +14,7 @@ const ACTIONS: Record<string, string> = {
   ListObjectVersions: 'ListBucketVersions',
   // Always by its version.
   DeleteObject: 'DeleteObjectVersion',
+  GetBucketNotificationConfiguration: 'GetBucketNotification',
   GetBucketLifecycleConfiguration: 'GetLifecycleConfiguration',
   GetPublicAccessBlock: 'GetBucketPublicAccessBlock',
 };

@@ -1,12 +1,15 @@
 import {
   DescribeStackDriftDetectionStatusCommand,
   DetectStackDriftCommand,
+  type PropertyDifference,
   paginateDescribeStackResourceDrifts,
 } from '@aws-sdk/client-cloudformation';
+import { eachOf } from '../../../core/each-of.ts';
 import type { Check } from '../../checks/check.ts';
 import { broken, CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
 import { lookUntil } from '../base/look-until.ts';
 import type { Verifying } from '../base/verifying.ts';
+import { isNone, KNOWN_DIFFERENCES_RIGHTS } from './known-differences.ts';
 
 /** What was changed by hand; CloudFormation looks at every resource with the rights of whoever asks. */
 export const DRIFT_CHECK: Check<Verifying> = {
@@ -16,6 +19,7 @@ export const DRIFT_CHECK: Check<Verifying> = {
     'cloudformation:DetectStackDrift on the stack',
     'cloudformation:DescribeStackDriftDetectionStatus on `*`: AWS knows no resource for it',
     'cloudformation:DescribeStackResourceDrifts on the stack',
+    ...KNOWN_DIFFERENCES_RIGHTS,
   ],
   look: drift,
 };
@@ -30,26 +34,52 @@ async function drift(verifying: Verifying): Promise<Finding> {
   );
   const { DetectionStatus, DetectionStatusReason, StackDriftStatus } = status;
   if (DetectionStatus === 'DETECTION_IN_PROGRESS') throw new CannotTell('CloudFormation was still comparing');
-  const changed = await changes(verifying);
+  const { changed, none } = await changes(verifying);
+  const nothing = changed.length === 0 && none.length === 0;
   if (DetectionStatus === 'DETECTION_FAILED' && changed.length === 0) {
     throw new CannotTell(
       `CloudFormation could not look at every resource: ${DetectionStatusReason ?? 'it does not say why'}`,
     );
   }
-  if (changed.length === 0 && StackDriftStatus !== 'IN_SYNC')
-    return broken(`the stack is ${StackDriftStatus}`, 'Look again.');
-  return holdsUnless(changed, 'CloudFormation finds nothing that was changed by hand');
+  if (nothing && StackDriftStatus !== 'IN_SYNC') return broken(`the stack is ${StackDriftStatus}`, 'Look again.');
+  const reported = none.length > 0 ? `; it reports ${none.length} differences that are none: ${none.join(', ')}` : '';
+  return holdsUnless(changed, `CloudFormation finds nothing that was changed by hand${reported}`);
 }
 
-/** Properties by their names: values may be anything. */
-async function changes({ target }: Verifying): Promise<string[]> {
+/** What was changed, and the differences that are none. */
+async function changes({ target }: Verifying): Promise<{ changed: string[]; none: string[] }> {
   const changed: string[] = [];
+  const none: string[] = [];
   const look = { StackName: target.stack, StackResourceDriftStatusFilters: ['MODIFIED' as const, 'DELETED' as const] };
   for await (const page of paginateDescribeStackResourceDrifts({ client: target.cloudformation }, look)) {
     for (const one of page.StackResourceDrifts ?? []) {
-      const paths = (one.PropertyDifferences ?? []).map(({ PropertyPath }) => PropertyPath).join(', ');
-      changed.push(`${one.LogicalResourceId} is ${one.StackResourceDriftStatus}${paths ? ` (${paths})` : ''}`);
+      const { LogicalResourceId, StackResourceDriftStatus, PropertyDifferences = [] } = one;
+      const judged = await eachOf(PropertyDifferences, async (difference) => {
+        return { difference, isReal: !(await isNone(one, difference, target)) };
+      });
+      const real = judged.filter(({ isReal }) => isReal).map(({ difference }) => text(difference));
+      const others = judged.filter(({ isReal }) => !isReal);
+      none.push(...others.map(({ difference }) => `${nameOf(difference)} of ${LogicalResourceId}`));
+      if (real.length === 0 && others.length > 0) continue;
+      changed.push([`${LogicalResourceId} is ${StackResourceDriftStatus}`, real.join(', ')].filter(Boolean).join(': '));
     }
   }
-  return changed;
+  return { changed, none };
+}
+
+function nameOf({ PropertyPath }: PropertyDifference): string | undefined {
+  return PropertyPath?.split('/').at(-1);
+}
+
+/** `MemorySize is 1024, in the template 256`. */
+function text({ PropertyPath = '', ExpectedValue, ActualValue, DifferenceType }: PropertyDifference): string {
+  // Whatever was put there by hand may be a secret.
+  const shown = (value = '') => (/Environment|Secret|Password/i.test(PropertyPath) ? '(not shown)' : cut(value));
+  const is = DifferenceType === 'REMOVE' ? 'missing' : shown(ActualValue);
+  const wanted = DifferenceType === 'ADD' ? 'not in the template' : `in the template ${shown(ExpectedValue)}`;
+  return `${PropertyPath.slice(1)} is ${is}, ${wanted}`;
+}
+
+function cut(value: string): string {
+  return value.length > 100 ? `${value.slice(0, 100)}…` : value;
 }

@@ -3,6 +3,7 @@ import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client
 import type { Check } from '../../checks/check.ts';
 import { broken, CannotTell, type Finding, holds } from '../../checks/finding.ts';
 import { deployedRules, RULE_RIGHTS } from '../../checks/rules.ts';
+import { REWRITE } from '../../support/aws-error.ts';
 import { lookUntil } from '../base/look-until.ts';
 import { RULE_TARGET, removeRule, removingAll, temporaryName } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
@@ -55,7 +56,7 @@ async function started(verifying: Verifying, Name: string, RoleArn: string): Pro
   const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
   if (run) runs.names.push(run);
   if (run) return holds(`${Name} started ${run}, which fails in InvalidInput`);
-  const should = 'It should start a run within a minute: the role of the rules may not start the machine.';
+  const should = `It should start a run within a minute. If the role of the rules may not start the machine, ${REWRITE}.`;
   return broken(`${Name} started no run`, should);
 }
 

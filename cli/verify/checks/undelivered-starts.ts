@@ -4,6 +4,7 @@ import { parseJson } from '../../../core/json.ts';
 import type { Check } from '../../checks/check.ts';
 import { broken, type Finding, holdsUnless } from '../../checks/finding.ts';
 import { deployedRules, RULE_RIGHTS } from '../../checks/rules.ts';
+import { REWRITE } from '../../support/aws-error.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** Where a start goes that a rule cannot deliver. */
@@ -32,13 +33,13 @@ async function undeliveredStarts(verifying: Verifying): Promise<Finding> {
   const { UndeliveredStartsUrl: QueueUrl, sqs } = verifying.target;
   const look = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['Policy'] });
   const policy = parseJson(policySchema, (await sqs.send(look)).Attributes?.Policy);
-  if (!policy)
-    return broken('the queue has no policy', 'It should let every rule send: npx cdk deploy --revert-drift.');
+  if (!policy) return broken('the queue has no policy', `${REWRITE}.`);
   const found = await deployedRules(verifying);
   const out = found.filter(({ arn }) => !policy.Statement.some((statement) => letsIn(statement, arn)));
   return holdsUnless(
     out.map(({ name }) => `the policy does not let ${name} send`),
     `its policy lets each of ${found.length} rules send`,
+    `${REWRITE}.`,
   );
 }
 

@@ -17,6 +17,10 @@ test.each([
     'Deploy: npx cdk deploy --revert-drift.',
     'Deploy: npx cdk deploy -c deployment=prod --revert-drift --profile exports --region eu-central-1.',
   ],
+  [
+    'Write them anew: npx cdk deploy -c rewrite=policies; a person needs another right.',
+    'Write them anew: npx cdk deploy -c deployment=prod -c rewrite=policies --profile exports --region eu-central-1; a person needs another right.',
+  ],
   ['npx cdk deploy -c deployment=prod', 'npx cdk deploy -c deployment=prod'],
   ['aws sns subscribe --topic-arn a:b.', 'aws sns subscribe --topic-arn a:b --profile exports --region eu-central-1.'],
   ['Check --deployment, then npx --no crm-export list.', `Check --deployment, then npx --no crm-export list ${OURS}.`],
@@ -90,5 +94,5 @@ test.each(Object.entries(ERRORS))('a command in the advice of %s ends where its 
 
   // Behind the command only placeholders, options, and values.
   for (const command of commands)
-    expect(command).toMatch(/^(npx --no crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|[A-Z]+))*$/);
+    expect(command).toMatch(/^(npx --no crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|-c rewrite=policies|[A-Z]+))*$/);
 });

@@ -54,7 +54,7 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
 test('who may not use a secret is told so at once, for waiting brings no right: a function and a person', async () => {
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
   const advice =
-    'with these credentials: deploy the stack again with --revert-drift if a function says this; a person needs another --profile, or the rights that docs/security.md lists.';
+    'with these credentials: if a function says this, write all policies anew: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists.';
 
   const reading = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
   const value = { clientId: CANARY, clientSecret: CANARY };

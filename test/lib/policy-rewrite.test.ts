@@ -1,0 +1,48 @@
+import { App, Stack } from 'aws-cdk-lib';
+import { expect, test } from 'vitest';
+import { ExportStack } from '../../lib/export-stack.ts';
+import { rewritePolicies } from '../../lib/policy-rewrite.ts';
+import { appContext } from '../../local/app-context.ts';
+import { fullDeployment, type Template } from '../../scripts/definition.ts';
+
+const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
+
+/** The stack with everything on, and its policies by their resources. */
+function policiesWith(asked: string | undefined, now = new Date('2026-11-23T19:25:07.123Z')) {
+  const app = new App({ context: { ...appContext(), 'aws:cdk:bundling-stacks': [] } });
+  const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
+  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
+  rewritePolicies(stack, asked, now);
+  const { Resources }: Template = app.synth().getStackArtifact(stack.artifactId).template;
+  const policies = Object.entries(Resources).flatMap(([id, { Type, Properties }]) => {
+    if (Type === 'AWS::KMS::Key') return [[id, Properties.KeyPolicy.Statement] as const];
+    return POLICIES.test(Type) ? [[id, Properties.PolicyDocument.Statement] as const] : [];
+  });
+  return { Resources, policies };
+}
+
+test('one Sid is changed in each policy of bucket, key, queues, topic and roles, and nothing else', () => {
+  const plain = policiesWith(undefined);
+  const { Resources, policies } = policiesWith('policies');
+
+  expect(policies.length).toBeGreaterThan(15);
+  for (const [, statements] of policies) expect(statements[0].Sid).toBe('Rewritten20261123192507');
+  for (const [index, [, [first]]] of policies.entries()) {
+    const before = plain.policies[index]?.[1][0].Sid;
+    if (before === undefined) delete first.Sid;
+    else first.Sid = before;
+  }
+  expect(Resources).toEqual(plain.Resources);
+});
+
+test('each deployment that is asked to writes them anew', () => {
+  const later = policiesWith('policies', new Date('2026-11-23T19:25:08Z'));
+
+  for (const [, statements] of later.policies) expect(statements[0].Sid).toBe('Rewritten20261123192508');
+});
+
+test('anything else to rewrite is refused in one sentence', () => {
+  expect(() => rewritePolicies(new Stack(new App()), 'rules', new Date())).toThrow(
+    '-c rewrite=rules: only policies can be rewritten: -c rewrite=policies',
+  );
+});
