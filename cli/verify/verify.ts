@@ -59,17 +59,17 @@ export async function verify(target: Target, options: VerifyOptions): Promise<Ve
   const runs = createRuns({ target, entity, pace, signal, id });
   const verifying: Verifying = { target, place, stack, runs, entity, id, alarm, updates, readOnly, pace, signal };
   try {
-    const before = lock ? await removeTemporary(target) : undefined;
+    const before = lock ? await removeTemporary(verifying) : undefined;
     const checks = await allOf(options, verifying);
     signal.throwIfAborted();
     if (lock) {
-      const left = await checked(LEFT_OVERS, { target, ofAnother: before?.removed ?? [] }, place);
+      const left = await checked(LEFT_OVERS, { target, stack, ofAnother: before?.removed ?? [] }, place);
       checks.push(...reported(left, options));
     }
     return { checks, runs: runs.names };
   } finally {
     // Each check removes what it made; a call that was cut short may have made something nevertheless.
-    if (lock && signal.aborted) await removeTemporary(target);
+    if (lock && signal.aborted) await removeTemporary(verifying);
     // It expires by itself.
     await lock?.release().catch(() => undefined);
   }

@@ -8,11 +8,12 @@ import { namespaceOf } from '../../../core/log/metrics.ts';
 import type { Check } from '../../checks/check.ts';
 import { CannotTell, type Finding, holds, holdsUnless, unknown } from '../../checks/finding.ts';
 import type { Target } from '../../support/target.ts';
+import { ALARM_RIGHTS } from '../base/deployed-alarms.ts';
 import { lookUntil } from '../base/look-until.ts';
 import { type Control, unlessNotEnforced } from '../base/not-enforced.ts';
 import { type Made, RUN_RIGHTS } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
-import { ALARM_RIGHTS, DASHBOARD_RIGHTS, metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
+import { DASHBOARD_RIGHTS, metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
 
 /** Whether what is counted is what alarms and dashboard read. */
 export const METRIC_CHECKS: Check<Verifying>[] = [
