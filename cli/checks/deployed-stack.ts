@@ -19,6 +19,8 @@ export interface Resource {
 }
 
 export interface DeployedStack {
+  /** How many resources of each type there are. */
+  counts: Record<string, number>;
   ofType: (type: string) => Resource[];
   /** @throws CommandError (exit code 3) where the stack has no such resource */
   physical: (type: string, physicalId: string) => Resource;
@@ -40,7 +42,11 @@ export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudfo
 /** Resources, to be found by type and id. */
 export function stackOf(resources: Resource[]): DeployedStack {
   const ofType = (type: string) => resources.filter((resource) => resource.type === type);
+  const counts = Object.fromEntries(
+    [...Map.groupBy(resources, ({ type }) => type)].map(([type, { length }]) => [type, length]),
+  );
   return {
+    counts,
     ofType,
     physical: (type, physicalId) => {
       const found = ofType(type).find((resource) => resource.physicalId === physicalId);
