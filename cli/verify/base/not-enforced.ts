@@ -23,10 +23,14 @@ export async function unlessNotEnforced(
   return shown === undefined ? finding : unknown(`not enforced here: ${shown}`);
 }
 
+const ANSWERS_WITHIN_MS = 5000;
+
 /** A bucket that is closed to the public tells nobody without credentials how it keeps versions. */
 export function readsWithoutCredentials({ BucketName }: Pick<Target, 'BucketName'>): Control {
   return async (endpoint) => {
-    const { ok } = await fetch(`${endpoint}/${BucketName}?versioning`);
+    const { ok } = await fetch(`${endpoint}/${BucketName}?versioning`, {
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+    });
     return ok ? 'this cloud lets whoever has no credentials read the bucket' : undefined;
   };
 }
