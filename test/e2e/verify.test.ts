@@ -389,7 +389,7 @@ it('the one line of --updates is applied; one that the CRM rejects does not hold
   const pace = { pace: patient };
   expect(await finding('updates', { updates: await line(idAt('customers', 0)), ...pace })).toMatchObject({
     verdict: 'holds',
-    found: expect.stringMatching(/^update-\S+ applied its line$/),
+    found: expect.stringMatching(/^update-verify-\S+ applied its line$/),
   });
   const unknown = await line('00000000-0000-4000-8000-000000000000');
   const rejected = await finding('updates', { updates: unknown, ...pace });

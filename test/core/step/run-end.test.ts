@@ -73,6 +73,14 @@ test.each([
   expect(await countedWith(new RunError('ConfigInvalid', 'No.'))).toMatchObject({ outcome: 'ConfigInvalid' });
 });
 
+test.each(['leads-verify-20261122T020000Z-1a2b3c-0', 'update-verify-20261122T020000Z-1a2b3c-0-4d5e6f', 'verify-it'])(
+  '%s should not fail, and is counted as any other',
+  (execution) => {
+    const ended = { outcome: 'FAILED', execution, failure: { error: 'InvalidInput', cause: 'No.' } };
+    expect(endOf(ended)?.outcome).toBe('InvalidInput');
+  },
+);
+
 test.each(['CREATED', 'RETRY', 'PENDING', 'READY', 'STORED', 'CONTINUE', 'NOT_READY'])('%s ends no run', (outcome) => {
   expect(endOf({ outcome })).toBeUndefined();
 });
