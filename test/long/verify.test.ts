@@ -54,4 +54,11 @@ test('the command ends in 0 in a local cloud within three minutes, and its repor
     'metrics',
   ]);
   expect(text).not.toMatch(/000000000000|https?:/);
+
+  const list = run('cli/main.js', ['list', '--json', ...system.place], WITHOUT_AWS);
+  await list.ended;
+  const { runs } = JSON.parse(list.stdout());
+  const told = runs.map(({ byVerify, outcome }: { byVerify: boolean; outcome: string }) => [byVerify, outcome]);
+  expect(told.filter(([byVerify]: [boolean]) => !byVerify)).toEqual([]);
+  expect(new Set(told.map(([, outcome]: [boolean, string]) => outcome))).toEqual(new Set(['published', 'onPurpose']));
 });
