@@ -152,6 +152,13 @@ const HAPPENED: Partial<Record<ErrorName, string>> = {
 function attempt(ago: number, entity: Entity, error: ErrorName): Attempt {
   const { startedAt, date, execution } = begun(ago, entity);
   const cause = `${HAPPENED[error] ?? 'The run ended.'} ${ERRORS[error].advice}`;
-  const failed = { what: 'export', kind: null, unjudged: false, outcome: 'failed', status: 'FAILED' } as const;
+  const failed = {
+    what: 'export',
+    byVerify: false,
+    kind: null,
+    unjudged: false,
+    outcome: 'failed',
+    status: 'FAILED',
+  } as const;
   return { ...failed, run: execution, entity, date, startedAt, error, cause };
 }

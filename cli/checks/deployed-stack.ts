@@ -21,6 +21,8 @@ export interface Resource {
 export interface DeployedStack {
   /** The resource that a reference of the template names. */
   named: (logicalId: string) => Resource | undefined;
+  /** How many resources of each type there are. */
+  counts: Record<string, number>;
   ofType: (type: string) => Resource[];
   /** @throws CommandError (exit code 3) where the stack has no such resource */
   physical: (type: string, physicalId: string) => Resource;
@@ -42,8 +44,12 @@ export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudfo
 /** Resources, to be found by type and id. */
 export function stackOf(resources: Resource[]): DeployedStack {
   const ofType = (type: string) => resources.filter((resource) => resource.type === type);
+  const counts = Object.fromEntries(
+    [...Map.groupBy(resources, ({ type }) => type)].map(([type, { length }]) => [type, length]),
+  );
   return {
     named: (logicalId) => resources.find((resource) => resource.logicalId === logicalId),
+    counts,
     ofType,
     physical: (type, physicalId) => {
       const found = ofType(type).find((resource) => resource.physicalId === physicalId);

@@ -7,7 +7,10 @@ import type { NotStarted } from '../schedule/rules.ts';
 
 /** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
 export interface Attempt
-  extends Pick<Run, 'run' | 'what' | 'kind' | 'unjudged' | 'outcome' | 'startedAt' | 'status' | 'error' | 'cause'> {
+  extends Pick<
+    Run,
+    'run' | 'what' | 'byVerify' | 'kind' | 'unjudged' | 'outcome' | 'startedAt' | 'status' | 'error' | 'cause'
+  > {
   entity: Entity;
   date: string;
 }

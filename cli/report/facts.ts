@@ -1,5 +1,6 @@
 import { driftTexts } from '../../core/export/drift-words.ts';
 import { NOT_RELEASABLE } from '../../core/gate/words.ts';
+import { isOfVerify } from '../../core/step/verify-run.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
 import type { Attempt, Cell } from '../night/facts.ts';
@@ -69,7 +70,7 @@ function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Mar
     ['Started', timeText(manifest.startedAt)],
     ['Export created', `${timeText(made.createdAt)}${made.adoptedFrom === null ? '' : `, by ${made.adoptedFrom}`}`],
     ['File stored', `${timeText(made.storedAt)}, ${tookText(cell)} after the start, ${manyText(made.checks, 'check')}`],
-    ['Run', manifest.execution],
+    ['Run', `${manifest.execution}${isOfVerify(manifest.execution, undefined) ? ', made by verify' : ''}`],
     ['Export', made.id],
     ['File', file.key],
     ['Manifest', manifestKey],

@@ -9,12 +9,14 @@ import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { updatesOf } from './checks/update-check.ts';
+import { refuseReport, writeReport } from './report-file.ts';
 import { type Verified, verify } from './verify.ts';
 
 interface VerifyCommandOptions extends TargetOptions {
   entity?: Entity;
   alarm?: boolean;
   updates?: string;
+  report?: string;
   json?: boolean;
 }
 
@@ -26,22 +28,25 @@ export function addVerify(command: Command): void {
     })
     .option('--alarm', 'also set an alarm by hand: it mails everybody who hears of alarms')
     .option('--updates <file-or-line>', 'also update a customer by this one line, {"id":…}, or by the one of a file')
+    .option('--report <file>', 'also write what held into a file that can be sent to the maintainers', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(verifyAndPrint);
   withExamples(command, {
     'verify --deployment prod': 'after the first deployment, and after an upgrade',
     'verify --deployment prod --entity customers --alarm': 'export customers, and see an alarm arrive',
+    'verify --deployment prod --alarm --report verify.json': 'for whoever wants to know what holds on AWS',
     'verify --deployment prod --json': 'as a document',
   });
 }
 
 async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
-  const { entity = 'leads', alarm = false, json = false } = options;
+  const { entity = 'leads', alarm = false, json = false, report } = options;
+  if (report !== undefined) refuseReport(report);
   const updates = options.updates === undefined ? undefined : await updatesOf(options.updates, pathArgument);
   try {
     const target = await connect(options);
     printErr(
-      `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; three more runs fail on purpose, which mails the alarm ExecutionsFailed.`,
+      `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; three more runs fail on purpose, which is mailed.`,
     );
     const words = 'Stopped. What was made for the checks is removed; runs that were started go on to their ends.';
     const verified = await untilInterrupted(words, (signal) => {
@@ -54,7 +59,12 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
         ...(!json && { onChecked: (one) => printOut(textOf(one, process.stdout)) }),
       });
     });
-    print(verified, json);
+    const ok = isProof(verified.checks);
+    print(verified, ok, json);
+    if (report === undefined) return;
+    const made = { entity, alarm, updates: updates !== undefined };
+    await writeReport(report, { target, verified, ok, options: made });
+    printErr(`The report is in ${report}. It names no account and no address: read it, and send it.`);
   } finally {
     await updates?.source.close();
   }
@@ -65,8 +75,7 @@ export function isProof(checks: Checked[]): boolean {
   return countOf(checks, 'broken') === 0 && countOf(checks, 'holds') > 0;
 }
 
-function print({ checks, runs }: Verified, json: boolean): void {
-  const ok = isProof(checks);
+function print({ checks, runs }: Verified, ok: boolean, json: boolean): void {
   const count = (verdict: Verdict) => countOf(checks, verdict);
   const counts = `${count('holds')} held, ${count('warning')} with a warning, ${count('broken')} did not`;
   printOut(json ? JSON.stringify(documentOf(checks, ok)) : `${counts}, ${count('unknown')} could not be told.`);

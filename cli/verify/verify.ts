@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
 import { nameCalls } from '../checks/calls.ts';
 import { type Check, type Checked, checked } from '../checks/check.ts';
-import { readStack } from '../checks/deployed-stack.ts';
+import { type DeployedStack, readStack } from '../checks/deployed-stack.ts';
 import { CannotTell } from '../checks/finding.ts';
 import { missingRight } from '../checks/finding-of.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
@@ -34,6 +34,7 @@ export interface Verified {
   checks: Checked[];
   /** Names of the runs that were made. */
   runs: string[];
+  stack: DeployedStack;
 }
 
 /** Ten minutes, where the CRM makes the export at once. */
@@ -59,17 +60,17 @@ export async function verify(target: Target, options: VerifyOptions): Promise<Ve
   const runs = createRuns({ target, entity, pace, signal, id });
   const verifying: Verifying = { target, place, stack, runs, entity, id, alarm, updates, readOnly, pace, signal };
   try {
-    const before = lock ? await removeTemporary(target) : undefined;
+    const before = lock ? await removeTemporary(verifying) : undefined;
     const checks = await allOf(options, verifying);
     signal.throwIfAborted();
     if (lock) {
-      const left = await checked(LEFT_OVERS, { target, ofAnother: before?.removed ?? [] }, place);
+      const left = await checked(LEFT_OVERS, { target, stack, ofAnother: before?.removed ?? [] }, place);
       checks.push(...reported(left, options));
     }
-    return { checks, runs: runs.names };
+    return { checks, runs: runs.names, stack };
   } finally {
     // Each check removes what it made; a call that was cut short may have made something nevertheless.
-    if (lock && signal.aborted) await removeTemporary(target);
+    if (lock && signal.aborted) await removeTemporary(verifying);
     // It expires by itself.
     await lock?.release().catch(() => undefined);
   }

@@ -3,7 +3,10 @@
  * counts under each of them; the empty set is the metric without dimensions.
  */
 export const METRICS = {
-  /** `outcome` is PUBLISHED, PARTIAL (by a plan of its own), UNPUBLISHED or APPLIED, or the name of the error. */
+  /**
+   * `outcome` is PUBLISHED, PARTIAL (by a plan of its own), UNPUBLISHED or APPLIED, or the name of the error; VERIFY where the
+   * command `verify` made a run that has to fail.
+   */
   RunsEnded: { unit: 'Count', dimensions: [['entity', 'outcome'], ['outcome']] },
   /** Seconds from the start of a published run to its end. */
   RunDuration: { unit: 'Seconds', dimensions: [['entity']] },

@@ -58,6 +58,6 @@ function report<T extends AnyState>(machine: Machine<T>, before: T, answer: T, i
     fileRequests: invocation.requests.file,
     storeRequests: invocation.requests.store,
   });
-  const end = machine.endOf(answer, now);
+  const end = machine.endOf({ ...answer, input: before.input }, now);
   if (end) log.measure(end.measures, end.outcome);
 }

@@ -1,5 +1,6 @@
 import type { Measures } from '../log/emf.ts';
 import type { RunState } from './states.ts';
+import { failedOnPurpose } from './verify-run.ts';
 
 /** What is counted where a run ends. */
 export interface RunEnd {
@@ -46,6 +47,8 @@ function lacksTable({ manifestKey, failure }: RunState): boolean {
 /** A stopped file may be released: then nothing else tells that its columns have changed. */
 function failedExport(answer: RunState): RunEnd | undefined {
   const end = failedEnd(answer);
+  if (failedOnPurpose(answer.execution, answer.input, end?.outcome))
+    return { outcome: 'VERIFY', measures: { RunsEnded: 1 } };
   const changes = { SchemaChanged: 1, FileQuarantined: answer.run?.schemaChanges }[end?.outcome ?? ''];
   return end && changes ? { ...end, measures: { ...end.measures, SchemaChanges: changes } } : end;
 }

@@ -1,15 +1,16 @@
 import * as z from 'zod/mini';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../../core/errors.ts';
-import { parseJson } from '../../core/json.ts';
+import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { shortText } from '../../core/log/log-fields.ts';
+import { failedOnPurpose } from '../../core/step/verify-run.ts';
 
 /** A run that failed, without anything that a person, the CRM or a crash may have put into it. */
 export interface FailedRun {
   /** Name of the execution. */
   name: string;
-  /** One of ours, or the status where AWS ended it, or else only `AnotherError`. */
-  error: ErrorName | 'TimedOut' | 'AnotherError';
+  /** One of ours, or the status where AWS ended it, or else only `AnotherError`. `FailedOnPurpose`: `verify` made it fail. */
+  error: ErrorName | 'TimedOut' | 'AnotherError' | 'FailedOnPurpose';
   /** What happened to this run, where it is a sentence of ours; without the advice. */
   sentence: string | undefined;
   endedAt: Date;
@@ -38,7 +39,7 @@ export function failedRunOf(message: string | undefined): FailedRun | undefined 
   const detail = parseJson(detailSchema, message);
   if (!detail) return undefined;
   const { entity, file } = parseJson(inputSchema, detail.input ?? '') ?? {};
-  const error = detail.status === 'TIMED_OUT' ? 'TimedOut' : nameOf(detail.error);
+  const error = detail.status === 'TIMED_OUT' ? 'TimedOut' : nameOf(detail);
   return {
     name: plain(detail.name),
     error,
@@ -51,7 +52,8 @@ export function failedRunOf(message: string | undefined): FailedRun | undefined 
 
 export const isOurs = (error: FailedRun['error']): error is ErrorName => Object.hasOwn(ERRORS, error);
 
-function nameOf(error: string | null | undefined): FailedRun['error'] {
+function nameOf({ name, input, error }: z.infer<typeof detailSchema>): FailedRun['error'] {
+  if (failedOnPurpose(name, jsonOrUndefined(input ?? ''), error)) return 'FailedOnPurpose';
   return error != null && Object.hasOwn(ERRORS, error) ? (error as ErrorName) : 'AnotherError';
 }
 

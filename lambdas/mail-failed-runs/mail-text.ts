@@ -20,6 +20,11 @@ interface About {
 
 const MOST_RUNS = 20;
 const OTHERS = {
+  FailedOnPurpose: {
+    advice:
+      'Nothing: `verify` made it, with an input that no run accepts. That this mail came shows that such mails come.',
+    entry: 'executionsfailed',
+  },
   TimedOut: {
     advice: 'It reached the time limit of its machine and was stopped: start the run again.',
     entry: 'executionstimedout',

@@ -1,6 +1,6 @@
 /** The closed list of alarms: its id, which is also its entry in the runbook, and the first sentence of its mail. */
 export const ALARMS = {
-  ExecutionsFailed: 'A run ended in an error.',
+  ExecutionsFailed: 'A run ended in an error, or `verify` made it fail on purpose.',
   ExecutionsTimedOut: 'A run reached the time limit of its machine and was stopped.',
   ExecutionsAborted: 'Somebody stopped a run.',
   ExecutionsThrottled: 'AWS Step Functions slows runs down: the account has reached a limit.',

@@ -25,6 +25,8 @@ export const OUTCOMES = {
   release: good('release'),
   table: good('table'),
   applied: good('applied'),
+  /** `verify` gave it an input that no run accepts. */
+  onPurpose: idle('failed on purpose'),
   /** Another run is published for the date, so its table is not written. */
   replaced: idle('table, superseded'),
   /** Starts by a rule that requested nothing. They are no runs. */

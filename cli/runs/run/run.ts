@@ -6,6 +6,7 @@ import { parseJson } from '../../../core/json.ts';
 import { dateIn } from '../../../core/schedule/local-time.ts';
 import { kindSchema } from '../../../core/step/kind.ts';
 import { type RunState, runStateSchema, tableSchema } from '../../../core/step/states.ts';
+import { failedOnPurpose, isOfVerify } from '../../../core/step/verify-run.ts';
 import type { PublishedRun } from '../../data/manifests.ts';
 import { isUnjudged } from '../../data/remarks.ts';
 import { type RunInput, readInput } from './input.ts';
@@ -33,6 +34,7 @@ export const runSchema = z.object({
   what: z
     .enum(['export', 'release', 'table', 'update'])
     .check(z.describe('release and table: about the file of another run. update: a batch of customer updates.')),
+  byVerify: z.boolean().check(z.describe('Whether `verify` made it, to try the deployment.')),
   of: z.nullable(z.string()).check(z.describe('That other run; of an update, its batch.')),
   entity: z.nullable(entitySchema),
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
@@ -121,11 +123,12 @@ export function runOf(found: FoundRun, known: Known = {}): Run {
   const { published, readers = null, waiting = null } = known;
   const what = execution ? input.what : found.what;
   const seen = { status, error, what, state, published };
-  const outcome = outcomeOf(seen);
+  const outcome = failedOnPurpose(name, input.given, error) ? 'onPurpose' : outcomeOf(seen);
   return {
     run: name,
     executionArn,
     what,
+    byVerify: isOfVerify(name, input.given),
     of: input.of ?? null,
     entity,
     date: dateOf(state, published) ?? reckonedDate(input, startDate, known.timeZone) ?? null,

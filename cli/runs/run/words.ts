@@ -6,10 +6,14 @@ import type { Readers, Run } from './run.ts';
 
 /** What became of a run, in words: for a column, for a line, for a section. */
 
-type Told = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged'>;
+type Told = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged' | 'byVerify'>;
 
-/** The outcome for a column: `published`, `published, partial`, `published, unjudged`, `ExportFailed`. */
-export function outcomeWord({ what, outcome, error, status, kind, unjudged }: Told): string {
+/** The outcome for a column: `published`, `published, partial`, `published, by verify`, `ExportFailed`. */
+export function outcomeWord(run: Told): string {
+  return run.byVerify ? `${wordOf(run)}, by verify` : wordOf(run);
+}
+
+function wordOf({ what, outcome, error, status, kind, unjudged }: Told): string {
   const { word } = OUTCOMES[outcome];
   if (outcome === 'failed') return plainLine(error ?? status ?? word);
   const file = what === 'release' ? OUTCOMES.release.word : OUTCOMES.published.word;

@@ -1,10 +1,12 @@
-import { DescribeAlarmsCommand, SetAlarmStateCommand, type StateValue } from '@aws-sdk/client-cloudwatch';
+import { SetAlarmStateCommand, type StateValue } from '@aws-sdk/client-cloudwatch';
 import { DeleteRuleCommand, ListRulesCommand, RemoveTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import { paginateListSubscriptionsByTopic, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { DeleteQueueCommand, ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { broken, type Finding } from '../../checks/finding.ts';
 import type { Target } from '../../support/target.ts';
+import { deployedAlarms } from './deployed-alarms.ts';
+import type { Verifying } from './verifying.ts';
 
 /**
  * What a verify makes and removes again. Each removal finds its things by their names, so that a verify removes what an earlier
@@ -31,14 +33,16 @@ export function reasonFor(before: string): string {
  * @throws errors of AWS, for want of a right too: so whoever is about to make one finds out
  */
 export async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Promise<void> {
-  const unlessGone = (error: unknown) => {
-    if (!(error instanceof Error && error.name === 'ResourceNotFoundException')) throw error;
-  };
   await events.send(new RemoveTargetsCommand({ Rule: Name, Ids: [RULE_TARGET] })).catch(unlessGone);
   await events.send(new DeleteRuleCommand({ Name })).catch(unlessGone);
 }
 
 export const RULE_TARGET = 'verify';
+
+/** What is removed may be gone already: AWS lists a queue for a minute after its removal, and a subscription for longer. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Error && /NotFound|DoesNotExist|NonExistent/.test(error.name))) throw error;
+}
 
 /** @returns what was there, by name */
 async function removeRules({ events, stack }: Target): Promise<string[]> {
@@ -47,15 +51,15 @@ async function removeRules({ events, stack }: Target): Promise<string[]> {
   return Rules.map(({ Name }) => `rule ${Name}`);
 }
 
-/** The alarms that are set by hand, set back to what they were. @returns them, in words */
-async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
-  const look = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM', MaxRecords: 100 } as const;
-  const { MetricAlarms = [] } = await cloudwatch.send(new DescribeAlarmsCommand(look));
-  const ours = MetricAlarms.filter(({ StateReason }) => StateReason?.startsWith(REASON));
+/** The alarms of this deployment that are set by hand, set back to what they were. @returns them, in words */
+async function resetAlarms(place: Pick<Verifying, 'target' | 'stack'>): Promise<string[]> {
+  const ours = (await deployedAlarms(place)).filter(
+    ({ StateValue, StateReason }) => StateValue === 'ALARM' && StateReason?.startsWith(REASON),
+  );
   for (const { AlarmName, StateReason = '' } of ours) {
     const before = StateReason.slice(REASON.length) as StateValue;
     const back = { AlarmName, StateValue: before, StateReason: 'Set back by verify' };
-    await cloudwatch.send(new SetAlarmStateCommand(back));
+    await place.target.cloudwatch.send(new SetAlarmStateCommand(back));
   }
   return ours.map(({ AlarmName }) => `alarm ${AlarmName}`);
 }
@@ -64,9 +68,10 @@ async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
 async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Target): Promise<string[]> {
   const removed: string[] = [];
   for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn })) {
-    for (const { SubscriptionArn, Endpoint = '' } of page.Subscriptions ?? []) {
-      if (!Endpoint.includes(`:${temporaryName(stack, '')}`)) continue;
-      await sns.send(new UnsubscribeCommand({ SubscriptionArn }));
+    for (const { SubscriptionArn = '', Endpoint = '' } of page.Subscriptions ?? []) {
+      // `PendingConfirmation` or `Deleted`: there is nothing to remove, and AWS refuses it.
+      if (!Endpoint.includes(`:${temporaryName(stack, '')}`) || !SubscriptionArn.startsWith('arn:')) continue;
+      await sns.send(new UnsubscribeCommand({ SubscriptionArn })).catch(unlessGone);
       removed.push(`subscription of ${Endpoint.split(':').at(-1)}`);
     }
   }
@@ -76,7 +81,7 @@ async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Targ
 /** @returns what was removed, in words */
 async function removeQueues({ sqs, stack }: Target): Promise<string[]> {
   const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: temporaryName(stack, '') }));
-  for (const QueueUrl of QueueUrls) await sqs.send(new DeleteQueueCommand({ QueueUrl }));
+  for (const QueueUrl of QueueUrls) await sqs.send(new DeleteQueueCommand({ QueueUrl })).catch(unlessGone);
   return QueueUrls.map((url) => `queue ${url.split('/').at(-1)}`);
 }
 
@@ -103,11 +108,11 @@ export const REMOVING_RIGHTS = [
 ];
 
 /** All of it, each whatever becomes of the others. @returns what was there, and the errors of what could not be removed */
-export async function removeTemporary(target: Target): Promise<{ removed: string[]; errors: unknown[] }> {
-  const each = [removeRules, resetAlarms, removeSubscriptions, removeQueues, removeObjects].map((remove) =>
-    remove(target),
-  );
-  const settled = await Promise.allSettled(each);
+export async function removeTemporary(
+  place: Pick<Verifying, 'target' | 'stack'>,
+): Promise<{ removed: string[]; errors: unknown[] }> {
+  const each = [removeRules, removeSubscriptions, removeQueues, removeObjects].map((remove) => remove(place.target));
+  const settled = await Promise.allSettled([...each, resetAlarms(place)]);
   return {
     removed: settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])),
     errors: settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])),

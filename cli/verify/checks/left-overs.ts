@@ -1,11 +1,10 @@
 import type { Check } from '../../checks/check.ts';
 import { broken, type Finding, holds, unknown } from '../../checks/finding.ts';
 import { missingRight } from '../../checks/finding-of.ts';
-import type { Target } from '../../support/target.ts';
 import { REMOVING_RIGHTS, removeTemporary } from '../base/temporary.ts';
+import type { Verifying } from '../base/verifying.ts';
 
-interface Left {
-  target: Target;
+interface Left extends Pick<Verifying, 'target' | 'stack'> {
   /** What an earlier verify had left, by name. */
   ofAnother: string[];
 }
@@ -18,8 +17,8 @@ export const LEFT_OVERS: Check<Left> = {
   look: leftOvers,
 };
 
-async function leftOvers({ target, ofAnother }: Left): Promise<Finding> {
-  const { removed, errors } = await removeTemporary(target);
+async function leftOvers({ ofAnother, ...place }: Left): Promise<Finding> {
+  const { removed, errors } = await removeTemporary(place);
   const earlier = ofAnother.length > 0 ? `; removed of an earlier verify: ${ofAnother.join(', ')}` : '';
   const rights = errors.flatMap((error) => missingRight(error) ?? []);
   if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {

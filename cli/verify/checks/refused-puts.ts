@@ -3,6 +3,7 @@ import type { Check } from '../../checks/check.ts';
 import { CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
 import { REWRITE } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';
+import { readsWithoutCredentials, unlessNotEnforced } from '../base/not-enforced.ts';
 import { TEMPORARY_PREFIX } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
 
@@ -42,7 +43,8 @@ async function refused({ target, id }: Verifying, puts: Record<string, Put>, pla
     if (!(await isRefused(target, `${TEMPORARY_PREFIX}${id}`, put, plainHttp))) stored.push(`stored ${how}`);
   }
   const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
-  return holdsUnless(stored, found, `The policy of the bucket should refuse it: ${REWRITE}.`);
+  const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it: ${REWRITE}.`);
+  return unlessNotEnforced(target, finding, readsWithoutCredentials(target));
 }
 
 /** @throws CannotTell where S3 refuses for another reason than the policy: whoever may not write at all proves nothing */

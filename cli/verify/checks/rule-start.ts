@@ -45,8 +45,8 @@ async function ruleStart(verifying: Verifying): Promise<Finding> {
 async function started(verifying: Verifying, Name: string, RoleArn: string): Promise<Finding> {
   const { target, id, runs } = verifying;
   const since = new Date(Date.now() - CLOCK_MS);
-  // Such a run requests nothing: it ends in InvalidInput.
-  const Input = JSON.stringify({ Comment: id });
+  // Such a run requests nothing: it ends in InvalidInput. A rule may start one more after its removal, which says the same.
+  const Input = JSON.stringify({ verify: id });
   const goal = { Id: RULE_TARGET, Arn: target.StateMachineArn, RoleArn, Input };
   // A rate begins to count when the rule is made; this one starts at the next full minute.
   const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, of verify: to be deleted' };

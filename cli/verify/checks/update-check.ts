@@ -7,7 +7,7 @@ import { CommandError, USAGE } from '../../support/exit.ts';
 import { type CheckedUpdates, checkUpdates } from '../../updates/check-updates.ts';
 import { readBatchManifest } from '../../updates/outcome.ts';
 import { openUpdateFile, type UpdateSource } from '../../updates/source.ts';
-import { newBatchName, startBatch } from '../../updates/start-batch.ts';
+import { startBatch } from '../../updates/start-batch.ts';
 import { uploadInput } from '../../updates/upload.ts';
 import { lookUntil } from '../base/look-until.ts';
 import type { Verifying } from '../base/verifying.ts';
@@ -53,14 +53,14 @@ function inline(line: string): UpdateSource {
 }
 
 async function update(verifying: Verifying): Promise<Finding> {
-  const { target, updates } = verifying;
+  const { target, updates, id, runs } = verifying;
   const { UpdatesStateMachineArn, sfn, s3, BucketName } = target;
   if (!updates) throw new CannotTell('it changes a customer: name a harmless line with --updates');
   if (!UpdatesStateMachineArn) throw new CannotTell('the deployment has no customer updates');
   const store = createBatchStore(s3, BucketName);
-  const batch = newBatchName();
+  const batch = `update-verify-${id}-${runs.names.length}`;
   const key = await uploadInput(store, batch, updates);
-  verifying.runs.names.push(batch);
+  runs.names.push(batch);
   const executionArn = await startBatch({ sfn, UpdatesStateMachineArn }, key);
   const { status, error, cause } = await lookUntil(
     () => sfn.send(new DescribeExecutionCommand({ executionArn })),

@@ -1,25 +1,13 @@
-import { GetDashboardCommand, type Metric, type MetricAlarm, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import { GetDashboardCommand, type Metric } from '@aws-sdk/client-cloudwatch';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
 import { METRICS, namespaceOf } from '../../../core/log/metrics.ts';
-import { textOf } from '../../checks/deployed-stack.ts';
+import { deployedAlarms } from '../base/deployed-alarms.ts';
 import type { Verifying } from '../base/verifying.ts';
 
-export const ALARM_RIGHTS = ['cloudwatch:DescribeAlarms on `*`, for the alarms of all deployments'];
 export const DASHBOARD_RIGHTS = ['cloudwatch:GetDashboard on the dashboard'];
 
 type WatchedStack = Pick<Verifying, 'target' | 'stack'>;
-
-/** The alarms of the template, as they are in the account. */
-export async function deployedAlarms({ target, stack }: WatchedStack): Promise<MetricAlarm[]> {
-  const names = stack.ofType('AWS::CloudWatch::Alarm').map((alarm) => textOf(alarm, 'AlarmName'));
-  const alarms: MetricAlarm[] = [];
-  const look = { AlarmNamePrefix: `${target.stack}-` };
-  for await (const page of paginateDescribeAlarms({ client: target.cloudwatch }, look)) {
-    alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmName = '' }) => names.includes(AlarmName)));
-  }
-  return alarms;
-}
 
 const optionsSchema = z.looseObject({
   id: z.optional(z.string()),

@@ -18,7 +18,7 @@ const file = (date: string, startedAt = `${date}T01:00:05.000Z`) => ({
   manifest: manifestOf({ date, startedAt, execution: `run-${date}` }),
 });
 const attempt = (outcome: Outcome, date = NIGHT, startedAt = `${date}T01:00:05.000Z`): Attempt => ({
-  ...{ run: 'x', what: 'export', kind: null, unjudged: false, status: null, error: null, cause: null },
+  ...{ run: 'x', what: 'export', byVerify: false, kind: null, unjudged: false, status: null, error: null, cause: null },
   ...{ entity: 'leads', date, outcome, startedAt },
 });
 

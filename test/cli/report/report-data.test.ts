@@ -76,7 +76,7 @@ test('a file that nobody has looked into has a warning in its night, which says 
   expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('Nobody has looked into this file');
 });
 
-const EXPORT = { what: 'export', kind: null, unjudged: false } as const;
+const EXPORT = { what: 'export', byVerify: false, kind: null, unjudged: false } as const;
 const FAILED = { ...EXPORT, outcome: 'failed', status: 'FAILED', error: 'ExportFailed' } as const;
 
 describe('in the middle of a night', () => {

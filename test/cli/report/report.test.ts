@@ -57,6 +57,20 @@ test('the facts of a night tell which run had requested an export that was adopt
   expect(facts(pageOf(month))).not.toContain(', by ');
 });
 
+test('the facts of a night tell which runs verify has made', () => {
+  const month = madeUpMonth({ failed: ['leads'] });
+  const execution = 'verify-20261120T020000Z-1a2b3c-0';
+  const published = month.published.map((run) => {
+    return { ...run, manifest: { ...run.manifest, execution: `${run.manifest.entity}-${execution}` } };
+  });
+  const attempts = month.attempts.map((one) => ({ ...one, byVerify: true }));
+  const page = pageOf({ ...month, published, attempts });
+  const facts = (entity: string) => page.getElementById(`${entity}-${NIGHT}`)?.textContent ?? '';
+
+  expect(facts('contacts')).toContain(`contacts-${execution}, made by verify`);
+  expect(facts('leads')).toContain('ReauthorizationRequired, by verify');
+});
+
 test('tables have captions and headings, and each drawing has a name and its numbers', () => {
   const document = pageOf(madeUpMonth());
   const tables = [...document.querySelectorAll('table')];

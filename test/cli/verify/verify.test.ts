@@ -77,6 +77,20 @@ test('there are more than twenty checks, each of which docs/verify.md explains',
   expect(ids.filter((id) => !new RegExp(`^\\|[^|]*\`${id}\`[^|]*\\|`, 'm').test(document))).toEqual([]);
 });
 
+test('each row of what could only be reasoned is settled by a check that there is, by hand, or not now', async () => {
+  const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
+  const document = await readFile('docs/verify.md', 'utf8');
+  const [, section = ''] = document.split('## What could only be reasoned');
+  const rows = [...section.matchAll(/^\| (?!What|---).* \| (.*) \|$/gm)].map(([, settled = '']) => settled);
+
+  expect(rows.length).toBeGreaterThan(5);
+  for (const settled of rows.filter((one) => !/^(by hand|not now): /.test(one))) {
+    const named = [...settled.matchAll(/`([a-z-]+)`/g)].flatMap(([, id = '']) => (id.startsWith('--') ? [] : id));
+    expect(named.length, settled).toBeGreaterThan(0);
+    expect(named.filter((id) => !ids.includes(id))).toEqual([]);
+  }
+});
+
 test('what cannot be told is no failure, and nothing told no proof', () => {
   const question = { question: 'Is it?', rights: [] };
   const held: Checked = { ...holds('all'), id: 'a', ...question };

@@ -84,6 +84,34 @@ function mailer(bodies: unknown[], { newest = { leads: '2026-11-19' }, publish, 
   return { run, mails, queue };
 }
 
+describe('a run that verify has made to fail', () => {
+  const refused = { error: 'InvalidInput', cause: 'The input lacks "entity".' };
+  const names = ['verify-20261122T020000Z-1a2b3c-1', 'verify-20261122T020000Z-1a2b3c-2'];
+  const byName = names.map((name) => detail({ ...refused, name, input: '{}' }));
+  const byRule = detail({ ...refused, name: '5f1c-8a', input: '{"verify":"20261122T020000Z-1a2b3c"}' });
+
+  test('is mailed as such, apart from those of others, and nothing is to be done', async () => {
+    const ofAPerson = detail({ ...refused, input: '{"entity":"leeds"}' });
+    const { run, mails } = mailer([...byName, byRule, ofAPerson]);
+
+    await run();
+
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'prod: 3 runs ended in FailedOnPurpose',
+      'prod: a run ended in InvalidInput',
+    ]);
+    expect(mails[0]?.text).toMatch(/^What to do: Nothing: `verify` made it/m);
+  });
+
+  test('is mailed as any other where it ends in another error', async () => {
+    const { run, mails } = mailer([{ ...byRule, error: 'ConfigInvalid', cause: 'No.' }]);
+
+    await run();
+
+    expect(mails.map(({ subject }) => subject)).toEqual(['prod: a run ended in ConfigInvalid']);
+  });
+});
+
 describe('a run that failed', () => {
   test('is mailed with entity, error, what happened, what readers have, and the command', async () => {
     const { run, mails, queue } = mailer([detail()]);

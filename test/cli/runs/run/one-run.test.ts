@@ -159,6 +159,35 @@ test.each(CASES)('a run that is $what has one outcome and the same fields in eve
   }
 });
 
+test('runs of verify are marked, and one that it made to fail needs nobody', async () => {
+  const id = '20261120T020000Z-1a2b3c';
+  const refused = { status: 'FAILED', ...started, error: 'InvalidInput', cause: 'No.' } as const;
+  const { cli, publish } = await aws(
+    stack({ TimeZone: 'UTC' }),
+    executions([
+      { name: 'by-event-bridge', ...refused, input: { verify: id } },
+      { name: `verify-${id}-1`, ...refused, input: {} },
+      { name: 'by-hand', ...refused, input: {} },
+      { name: `leads-verify-${id}-0`, ...refused, error: 'ExportFailed' },
+      { name: `leads-verify-${id}-9`, status: 'SUCCEEDED', ...started },
+    ]),
+  );
+  publish({ execution: `leads-verify-${id}-9`, date: DATE });
+  const since = ['list', '--since', DATE];
+
+  const { runs } = JSON.parse((await cli(...since, '--json')).stdout);
+
+  const told = runs.map((one: Run) => [one.run, one.byVerify, outcomeWord(one), one.needsPerson]);
+  expect(told.toSorted()).toEqual([
+    ['by-event-bridge', true, 'failed on purpose, by verify', false],
+    ['by-hand', false, 'InvalidInput', true],
+    [`leads-verify-${id}-0`, true, 'ExportFailed, by verify', false],
+    [`leads-verify-${id}-9`, true, 'published, by verify', false],
+    [`verify-${id}-1`, true, 'failed on purpose, by verify', false],
+  ]);
+  expect((await cli(...since)).stdout).toContain('\tfailed on purpose, by verify\t');
+});
+
 test('a released run is the same row in the list of all runs and of those that failed', async () => {
   const released = CASES.find(({ outcome }) => outcome === 'released');
   const { cli } = await cloudWith(released ?? expect.unreachable());
