@@ -44,7 +44,7 @@ export class ExportStack extends Stack {
       deadLetterQueue,
     };
     const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, ...watched });
-    new FailureMails(this, 'FailureMails', { configuration, key, exports, ...watched, topic: monitoring.topic });
+    new FailureMails(this, 'FailureMails', { configuration, key, exports, ...watched, monitoring });
     const dashboard = deployment.dashboard
       ? new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched })
       : undefined;

@@ -41,7 +41,7 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
   try {
     const target = await connect(options);
     printErr(
-      `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; three more runs fail on purpose, which mails the alarm ExecutionsFailed.`,
+      `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; three more runs fail on purpose, which is mailed.`,
     );
     const words = 'Stopped. What was made for the checks is removed; runs that were started go on to their ends.';
     const verified = await untilInterrupted(words, (signal) => {

@@ -95,9 +95,9 @@ const shape = z.strictObject({
   alarms: alarmsSchema.prefault({}),
   dashboard: z
     .boolean()
-    .default(true)
+    .default(false)
     .describe(
-      'Whether the deployment has a CloudWatch dashboard, the dearest part of one that stands still. Alarms, metrics and `report` do without.',
+      'Whether the deployment has a CloudWatch dashboard, and the metrics that nothing else reads: $3.44 a month. Of an account three dashboards are free, but only such of at most 50 metrics each; this one reads more. Alarms, `status` and `report` do without.',
     ),
   entities: z.record(entitySchema, entitySettingsSchema.prefault({})).prefault({}),
 });

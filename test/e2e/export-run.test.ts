@@ -42,6 +42,7 @@ beforeAll(async () => {
         meetings: { schedule: 'rate(1 minute)' },
         employers: { columns: { except: ['notes'] }, drift: { added: 'stop' } },
       },
+      dashboard: true,
     },
     { canary: CANARY },
   );

@@ -36,11 +36,11 @@ const alarmWith = (values: Record<string, unknown>, name: string) =>
 
 describe('the alarms', () => {
   test('are those of the list, for each machine and entity', () => {
-    const machine = ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted'];
     expect(named.toSorted()).toEqual(
       [
-        ...machine,
-        ...machine.map((id) => `${id}-CustomerUpdates`),
+        'MailsNotSent',
+        'ExecutionsAborted',
+        'ExecutionsAborted-CustomerUpdates',
         'ExecutionsThrottled',
         'FunctionThrottled',
         ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
@@ -101,8 +101,8 @@ describe('the alarms', () => {
     );
   });
 
-  test('come at the first count, and nothing counted is nothing happened; but for the versions of the secret: there at 80 of about 100 in a day', () => {
-    const apart = ['PublishedWithWarnings', 'SecretVersionsNearLimit'];
+  test('come at the first count, and nothing counted is nothing happened; but for mails, two hours old, and versions of the secret, 80 of about 100 in a day', () => {
+    const apart = ['PublishedWithWarnings', 'SecretVersionsNearLimit', 'MailsNotSent'];
     for (const [name, alarm] of alarms) {
       if (name.startsWith('NoPublishedExport') || apart.includes(name)) continue;
       expect(alarm, name).toMatchObject({
@@ -114,6 +114,7 @@ describe('the alarms', () => {
       });
     }
     expect(alarms.get('SecretVersionsNearLimit')).toMatchObject({ Threshold: 80, Period: 86_400, Statistic: 'Sum' });
+    expect(alarms.get('MailsNotSent')).toMatchObject({ Threshold: 7200, Period: 300, EvaluationPeriods: 1 });
   });
 
   test('of warnings stays until a night without one, so that the same warning each night is mailed once', () => {
@@ -127,8 +128,8 @@ describe('the alarms', () => {
     });
   });
 
-  test('of the queue does not end because SQS falls silent of it, with a start in it', () => {
-    expect(alarms.get('UndeliveredStarts')).toMatchObject({ TreatMissingData: 'ignore' });
+  test.each(['UndeliveredStarts', 'MailsNotSent'])('%s does not end because SQS falls silent of its queue', (name) => {
+    expect(alarms.get(name)).toMatchObject({ TreatMissingData: 'ignore' });
   });
 
   test('tell that it is over where that means something', () => {
@@ -137,6 +138,7 @@ describe('the alarms', () => {
     expect([...new Set(telling)].toSorted()).toEqual([
       'ExecutionsThrottled',
       'FunctionThrottled',
+      'MailsNotSent',
       'NoPublishedExport',
       'SecretVersionsNearLimit',
       'UndeliveredStarts',
@@ -150,11 +152,12 @@ describe('the alarms', () => {
     expect(Object.keys(ERRORS)).toContain('ReauthorizationRequired');
   });
 
-  test('of machines and the queue watch those of this stack', () => {
+  test('of machines and queues watch those of this stack', () => {
     const watchedBy = (name: string) => resolved(alarms.get(name).Dimensions[0].Value);
 
-    expect(watchedBy('ExecutionsFailed')).toMatch(/^ExportRunMachine/);
-    expect(watchedBy('ExecutionsFailed-CustomerUpdates')).toMatch(/^CustomerUpdatesMachine/);
+    expect(watchedBy('ExecutionsAborted')).toMatch(/^ExportRunMachine/);
+    expect(watchedBy('ExecutionsAborted-CustomerUpdates')).toMatch(/^CustomerUpdatesMachine/);
+    expect(watchedBy('MailsNotSent')).toMatch(/^FailureMailsQueue.*\.QueueName$/);
     expect(watchedBy('UndeliveredStarts')).toMatch(/^NightlyUndeliveredStarts.*\.QueueName$/);
   });
 });

@@ -120,7 +120,7 @@ export const CASES: Case[] = [
   ...OF_THE_SERVICE,
   ...OF_THE_GRANT,
   ...OF_A_PERSON,
-  ...['ExecutionsFailed', 'ExecutionsThrottled', 'ExecutionsTimedOut', 'FunctionThrottled'].map(commandsOnly),
+  ...['AnotherError', 'TimedOut', 'MailsNotSent', 'ExecutionsThrottled', 'FunctionThrottled'].map(commandsOnly),
   ...['UndeliveredStarts', 'SecretVersionsNearLimit', 'SecretVersionsExhausted', 'TokenEndpointUnanswered'].map(
     commandsOnly,
   ),
