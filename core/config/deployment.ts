@@ -23,7 +23,14 @@ import { tableMemorySchema } from './table-settings.ts';
  */
 
 const updatesSchema = z.strictObject({
-  concurrency: z.int().min(1).max(40).default(8).describe('Chunks of one batch that are applied at the same time.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(40)
+    .default(8)
+    .describe(
+      'Chunks of one batch that are applied at the same time. A new account runs 10 functions at once: at most 3 fit beside seven nightly runs.',
+    ),
   maxRate: z
     .number()
     .min(0.1)

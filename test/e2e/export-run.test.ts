@@ -4,13 +4,14 @@ import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
+  GetExecutionHistoryCommand,
   ListExecutionsCommand,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/cost/usage.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
-import { followRun } from '../../cli/runs/executions.ts';
+import { followRun, startRun } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
@@ -75,6 +76,45 @@ describe('a night without trouble', () => {
     expect(system.sandbox.ledger.violations()).toEqual([]);
   });
 });
+
+describe('an account that runs fewer functions at once than there are runs', () => {
+  it('publishes all seven entities at once, though each function of each is refused nine times', async () => {
+    const { target } = system;
+    const StateMachineArn = await refusing(9);
+    const reports = await Promise.all(
+      ENTITIES.map(async (entity) =>
+        followRun(target.sfn, entity, await startRun({ ...target, StateMachineArn }, entity, {}), { everyMs: 200 }),
+      ),
+    );
+
+    for (const report of reports) expect((await manifestOf(report)).file.rows).toBe(240);
+    const [refused = ''] = reports.map(({ executionArn }) => executionArn);
+    const { events = [] } = await target.sfn.send(
+      new GetExecutionHistoryCommand({ executionArn: refused, maxResults: 1000 }),
+    );
+    const failures = events.flatMap(({ taskFailedEventDetails: { error } = {} }) => error ?? []);
+    expect(failures).toEqual(Array(STEPS_OF_A_RUN.length * 9).fill('Lambda.TooManyRequestsException'));
+  });
+});
+
+const STEPS_OF_A_RUN = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
+
+/**
+ * MiniStack refuses the calls of the functions of the runs that are started by the machine that is returned, as Lambda does at the limit
+ * of the account; Step Functions names such a refusal so (https://docs.aws.amazon.com/step-functions/latest/dg/sfn-best-practices.html).
+ */
+async function refusing(times: number): Promise<string> {
+  const { stack, StateMachineArn } = system.target;
+  const error = { Throw: { Error: 'Lambda.TooManyRequestsException', Cause: 'Rate Exceeded.' } };
+  const refused = Object.fromEntries(STEPS_OF_A_RUN.map((step) => [step, 'Refused']));
+  const mocks = {
+    StateMachines: { [`${stack}-ExportRun`]: { TestCases: { Throttled: refused } } },
+    MockedResponses: { Refused: { [`0-${times - 1}`]: error } },
+  };
+  const body = JSON.stringify({ 'stepfunctions._sfn_mock_config': mocks });
+  await fetch(`${system.cloud.endpoint}/_ministack/config`, { method: 'POST', body });
+  return `${StateMachineArn}#Throttled`;
+}
 
 describe('readers with the rule of the document', () => {
   it('get an event of each pointer that moves, and of no other object', async () => {

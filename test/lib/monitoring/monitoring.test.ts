@@ -1,15 +1,12 @@
-import { App } from 'aws-cdk-lib';
-import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import type { Deployment } from '../../../core/config/deployment.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
-import { ExportStack } from '../../../lib/export-stack.ts';
 import { ALARMS } from '../../../lib/monitoring/alarm-list.ts';
 import { fullDeployment, resolved, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { allOf, oneOf, statementsOf } from '../support/template.ts';
+import { warningsOf } from '../support/warnings.ts';
 
 const json = synthesise(fullDeployment());
 const [topicId, topic] = oneOf(json, 'AWS::SNS::Topic');
@@ -236,15 +233,6 @@ describe('the alarm of a night that published nothing', () => {
     );
   });
 });
-
-/** What the CDK CLI would print of the stack. */
-function warningsOf(deployment: Deployment): string[] {
-  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-  const configuration = { name: 'example', file: 'config/example.json', deployment };
-  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
-  const warnings = Annotations.fromStack(stack).findWarning('*', Match.anyValue());
-  return warnings.map(({ entry }) => String(entry.data));
-}
 
 /** All entities but these, without a night. */
 function off(...but: string[]) {
