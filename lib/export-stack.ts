@@ -1,4 +1,5 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { tellConfiguration } from './deployed-configuration.ts';
@@ -23,10 +24,14 @@ interface ExportStackProps extends StackProps {
 
 /** The whole product: storage, machines, schedules and alarms. */
 export class ExportStack extends Stack {
+  /** The key of the deployment, for a company that names its administrators. */
+  readonly key: Key;
+
   constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
     const { deployment } = configuration;
     const key = new EncryptionKey(this, 'Encryption');
+    this.key = key.key;
     const exports = new ExportBucket(this, 'Exports', { deployment, key });
     const tokens = new TokenStore(this, 'Tokens', { key });
 
