@@ -1,5 +1,4 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
-import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { tellConfiguration } from './deployed-configuration.ts';
@@ -24,25 +23,22 @@ interface ExportStackProps extends StackProps {
 
 /** The whole product: storage, machines, schedules and alarms. */
 export class ExportStack extends Stack {
-  /** The key of the deployment, for a company that names its administrators. */
-  readonly key: Key;
+  /** For a company that names administrators of the key. */
+  readonly encryption: EncryptionKey;
 
   constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
     const { deployment } = configuration;
     const key = new EncryptionKey(this, 'Encryption');
-    this.key = key.key;
+    this.encryption = key;
     const exports = new ExportBucket(this, 'Exports', { deployment, key });
     const tokens = new TokenStore(this, 'Tokens', { key });
-
     const hashKey = new TableHashKey(this, 'Tables', { deployment, key });
-
     const shared = { configuration, key, exports, tokens, hashKey, softwareVersion };
     const steps = exportSteps(this, shared);
     const { machine } = new ExportWorkflow(this, 'ExportRun', { functions: aliasesOf(steps), deployment, key });
     const updates = deployment.customerUpdates ? new CustomerUpdates(this, shared) : undefined;
     const { deadLetterQueue } = new NightlySchedules(this, 'Nightly', { deployment, machine, key });
-
     const watched = {
       machines: { export: machine, updates: updates?.machine },
       functions: Object.values({ ...steps, ...updates?.steps }),
@@ -54,7 +50,6 @@ export class ExportStack extends Stack {
       ? new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched })
       : undefined;
     new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
-
     tellConfiguration(this, deployment);
 
     this.outputs({

@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
-import { DeleteFunctionConcurrencyCommand, PutFunctionConcurrencyCommand } from '@aws-sdk/client-lambda';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
-  DescribeStateMachineCommand,
   GetExecutionHistoryCommand,
   ListExecutionsCommand,
   StartExecutionCommand,
-  UpdateStateMachineCommand,
 } from '@aws-sdk/client-sfn';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/cost/usage.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun } from '../../cli/runs/executions.ts';
@@ -29,6 +26,7 @@ import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, ledgerItems, logs, type NamedText, objects } from './support/everything.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
+import { throttled } from './support/throttled.ts';
 
 const CANARY = 'canary-7f3a91';
 const SECONDS = 1000;
@@ -81,46 +79,20 @@ describe('a night without trouble', () => {
 });
 
 describe('an account that runs fewer functions at once than there are runs', () => {
-  const STEPS_OF_A_RUN = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
-
-  afterEach(async () => {
-    const { lambda, stack } = system.target;
-    for (const step of STEPS_OF_A_RUN)
-      await lambda.send(new DeleteFunctionConcurrencyCommand({ FunctionName: `${stack}-${step}` }));
-    await setWaitScale(0);
-  });
-
-  /** MiniStack refuses what Lambda would refuse, and gives the refusal another name in Step Functions. */
   it('publishes all seven entities at once, though only one call of each function runs', async () => {
-    const { sfn, lambda, stack, StateMachineArn: stateMachineArn } = system.target;
-    for (const step of STEPS_OF_A_RUN)
-      await lambda.send(
-        new PutFunctionConcurrencyCommand({ FunctionName: `${stack}-${step}`, ReservedConcurrentExecutions: 1 }),
-      );
-    // Without time between them, ten retries end sooner than the call that is in their way.
-    await setWaitScale(0.01);
-    const { definition = '' } = await sfn.send(new DescribeStateMachineCommand({ stateMachineArn }));
-    const renamed = definition.replaceAll('Lambda.TooManyRequestsException', 'Lambda.Unknown');
-    await sfn.send(new UpdateStateMachineCommand({ stateMachineArn, definition: renamed }));
-
-    const reports = await Promise.all(ENTITIES.map((entity) => system.run(entity)));
-    await sfn.send(new UpdateStateMachineCommand({ stateMachineArn, definition }));
+    const reports = await throttled(system, () => Promise.all(ENTITIES.map((entity) => system.run(entity))));
 
     for (const report of reports) expect((await manifestOf(report)).file.rows).toBe(240);
-    const histories = await Promise.all(
-      reports.map(({ executionArn }) => sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000 }))),
+    const ends = await Promise.all(
+      reports.map(({ executionArn }) =>
+        system.target.sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000 })),
+      ),
     );
-    const refused = histories.flatMap(({ events = [] }) => events.filter(({ type }) => type === 'TaskFailed'));
-    expect(refused.length).toBeGreaterThan(0);
-    for (const { taskFailedEventDetails } of refused) expect(taskFailedEventDetails?.cause).toContain('Rate Exceeded');
+    const refusals = ends.flatMap(({ events = [] }) => events.flatMap((event) => event.taskFailedEventDetails ?? []));
+    expect(refusals.length).toBeGreaterThan(0);
+    for (const { cause } of refusals) expect(cause).toContain('Rate Exceeded');
   });
 });
-
-/** How much of their time waits and pauses before retries take in the local cloud, which other files use too. */
-async function setWaitScale(scale: number): Promise<void> {
-  const body = JSON.stringify({ 'stepfunctions._SFN_WAIT_SCALE': scale });
-  await fetch(`${system.cloud.endpoint}/_ministack/config`, { method: 'POST', body });
-}
 
 describe('readers with the rule of the document', () => {
   it('get an event of each pointer that moves, and of no other object', async () => {

@@ -68,7 +68,7 @@ test('tags of an aspect come to what can have some, and change nothing else', ()
 });
 
 test('an administrator stands in the policy of the key beside the others', () => {
-  const template = templateUnder({}, (stack) => stack.key.grantAdmin(new ArnPrincipal(ADMINISTRATORS)));
+  const template = templateUnder({}, (stack) => stack.encryption.key.grantAdmin(new ArnPrincipal(ADMINISTRATORS)));
   const [[, plain], [, key]] = [oneOf(PLAIN, 'AWS::KMS::Key'), oneOf(template, 'AWS::KMS::Key')];
 
   expect(differing(template)).toEqual(['AWS::KMS::Key KeyPolicy']);
