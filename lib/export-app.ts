@@ -7,10 +7,12 @@ import { rewritePolicies } from './policy-rewrite.ts';
 import { softwareVersion } from './software-version.ts';
 
 /**
- * The app with the stack of the deployment that the context names; written when the process ends.
+ * The app with the stack of the deployment that the context names; written when the process ends. A mistake in the configuration ends the
+ * process.
  * @param bundled resolves when the code of the steps is there
+ * @returns the stack, for an app that adds rules of its company to it (docs/company-rules.md)
  */
-export async function exportApp(bundled: Promise<void>): Promise<void> {
+export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
   const app = new App();
   try {
     const context = (key: string): unknown => app.node.tryGetContext(key);
@@ -26,6 +28,7 @@ export async function exportApp(bundled: Promise<void>): Promise<void> {
     // A finding that is not in the list ends the synthesis: nothing is deployed.
     acceptFindings(stack);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    return stack;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     for (const line of error.message.split('\n')) process.stderr.write(`ConfigInvalid: ${line}\n`);

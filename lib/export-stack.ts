@@ -23,33 +23,33 @@ interface ExportStackProps extends StackProps {
 
 /** The whole product: storage, machines, schedules and alarms. */
 export class ExportStack extends Stack {
+  /** For a company that names administrators of the key. */
+  readonly encryption: EncryptionKey;
+
   constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
     const { deployment } = configuration;
     const key = new EncryptionKey(this, 'Encryption');
+    this.encryption = key;
     const exports = new ExportBucket(this, 'Exports', { deployment, key });
     const tokens = new TokenStore(this, 'Tokens', { key });
-
     const hashKey = new TableHashKey(this, 'Tables', { deployment, key });
-
     const shared = { configuration, key, exports, tokens, hashKey, softwareVersion };
     const steps = exportSteps(this, shared);
     const { machine } = new ExportWorkflow(this, 'ExportRun', { functions: aliasesOf(steps), deployment, key });
     const updates = deployment.customerUpdates ? new CustomerUpdates(this, shared) : undefined;
     const { deadLetterQueue } = new NightlySchedules(this, 'Nightly', { deployment, machine, key });
-
     const watched = {
       machines: { export: machine, updates: updates?.machine },
       functions: Object.values({ ...steps, ...updates?.steps }),
       deadLetterQueue,
     };
     const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, ...watched });
-    new FailureMails(this, 'FailureMails', { configuration, key, exports, ...watched, topic: monitoring.topic });
+    new FailureMails(this, 'FailureMails', { configuration, key, exports, ...watched, monitoring });
     const dashboard = deployment.dashboard
       ? new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched })
       : undefined;
     new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
-
     tellConfiguration(this, deployment);
 
     this.outputs({

@@ -133,10 +133,10 @@ export function tableDeployment(tables: Record<string, unknown> = {}): Deploymen
   return exampleDeployment({ entities: { leads: { columns: COLUMNS, tables } } });
 }
 
-/** All that a configuration can switch on: updates of customers, and tables with a hashed column. */
+/** All that a configuration can switch on: updates of customers, tables with a hashed column, the dashboard. */
 export function fullDeployment(values: Record<string, unknown> = {}): Deployment {
   const leads = { columns: COLUMNS, tables: { hash: ['idNumber'] } };
-  return updatingDeployment({ entities: { leads }, ...values });
+  return updatingDeployment({ entities: { leads }, dashboard: true, ...values });
 }
 
 /** A network as a configuration names it. */

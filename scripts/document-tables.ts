@@ -5,6 +5,7 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { CHECKS } from '../core/gate/checks.ts';
+import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-text.ts';
 import { ALARMS } from '../lib/monitoring/alarm-list.ts';
 
 /** The tables of the documents that repeat what the code knows. */
@@ -28,10 +29,14 @@ export function entityTable(): string {
   return markdownTable(['Entity', 'Start (UTC)'], rows);
 }
 
-/** Every error that a run can end in, and whether it is retried first. */
+/** Every error that a run can end in, whether it is retried first, and what tells it. */
 export function errorTable(): string {
-  const rows = Object.entries(ERRORS).map(([name, { class: kind }]) => [link(name), RETRIED[kind]]);
-  return markdownTable(['Error', 'Retried'], rows);
+  const ours = Object.entries(ERRORS).map(([name, { class: kind }]) => {
+    return [link(name), RETRIED[kind], Object.hasOwn(ALARMS, name) ? 'alarm, mail' : 'mail'];
+  });
+  const others = Object.keys(OTHER_ENDS).map((name) => [link(name), RETRIED.machine, 'mail']);
+  const stopped = ['[`StoppedByOperator`](#executionsaborted)', 'no', 'alarm'];
+  return markdownTable(['Error', 'Retried', 'Told by'], [...ours, ...others, stopped]);
 }
 
 /** The checks of the gate, for readers of files. */

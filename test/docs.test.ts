@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { createProgram } from '../cli/program.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
+import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-text.ts';
 import { ALARMS } from '../lib/monitoring/alarm-list.ts';
 import { documentedEventPattern, matchesPattern } from './support/event-pattern.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
@@ -70,8 +71,8 @@ describe('docs/runbook.md', () => {
   const entries = runbookEntries();
   const commands = allCommands(readFileSync('docs/runbook.md', 'utf8'));
 
-  it('has one entry for every alarm and every error name, and none for anything else', () => {
-    const names = new Set([...Object.keys(ALARMS), ...Object.keys(ERRORS)]);
+  it('has one entry for every alarm, every error name and every other end, and none for anything else', () => {
+    const names = new Set([...Object.keys(ALARMS), ...Object.keys(ERRORS), ...Object.keys(OTHER_ENDS)]);
     expect(entries.map(({ id }) => id).toSorted()).toEqual([...names].toSorted());
   });
 

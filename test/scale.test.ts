@@ -2,8 +2,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from '../bench/cost/prices.ts';
 import { ENTITIES } from '../core/config/entities.ts';
-import { METRICS } from '../core/log/metrics.ts';
-import { fullDeployment, synthesise, type Template } from '../scripts/definition.ts';
+import { DASHBOARD_ONLY, METRICS, type MetricName } from '../core/log/metrics.ts';
+import {
+  exampleDeployment,
+  fullDeployment,
+  synthesise,
+  type Template,
+  tableDeployment,
+  updatingDeployment,
+} from '../scripts/definition.ts';
 
 /** The numbers of docs/design/scale.md and docs/cost.md that follow from the template, from prices or from each other. */
 
@@ -44,25 +51,49 @@ function resources() {
   });
 }
 
+/** How many metrics a good night counts, by name, entity and outcome. */
+function metricsCounted(names: MetricName[]): number {
+  return names
+    .flatMap((name) => [...METRICS[name].dimensions] as readonly (readonly string[])[])
+    .reduce((count, dimensions) => count + (dimensions.includes('entity') ? ENTITIES.length : 1), 0);
+}
+
+/** Each is paid for by the hour in which it has data: one hour a night. */
+const metricDollars = (count: number) => ((count * NIGHTS_A_MONTH) / HOURS_A_MONTH) * PRICE.metric;
+
 /** What stands whether anything runs or not: how many, and dollars a month. */
-function standing(): [what: string, count: number, dollars: number][] {
-  const ofTrouble = ['FileWarnings', 'TablesNotWritten', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered'];
-  const metrics = Object.entries(METRICS)
-    .filter(([name]) => !ofTrouble.includes(name))
-    .flatMap(([, { dimensions }]) => [...dimensions] as readonly (readonly string[])[])
-    .reduce((count, names) => count + (names.includes('entity') ? ENTITIES.length : 1), 0);
-  const alarms = countOf(PLAIN, 'AWS::CloudWatch::Alarm');
+function standing(template = PLAIN): [what: string, count: number, dollars: number][] {
+  const elsewhere = [
+    ...['FileWarnings', 'TablesNotWritten', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered'],
+    ...DASHBOARD_ONLY,
+  ];
+  const metrics = metricsCounted((Object.keys(METRICS) as MetricName[]).filter((name) => !elsewhere.includes(name)));
+  const alarms = countOf(template, 'AWS::CloudWatch::Alarm');
+  const keys = countOf(template, 'AWS::KMS::Key');
+  const secrets = countOf(template, 'AWS::SecretsManager::Secret');
   return [
-    ['CloudWatch dashboard', 1, PRICE.dashboard],
     ['CloudWatch alarms', alarms, alarms * PRICE.alarm],
-    ['KMS key', 1, PRICE.key],
-    ['Secrets', 2, 2 * PRICE.secret],
-    // Each is paid for by the hour in which it has data: one hour a night.
-    ['CloudWatch metrics', metrics, ((metrics * NIGHTS_A_MONTH) / HOURS_A_MONTH) * PRICE.metric],
+    ['KMS key', keys, keys * PRICE.key],
+    ['Secrets', secrets, secrets * PRICE.secret],
+    ['CloudWatch metrics', metrics, metricDollars(metrics)],
   ];
 }
 
-const total = standing().reduce((sum, [, , each]) => sum + each, 0);
+/** What each setting adds to what stands, dollars a month. */
+function besides(): [what: string, dollars: number][] {
+  const added = (template: Template) => sumOf(standing(template)) - total;
+  const ofDashboard = PRICE.dashboard + metricDollars(metricsCounted(DASHBOARD_ONLY));
+  return [
+    ['`dashboard`', added(synthesise(exampleDeployment({ dashboard: true }))) + ofDashboard],
+    ['`customerUpdates`', added(synthesise(updatingDeployment()))],
+    ['`tables`', added(synthesise(tableDeployment()))],
+    ['`tables` with `hash`', added(synthesise(tableDeployment({ hash: ['idNumber'] })))],
+  ];
+}
+
+const sumOf = (lines: ReturnType<typeof standing>) => lines.reduce((sum, [, , each]) => sum + each, 0);
+
+const total = sumOf(standing());
 const runsOf = (what: string) =>
   numberIn(rowsOf(COST, 'What the runs cost, a month').find(([name]) => name?.replaceAll('*', '') === what)?.[2]);
 
@@ -99,7 +130,7 @@ describe('docs/design/scale.md', () => {
     const once = total - PRICE.secret * 2 - PRICE.alarm * (ENTITIES.length - 1);
     for (const [agencies, ...found] of rowsOf(SCALE, 'Agencies')) {
       const many = numberIn(agencies);
-      const expected = [total * many, (total - PRICE.dashboard) * many, once + 2 * PRICE.secret * many];
+      const expected = [total * many, once + 2 * PRICE.secret * many];
       expect([agencies, ...found]).toEqual([agencies, ...expected.map(dollars)]);
     }
   });
@@ -116,12 +147,21 @@ describe('docs/cost.md', () => {
     ]);
   });
 
-  it('has the sums on top', () => {
-    const [, alarms] = standing()[1] ?? [];
-    const costs = [total - PRICE.dashboard, total, runsOf('Together')].map((sum) => `$${sum.toFixed(2)}`);
+  it('counts apart what settings add', () => {
+    const rows = rowsOf(COST, 'Setting');
 
-    expect(COST).toContain(`A deployment costs ${costs[0]} a month standing still without its dashboard`);
-    expect(COST).toContain(`${costs[1]} with it: ${alarms} alarms,`);
-    expect(COST).toContain(`Its runs, seven a night, cost ${costs[2]} a month.`);
+    expect(rows.map(([what, , adds]) => [what, adds])).toEqual(besides().map(([what, sum]) => [what, dollars(sum)]));
+    expect(readFileSync('docs/configuration.md', 'utf8')).toContain(
+      `nothing else reads: $${besides()[0]?.[1].toFixed(2)} a month`,
+    );
+  });
+
+  it('has the sums on top', () => {
+    const [, alarms] = standing()[0] ?? [];
+    const costs = [total, runsOf('Together')].map((sum) => `$${sum.toFixed(2)}`);
+
+    expect(total).toBeLessThanOrEqual(4);
+    expect(COST).toContain(`A deployment costs ${costs[0]} a month standing still: ${alarms} alarms,`);
+    expect(COST).toContain(`Its runs, seven a night, cost ${costs[1]} a month.`);
   });
 });

@@ -24,7 +24,7 @@ export function ageText({ oldest, neverPublished }: DeploymentRow): string {
   return [age, never].filter(Boolean).join(', ');
 }
 
-/** `2: ExecutionsFailed, NoPublishedExport-leads`; empty where none is raised. */
+/** `2: ExecutionsAborted, NoPublishedExport-leads`; empty where none is raised. */
 export function alarmsText({ alarms }: DeploymentRow): string {
   if (alarms === null) return 'not known';
   return alarms.length === 0 ? '' : `${alarms.length}: ${alarms.join(', ')}`;

@@ -23,7 +23,14 @@ import { tableMemorySchema } from './table-settings.ts';
  */
 
 const updatesSchema = z.strictObject({
-  concurrency: z.int().min(1).max(40).default(8).describe('Chunks of one batch that are applied at the same time.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(40)
+    .default(8)
+    .describe(
+      'Chunks of one batch that are applied at the same time. A new account runs 10 functions at once: at most 3 fit beside seven nightly runs.',
+    ),
   maxRate: z
     .number()
     .min(0.1)
@@ -96,9 +103,9 @@ const shape = z.strictObject({
   alarms: alarmsSchema.prefault({}),
   dashboard: z
     .boolean()
-    .default(true)
+    .default(false)
     .describe(
-      'Whether the deployment has a CloudWatch dashboard, the dearest part of one that stands still. Alarms, metrics and `report` do without.',
+      'Whether the deployment has a CloudWatch dashboard, and the metrics that nothing else reads: $3.44 a month. Of an account three dashboards are free, but only such of at most 50 metrics each; this one reads more. Alarms, `status` and `report` do without.',
     ),
   entities: z.record(entitySchema, entitySettingsSchema.prefault({})).prefault({}),
 });

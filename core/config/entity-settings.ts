@@ -38,7 +38,11 @@ export const entitySettingsSchema = z.strictObject({
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
   opaque: opaqueSchema,
-  tables: tableSettingsSchema.optional(),
+  tables: tableSettingsSchema
+    .optional()
+    .describe(
+      'Makes a table of every published file, and describes it in a database of AWS Glue. Where Lake Formation does not leave new databases to IAM, the role that deploys needs its right CREATE_DATABASE first (docs/tables.md).',
+    ),
 });
 
 /** What the configuration says of an entity, with its defaults. */

@@ -23,7 +23,10 @@ export const fileHostsSchema = z
 /**
  * A smaller memory leaves V8's heap too little room for what a function loads; more than Lambda has is refused there.
  */
-const functionMemory = z.int().min(512).max(10_240);
+export const functionMemory = z.int().min(512).max(10_240);
+/** New accounts refuse functions of more: https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/1139 */
+export const NEW_ACCOUNT_MEMORY_MB = 3008;
+export const MEMORY_NOTE = 'A new account refuses more than 3008, until AWS has raised it.';
 
 /** Formats of earlier releases are refused with what to write in their place. */
 const fileFormat = z.enum(FILE_FORMATS, {
@@ -75,8 +78,10 @@ export const filesSchema = z.strictObject({
     .strictObject({
       download: functionMemory
         .default(576)
-        .describe('Memory of DownloadFile, MB. The share of a CPU grows with it: 1,769 MB are a whole one.'),
-      publish: functionMemory.default(512).describe('Memory of PublishFile, MB.'),
+        .describe(
+          `Memory of DownloadFile, MB. The share of a CPU grows with it: 1,769 MB are a whole one. ${MEMORY_NOTE}`,
+        ),
+      publish: functionMemory.default(512).describe(`Memory of PublishFile, MB. ${MEMORY_NOTE}`),
     })
     .prefault({}),
 });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { exceptedOf, isHeaderless, onlyOf } from './chosen-columns.ts';
 import type { ConfiguredColumns } from './configured-columns.ts';
+import { functionMemory, MEMORY_NOTE } from './file-settings.ts';
 
 /** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published file. */
 
@@ -74,12 +75,9 @@ export type ColumnType = z.infer<typeof columnType>;
 /** One vCPU of Lambda, which compression and parsing use in full. */
 const ONE_CPU_MB = 1769;
 
-export const tableMemorySchema = z
-  .int()
-  .min(512)
-  .max(10_240)
+export const tableMemorySchema = functionMemory
   .default(ONE_CPU_MB)
-  .describe('Memory of WriteTable, which decides its share of a CPU: 1769 are one. See docs/limits.md.');
+  .describe(`Memory of WriteTable, which decides its share of a CPU: 1769 are one. ${MEMORY_NOTE} See docs/limits.md.`);
 
 interface Contradiction {
   path: string[];

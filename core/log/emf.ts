@@ -1,4 +1,4 @@
-import { type Dimension, METRICS, type MetricName } from './metrics.ts';
+import { DASHBOARD_ONLY, type Dimension, METRICS, type MetricName } from './metrics.ts';
 
 export type Measures = { [N in MetricName]?: number | undefined };
 
@@ -7,6 +7,8 @@ interface Context {
   /** Milliseconds since 1970. */
   at: number;
   dimensions: { [D in Dimension]?: string | undefined };
+  /** Whether the deployment has a dashboard. */
+  dashboard: boolean;
 }
 
 /**
@@ -17,9 +19,10 @@ interface Context {
  */
 export function embeddedMetrics(
   values: Measures,
-  { namespace, at, dimensions }: Context,
+  { namespace, at, dimensions, dashboard }: Context,
 ): Record<string, unknown> | undefined {
   const directives = (Object.keys(values) as MetricName[]).flatMap((name) => {
+    if (!dashboard && DASHBOARD_ONLY.includes(name)) return [];
     const sets: readonly (readonly Dimension[])[] = METRICS[name].dimensions;
     const known = sets.filter((set) => set.every((dimension) => dimensions[dimension]));
     if (!Number.isFinite(values[name]) || known.length === 0) return [];

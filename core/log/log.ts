@@ -41,7 +41,13 @@ function logAbout(run: RunFields, output: Output): FunctionLog {
     measure: (values, outcome) => {
       if (!deployment) return;
       const dimensions = { entity: run.entity, outcome };
-      const line = embeddedMetrics(values, { namespace: namespaceOf(deployment), at: Date.now(), dimensions });
+      const dashboard = process.env.DASHBOARD === 'true';
+      const line = embeddedMetrics(values, {
+        namespace: namespaceOf(deployment),
+        at: Date.now(),
+        dimensions,
+        dashboard,
+      });
       // `console` is not used here: Lambda puts a time and an id in front of its lines.
       if (line) process.stdout.write(`${JSON.stringify({ ...onlyListed(run), step, ...line })}\n`);
     },

@@ -9,11 +9,11 @@ export const METRICS = {
    */
   RunsEnded: { unit: 'Count', dimensions: [['entity', 'outcome'], ['outcome']] },
   /** Seconds from the start of a published run to its end. */
-  RunDuration: { unit: 'Seconds', dimensions: [['entity']] },
-  FileBytes: { unit: 'Bytes', dimensions: [['entity']] },
+  RunDuration: { unit: 'Seconds', dimensions: [['entity']], dashboardOnly: true },
+  FileBytes: { unit: 'Bytes', dimensions: [['entity']], dashboardOnly: true },
   /** Rows of files whose rows are counted: CSV. */
-  FileRows: { unit: 'Count', dimensions: [['entity']] },
-  StatusChecks: { unit: 'Count', dimensions: [['entity']] },
+  FileRows: { unit: 'Count', dimensions: [['entity']], dashboardOnly: true },
+  StatusChecks: { unit: 'Count', dimensions: [['entity']], dashboardOnly: true },
   /** Warnings in the manifest of a published file; only where there are any. */
   FileWarnings: { unit: 'Count', dimensions: [[]] },
   /** Changed columns that the configuration warns of, with a published or quarantined file; 1 where it stops at them. Only where there are any. */
@@ -21,16 +21,26 @@ export const METRICS = {
   /** A table could not be written; its file is published. */
   TablesNotWritten: { unit: 'Count', dimensions: [[]] },
   /** Bytes of a stored file by the time since its first byte was requested. */
-  TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']] },
+  TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']], dashboardOnly: true },
   /** A refreshed grant was stored: one version of the secret. */
   TokenRefreshes: { unit: 'Count', dimensions: [[]] },
   /** A refreshed grant was lost: nobody has the token that works now. */
   GrantRotatedButNotStored: { unit: 'Count', dimensions: [[]] },
   /** The token endpoint has not answered any refresh for four hours. */
   TokenEndpointUnanswered: { unit: 'Count', dimensions: [[]] },
-} as const satisfies Record<string, { unit: MetricUnit; dimensions: readonly (readonly Dimension[])[] }>;
+} as const satisfies Record<string, Metric>;
+
+interface Metric {
+  unit: MetricUnit;
+  dimensions: readonly (readonly Dimension[])[];
+  /** Counted only where the deployment has a dashboard: nothing else reads it. */
+  dashboardOnly?: true;
+}
 
 export type MetricName = keyof typeof METRICS;
+
+/** Metrics that only the dashboard reads. */
+export const DASHBOARD_ONLY = (Object.keys(METRICS) as MetricName[]).filter((name) => 'dashboardOnly' in METRICS[name]);
 
 export type Dimension = 'entity' | 'outcome';
 

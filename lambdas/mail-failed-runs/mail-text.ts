@@ -19,26 +19,18 @@ interface About {
 }
 
 const MOST_RUNS = 20;
-const OTHERS = {
-  FailedOnPurpose: {
-    advice:
-      'Nothing: `verify` made it, with an input that no run accepts. That this mail came shows that such mails come.',
-    entry: 'executionsfailed',
-  },
-  TimedOut: {
-    advice: 'It reached the time limit of its machine and was stopped: start the run again.',
-    entry: 'executionstimedout',
-  },
-  AnotherError: {
-    advice: 'It ended in an error that is not of the closed list: the command shows it.',
-    entry: 'executionsfailed',
-  },
+/** Ends that are no error of ours, with their advice; each has its entry in the runbook too. */
+export const OTHER_ENDS = {
+  TimedOut: 'It reached the time limit of its machine and was stopped: start the run again.',
+  AnotherError: 'It ended in an error that is not of the closed list: the command shows it.',
+  FailedOnPurpose:
+    'Nothing: `verify` made it, with an input that no run accepts. That this mail came shows that such mails come.',
 };
 
 /** @param runs which ended in the same error, one at least */
 export function mailOf(error: FailedRun['error'], runs: FailedRun[], about: About): Mail {
   const { deployment, runbookUrl } = about;
-  const { advice, entry } = isOurs(error) ? { ...ERRORS[error], entry: error.toLowerCase() } : OTHERS[error];
+  const advice = isOurs(error) ? ERRORS[error].advice : OTHER_ENDS[error];
   const [first] = runs;
   const whose = runs.length === 1 ? (first?.batch ?? first?.entity ?? 'a run') : `${runs.length} runs`;
   const more = runs.length > MOST_RUNS ? [`… and ${runs.length - MOST_RUNS} more.`, ''] : [];
@@ -49,7 +41,7 @@ export function mailOf(error: FailedRun['error'], runs: FailedRun[], about: Abou
     '',
     ...runs.slice(0, MOST_RUNS).flatMap((run) => [...linesOf(run, about), '']),
     ...more,
-    `Runbook: ${runbookUrl}#${entry}`,
+    `Runbook: ${runbookUrl}#${error.toLowerCase()}`,
   ];
   return { subject: `${deployment}: ${whose} ended in ${error}`.slice(0, 99), text: lines.join('\n') };
 }

@@ -1,7 +1,9 @@
-/** The closed list of alarms: its id, which is also its entry in the runbook, and the first sentence of its mail. */
+/**
+ * The closed list of alarms: its id, which is also its entry in the runbook, and the first sentence of its mail. One with the name
+ * of an error comes when a run ends in it, sooner than the mail.
+ */
 export const ALARMS = {
-  ExecutionsFailed: 'A run ended in an error, or `verify` made it fail on purpose.',
-  ExecutionsTimedOut: 'A run reached the time limit of its machine and was stopped.',
+  MailsNotSent: 'A run failed two hours ago, and the mail about it is not sent.',
   ExecutionsAborted: 'Somebody stopped a run.',
   ExecutionsThrottled: 'AWS Step Functions slows runs down: the account has reached a limit.',
   NoPublishedExport: 'No export was published for longer than the configuration allows.',

@@ -2,7 +2,6 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
@@ -10,13 +9,13 @@ import { MAILER } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import { StepFunction } from '../workflow/step-function.ts';
-import type { Watched } from './monitoring.ts';
+import type { Monitoring, Watched } from './monitoring.ts';
 
 interface FailureMailsProps extends Pick<Watched, 'machines' | 'deadLetterQueue'> {
   configuration: Configuration;
   key: EncryptionKey;
   exports: ExportBucket;
-  topic: Topic;
+  monitoring: Monitoring;
 }
 
 /** How often the queue is read. */
@@ -26,12 +25,12 @@ const MOST_READINGS = 20;
 
 /**
  * Mails each cause for which runs failed, once for all of them: a rule puts ends of executions into a queue, and a function
- * reads that every quarter of an hour (docs/adr/0038). What cannot be mailed raises UndeliveredStarts.
+ * reads that every quarter of an hour (docs/adr/0038). What is not mailed raises MailsNotSent.
  */
 export class FailureMails extends Construct {
   constructor(scope: Construct, id: string, props: FailureMailsProps) {
     super(scope, id);
-    const { key, deadLetterQueue } = props;
+    const { key, deadLetterQueue, monitoring } = props;
     const queue = new Queue(this, 'Queue', {
       encryption: QueueEncryption.KMS,
       encryptionMasterKey: key.key,
@@ -40,6 +39,7 @@ export class FailureMails extends Construct {
       visibilityTimeout: Duration.minutes(5),
       deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: MOST_READINGS },
     });
+    monitoring.watchMails(queue);
     this.collect(props, queue);
     const { alias } = this.mailer(props, queue);
     new Rule(this, 'Every', {
@@ -77,7 +77,10 @@ export class FailureMails extends Construct {
     }
   }
 
-  private mailer({ configuration, key, exports, topic }: FailureMailsProps, queue: IQueue): StepFunction {
+  private mailer(
+    { configuration, key, exports, monitoring: { topic } }: FailureMailsProps,
+    queue: IQueue,
+  ): StepFunction {
     const stack = Stack.of(this);
     const mailer = new StepFunction(stack, MAILER, {
       configuration,

@@ -88,13 +88,10 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  /** https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html */
+  /** Runs that fail or time out are mailed (`failure-mails.ts`). */
   private watchMachine({ stateMachineArn }: IStateMachine, of?: string): void {
-    const metric = (metricName: string) => ofMachine(stateMachineArn, metricName);
-    const own = of === undefined ? {} : { of };
-    this.alarm('ExecutionsFailed', { ...own, metric: metric('ExecutionsFailed') });
-    this.alarm('ExecutionsTimedOut', { ...own, metric: metric('ExecutionsTimedOut') });
-    this.alarm('ExecutionsAborted', { ...own, metric: metric('ExecutionsAborted') });
+    const metric = awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn: stateMachineArn }, { period: SOON });
+    this.alarm('ExecutionsAborted', { ...(of !== undefined && { of }), metric });
   }
 
   /**
@@ -134,7 +131,7 @@ export class Monitoring extends Construct {
     this.alarm('SchemaChanged', { metric: this.ours('SchemaChanges', {}, { period: SOON }) });
   }
 
-  /** A function that died counts nothing here: its run is in ExecutionsFailed. */
+  /** A function that died counts nothing here: its run is mailed. */
   private watchTables(): void {
     this.alarm('TableNotWritten', { metric: this.ours('TablesNotWritten', {}, { period: SOON }) });
   }
@@ -147,6 +144,17 @@ export class Monitoring extends Construct {
     const options = { statistic: Stats.MAXIMUM, period: SOON };
     const metric = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, options);
     this.alarm('UndeliveredStarts', { metric, tellsEnd: true, missing: TreatMissingData.IGNORE });
+  }
+
+  /**
+   * Of the queue of mails: a mail is sent within 75 minutes of the first failure. Whatever keeps it back raises this, also while
+   * UndeliveredStarts is raised: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+   */
+  watchMails({ queueName }: IQueue): void {
+    const options = { statistic: Stats.MAXIMUM, period: SOON };
+    const metric = awsMetric('AWS/SQS', 'ApproximateAgeOfOldestMessage', { QueueName: queueName }, options);
+    const threshold = Duration.hours(2).toSeconds();
+    this.alarm('MailsNotSent', { metric, threshold, tellsEnd: true, missing: TreatMissingData.IGNORE });
   }
 
   private watchGrant(): void {
@@ -198,8 +206,4 @@ export class Monitoring extends Construct {
     alarm.node.addDependency(this.topic);
     if (tellsEnd) alarm.addOkAction(action);
   }
-}
-
-function ofMachine(StateMachineArn: string, metricName: string): Metric {
-  return awsMetric('AWS/States', metricName, { StateMachineArn }, { period: SOON });
 }

@@ -1,5 +1,6 @@
-import { Duration, type Stack } from 'aws-cdk-lib';
+import { Annotations, Duration, type Stack } from 'aws-cdk-lib';
 import type { Configuration } from '../../core/config/configuration.ts';
+import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import { tableEntities } from '../../core/table/table-entities.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
@@ -37,6 +38,7 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
     new StepFunction(stack, name, { configuration, key, ...size, environment });
   const { crm, files, network, tableMemoryMB } = configuration.deployment;
   const { memoryMB } = files;
+  warnOfMemory(stack, { 'files.memoryMB.download': memoryMB.download, 'files.memoryMB.publish': memoryMB.publish });
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
@@ -58,10 +60,19 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   exports.allowStoring(steps.DownloadFile.role);
   exports.allowPublishing(steps.PublishFile.role);
   if (tableEntities(configuration.deployment).length === 0) return steps;
+  warnOfMemory(stack, { tableMemoryMB });
   const options = gathering(tableMemoryMB);
   const table = { ...bucket, ...hashKey.environment, ...options, SOFTWARE_VERSION: softwareVersion };
   const WriteTable = step('WriteTable', long(tableMemoryMB), table);
   exports.allowTables(WriteTable.role);
   hashKey.allowReading(WriteTable.role);
   return { ...steps, WriteTable };
+}
+
+function warnOfMemory(stack: Stack, settings: Record<string, number>): void {
+  for (const [setting, memoryMB] of Object.entries(settings)) {
+    if (memoryMB <= NEW_ACCOUNT_MEMORY_MB) continue;
+    const text = `${setting} is ${memoryMB}: a new account refuses functions of more than ${NEW_ACCOUNT_MEMORY_MB} MB, and with them the deployment. Have AWS Support raise that limit first, or set ${NEW_ACCOUNT_MEMORY_MB} at most.`;
+    Annotations.of(stack).addWarningV2(`crm-export:memory-${setting}`, text);
+  }
 }

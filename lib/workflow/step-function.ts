@@ -48,7 +48,11 @@ export class StepFunction extends Construct {
       logGroup,
       tracing: Tracing.ACTIVE,
       // The name of the deployment is the namespace of its metrics.
-      environment: { DEPLOYMENT: props.configuration.name, ...props.environment },
+      environment: {
+        DEPLOYMENT: props.configuration.name,
+        ...(props.configuration.deployment.dashboard && { DASHBOARD: 'true' }),
+        ...props.environment,
+      },
     });
     this.functionName = functionName;
     this.alias = new Alias(this, 'Live', { aliasName: 'live', version: this.function.currentVersion });

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyPublished } from '../../cli/data/verify.ts';
@@ -185,7 +186,7 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
   expect(await bucketTools(system.target).keys('tables/entity=employers/')).toHaveLength(1);
 });
 
-it('each cause for which runs failed is mailed once, and the documented rule passes on the ends of executions', async () => {
+it('each cause for which runs failed is mailed once, again when it comes again, and the documented rule passes on the ends of executions', async () => {
   const { mails } = await mailbox(system);
   const ends = await documentedEnds(system);
   system.sandbox.faults.clear();
@@ -211,5 +212,15 @@ it('each cause for which runs failed is mailed once, and the documented rule pas
   expect(has('FileQuarantined')?.text).toContain(`  The newest that readers have: customers of ${NIGHTS[1]}.`);
   expect(sent.filter(({ subject }) => subject.includes('FileQuarantined'))).toHaveLength(1);
   expect((await ends()).toSorted()).toEqual([`${nameOf(failed)} FAILED`, `${nameOf(good)} SUCCEEDED`].toSorted());
+
+  // Something undelivered raises the alarm to which a mail would go that is given up: it keeps no mail back.
+  const { sqs, UndeliveredStartsUrl: QueueUrl } = system.target;
+  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: '{}' }));
+  const again = nameOf(await system.run('agent-numbers'));
+  const mailedAgain = async () => {
+    sent = await mails();
+    return sent.some(({ text }) => text.includes(again));
+  };
+  expect(await waitUntil(mailedAgain, { withinMs: 60_000, everyMs: 500 })).toBe(true);
   expect(JSON.stringify(sent)).not.toContain(CANARY);
 });

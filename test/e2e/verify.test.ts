@@ -63,7 +63,7 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 let system: Deployed;
 
 beforeAll(async () => {
-  system = await deployForTests('verify', { customerUpdates: true }, { rows: 3, jobChecks: 1 });
+  system = await deployForTests('verify', { customerUpdates: true, dashboard: true }, { rows: 3, jobChecks: 1 });
 });
 
 afterAll(async () => {

@@ -410,7 +410,6 @@ describe('the stack', () => {
       'AlarmTopicArn',
       'BucketName',
       'ClientSecretId',
-      'DashboardName',
       'KeptOnDestroy',
       'LedgerTableName',
       'SoftwareVersion',

@@ -1,19 +1,7 @@
-import { App } from 'aws-cdk-lib';
-import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { expect, test } from 'vitest';
-import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { ExportStack } from '../../lib/export-stack.ts';
 import { updatingDeployment } from '../../scripts/definition.ts';
-
-/** What synthesis says of guards that have no history. */
-function warningsOf(deployment: Deployment): string[] {
-  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-  const configuration = { name: 'test', file: 'config/test.json', deployment };
-  const stack = new ExportStack(app, 'crm-export-test', { configuration, softwareVersion: '1.2.3' });
-  const found = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('^Guards of'));
-  return found.map(({ entry }) => String(entry.data).replace(/ \[ack: .*/, ''));
-}
+import { warningsOf } from './support/warnings.ts';
 
 test('synthesis warns where exports are gone before the next start, of each entity that has a night', () => {
   const others = Object.fromEntries(

@@ -219,7 +219,7 @@ describe('the policy of the key', () => {
   beforeAll(() => expect(policies.resources).toHaveProperty([key]));
 
   test('lets alarms publish, rules send and log groups be written', async () => {
-    const ours = alarm(ACCOUNT, 'crm-export-example-ExecutionsFailed');
+    const ours = alarm(ACCOUNT, 'crm-export-example-ExecutionsAborted');
     const requests = [
       ...['Decrypt', 'GenerateDataKey'].map((action) => use('cloudwatch.amazonaws.com', action, ours)),
       ...['Decrypt', 'GenerateDataKey'].map((action) => use('events.amazonaws.com', action, {})),
@@ -233,7 +233,7 @@ describe('the policy of the key', () => {
 
   test('lets them do nothing for others, and other services nothing at all', async () => {
     const requests = [
-      use('cloudwatch.amazonaws.com', 'Decrypt', alarm('999999999999', 'crm-export-example-ExecutionsFailed')),
+      use('cloudwatch.amazonaws.com', 'Decrypt', alarm('999999999999', 'crm-export-example-ExecutionsAborted')),
       use('cloudwatch.amazonaws.com', 'Decrypt', alarm(ACCOUNT, 'another-alarm')),
       use('cloudwatch.amazonaws.com', 'Decrypt', {}),
       use(logService, 'Decrypt', group('/aws/lambda/another-function')),

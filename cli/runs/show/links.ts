@@ -37,10 +37,10 @@ const HOSTS: Record<string, string> = {
   'aws-us-gov': 'console.amazonaws-us-gov.com',
 };
 
-/** What the metrics of Step Functions are called for runs that it, or a person, ended. */
+/** Entries of the runbook for ends that are no error of ours. */
 const BY_STATUS: Record<string, string> = {
-  FAILED: 'ExecutionsFailed',
-  TIMED_OUT: 'ExecutionsTimedOut',
+  FAILED: 'AnotherError',
+  TIMED_OUT: 'TimedOut',
   ABORTED: 'ExecutionsAborted',
 };
 

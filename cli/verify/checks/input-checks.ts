@@ -3,7 +3,7 @@ import { broken, type Finding, holdsUnless } from '../../checks/finding.ts';
 import { RUN_RIGHTS } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 
-/** Inputs that no run accepts. They raise the alarm ExecutionsFailed. */
+/** Inputs that no run accepts. Their ends are mailed. */
 export const INPUT_CHECKS: Check<Verifying>[] = [
   {
     id: 'invalid-input',

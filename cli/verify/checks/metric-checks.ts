@@ -4,7 +4,7 @@ import {
   type Metric,
   type MetricDataQuery,
 } from '@aws-sdk/client-cloudwatch';
-import { namespaceOf } from '../../../core/log/metrics.ts';
+import { DASHBOARD_ONLY, namespaceOf } from '../../../core/log/metrics.ts';
 import type { Check } from '../../checks/check.ts';
 import { CannotTell, type Finding, holds, holdsUnless, unknown } from '../../checks/finding.ts';
 import type { Target } from '../../support/target.ts';
@@ -37,7 +37,7 @@ function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, '
   const own = (MetricName: string, dimensions: Record<string, string>) =>
     metricOf(namespaceOf(target.stack.replace(/^crm-export-/, '')), MetricName, dimensions);
   const outcome = 'PUBLISHED';
-  const ofEntity = ['RunDuration', 'FileBytes', 'StatusChecks', 'TransferRate', ...(rows === null ? [] : ['FileRows'])];
+  const ofEntity = target.DashboardName ? DASHBOARD_ONLY.filter((name) => rows !== null || name !== 'FileRows') : [];
   return [
     own('RunsEnded', { entity, outcome }),
     own('RunsEnded', { outcome }),

@@ -39,7 +39,7 @@ const FLEET: FakeDeployment[] = [
     name: 'paused',
     published: { ...withoutLeads, leads: daysAgo(9) },
     paused: ['leads'],
-    alarms: ['ExecutionsFailed'],
+    alarms: ['ExecutionsAborted'],
   },
 ];
 /** The longest call of a deployment that never answers. */
@@ -79,7 +79,7 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   expect(by.get('paused')).toMatchObject({
     headline: `Last night: 1 of ${COUNT} missing: leads`,
     paused: ['leads'],
-    alarms: ['ExecutionsFailed'],
+    alarms: ['ExecutionsAborted'],
     oldest: { startedAt: NIGHT },
   });
   expect(by.get('half')).toEqual({
@@ -280,7 +280,7 @@ test('report --all-deployments is a page with a row for each, whose first line i
   expect(texts.find((text) => text.startsWith('half'))).toContain(
     '? Not known: The stack crm-export-half is only half',
   );
-  expect(texts.find((text) => text.startsWith('paused'))).toContain('1: ExecutionsFailed');
+  expect(texts.find((text) => text.startsWith('paused'))).toContain('1: ExecutionsAborted');
   expect(texts.slice(0, 5).map((text) => text.split(' ')[0])).toEqual(['failed', 'paused', 'denied', 'half', 'silent']);
   expect(document.querySelector('h1')?.textContent).toContain('3 of 8');
   expect(page).toContain('script-src &#39;none&#39;');

@@ -76,7 +76,7 @@ describe('of a night that is not whole', () => {
         failed('contacts', 'FileQuarantined'),
         { name: 'rule-w', status: 'RUNNING', input: { entity: 'workflows' }, start },
       ]),
-      alarms('crm-export-test-ExecutionsFailed'),
+      alarms('crm-export-test-ExecutionsAborted'),
       grant({
         state: { S: 'DEAD' },
         owner: { S: '' },
@@ -108,7 +108,7 @@ describe('of a night that is not whole', () => {
       '✓ agent-numbers  published  2026-11-20, 6 h old',
     ]);
     expect(lines.slice(15)).toEqual([
-      'Alarms: raised: ExecutionsFailed',
+      'Alarms: raised: ExecutionsAborted',
       `Grant: It is dead since ${start}: no`,
       `    -> npx --no crm-export authorize ${place}`,
       'Next start: 2026-11-21 01:00 UTC, leads of 2026-11-21',
@@ -122,7 +122,7 @@ describe('of a night that is not whole', () => {
 
     const document = JSON.parse(stdout);
     expect(statusSchema.parse(document)).toEqual(document);
-    expect({ code, ...document }).toMatchObject({ code: 1, ok: false, alarms: ['ExecutionsFailed'] });
+    expect({ code, ...document }).toMatchObject({ code: 1, ok: false, alarms: ['ExecutionsAborted'] });
     expect(document.entities.map(({ state }: { state: string }) => state)).toEqual([
       ...['failed', 'published', 'running', 'quarantined', 'paused', 'paused', 'withoutRule'],
     ]);

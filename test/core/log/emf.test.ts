@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { embeddedMetrics, type Measures } from '../../../core/log/emf.ts';
-import { METRICS, type MetricName, namespaceOf } from '../../../core/log/metrics.ts';
+import { DASHBOARD_ONLY, METRICS, type MetricName, namespaceOf } from '../../../core/log/metrics.ts';
 import { metricsIn } from '../../support/emf.ts';
 
 const NAMES = Object.keys(METRICS) as MetricName[];
 const NAMESPACE = namespaceOf('prod');
 
-function emitted(values: Measures, dimensions: { entity?: string; outcome?: string } = {}) {
-  const line = embeddedMetrics(values, { namespace: NAMESPACE, at: 1_795_000_000_000, dimensions });
+function emitted(values: Measures, dimensions: { entity?: string; outcome?: string } = {}, dashboard = true) {
+  const line = embeddedMetrics(values, { namespace: NAMESPACE, at: 1_795_000_000_000, dimensions, dashboard });
   return line && metricsIn(JSON.parse(JSON.stringify(line)));
 }
 
@@ -43,6 +43,14 @@ test('all metrics of one end of a run stand in one line', () => {
     ['FileRows', 'entity', 10],
     ['StatusChecks', 'entity', 3],
   ]);
+});
+
+test('what only the dashboard reads is counted where there is one', () => {
+  const all = Object.fromEntries(NAMES.map((name) => [name, 1]));
+
+  const counted = emitted(all, { entity: 'leads', outcome: 'PUBLISHED' }, false)?.map(({ name }) => name);
+
+  expect(new Set(counted)).toEqual(new Set(NAMES.filter((name) => !DASHBOARD_ONLY.includes(name))));
 });
 
 test('a run that has no entity counts by its outcome alone', () => {

@@ -54,7 +54,7 @@ test.each(strangers)('%s does not get into a line, nor into a metric', async (_,
     const log = createLog('CheckStatus', 'prod').about({ entity: 'leads', ...fields } as never);
     log.info('called', fields as LogFields);
     log.error('called', fields as LogFields);
-    log.measure({ StatusChecks: 1 });
+    log.measure({ RunsEnded: 1 }, 'PUBLISHED');
   });
 
   expect(text).not.toContain(CANARY);

@@ -1,12 +1,24 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Entity } from '../../../core/config/entities.ts';
 import { ERRORS, RunError } from '../../../core/errors.ts';
+import { exportRunEnd } from '../../../core/step/run-end.ts';
 import {
   type MailFailedRunsDeps,
   type Message,
   mailFailedRuns,
 } from '../../../lambdas/mail-failed-runs/mail-failed-runs.ts';
+import { OTHER_ENDS } from '../../../lambdas/mail-failed-runs/mail-text.ts';
+import { fullDeployment, synthesise } from '../../../scripts/definition.ts';
+import { runState } from '../../support/builders.ts';
 
+/** The metrics of our own that alarms read, and of which outcome, if of one. */
+const ALARMED = Object.values(synthesise(fullDeployment()).Resources)
+  .filter(({ Type, Properties }) => Type === 'AWS::CloudWatch::Alarm' && Properties.Namespace === 'crm-export-example')
+  .map(({ Properties: { MetricName: metric, Dimensions = [] } }) => {
+    const of = Dimensions.find(({ Name }: { Name: string }) => Name === 'outcome')?.Value;
+    return { metric, of };
+  });
 const NOW = new Date('2026-11-20T03:00:00.000Z');
 const minutesAgo = (minutes: number) => NOW.getTime() - minutes * 60_000;
 
@@ -166,8 +178,56 @@ describe('a run that failed', () => {
       'prod: a run ended in TimedOut',
       'prod: leads ended in AnotherError',
     ]);
-    expect(mails[0]?.text).toContain('#executionstimedout');
+    expect(mails[0]?.text).toContain('#timedout');
     expect(mails[1]?.text).not.toMatch(/eyJ|secret/);
+  });
+});
+
+/** The rows of the runbook's table of errors: what ends a run, and what tells it. */
+const TOLD = [
+  ...readFileSync('docs/runbook.md', 'utf8').matchAll(
+    /^\| \[`(\w+)`\]\(#\w+\) \| .* \| ((?:alarm|mail)[alarm, il]*) \|$/gm,
+  ),
+].map(([, name = '', by = '']) => [name, by] as const);
+
+/** What ends a run in that. */
+function endOf(name: string) {
+  if (name === 'TimedOut') return { status: 'TIMED_OUT' };
+  return name === 'FailedOnPurpose'
+    ? { name: 'verify-20261122T020000Z-1a2b3c-1', input: '{}', error: 'InvalidInput' }
+    : { error: name };
+}
+
+describe('the table of what tells an error', () => {
+  test('has every end of a run', () => {
+    const ends = [...Object.keys(ERRORS), ...Object.keys(OTHER_ENDS), 'StoppedByOperator'];
+    expect(TOLD.map(([name]) => name)).toEqual(ends);
+  });
+
+  test.each(TOLD.filter(([, by]) => by.includes('mail')))(
+    '%s is mailed, and mailed again when it comes again',
+    async (name) => {
+      const end = endOf(name);
+      const { run, mails, queue } = mailer([detail(end)]);
+      await run();
+      queue.push({ body: JSON.stringify(detail({ ...end, stopDate: NOW.getTime() })), receipt: 'again' });
+      await run();
+
+      const subjects = mails.map(({ subject }) => subject.replace(/: (leads|a run) /, ': '));
+      expect(subjects).toEqual(Array(2).fill(`prod: ended in ${name}`));
+      expect(queue).toEqual([]);
+    },
+  );
+
+  test.each(TOLD)('%s is told by %s: an alarm reads what its run counts, or none does', (name, by) => {
+    const failure = { error: name, cause: '' };
+    const { outcome = '', measures = {} } = exportRunEnd(runState({ outcome: 'FAILED', failure }), NOW) ?? {};
+    const read = ALARMED.some(
+      ({ metric, of }) =>
+        measures[metric as keyof typeof measures] !== undefined && (of === undefined || of === outcome),
+    );
+
+    expect(read || name === 'StoppedByOperator').toBe(by.includes('alarm'));
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
 import {
+  exampleDeployment,
   fullDeployment,
   resolved,
   synthesise,
@@ -39,15 +40,24 @@ function metricsIn(widgets: typeof body.widgets) {
 describe('the dashboard', () => {
   test.each([
     ['with customer updates', json],
-    ['without', synthesise()],
+    ['without', synthesise(exampleDeployment({ dashboard: true }))],
     [
       'without any night',
       synthesise(
-        updatingDeployment({ entities: Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }])) }),
+        updatingDeployment({
+          dashboard: true,
+          entities: Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }])),
+        }),
       ),
     ],
   ])("%s is what CloudWatch's grammar allows", (_, template) => {
     expect(dashboardBody.safeParse(bodyText(template)).error?.issues).toBeUndefined();
+  });
+
+  test('reads more metrics than a free one may, as its setting and docs/cost.md say', () => {
+    const plain = dashboardBody.parse(bodyText(synthesise(exampleDeployment({ dashboard: true }))));
+
+    expect(metricsIn(plain.widgets).length).toBe(64);
   });
 
   test('is named after the deployment, and found by an output', () => {
@@ -57,8 +67,8 @@ describe('the dashboard', () => {
     expect(json.Outputs.DashboardName?.Value).toBe('crm-export-example');
   });
 
-  test('is not there where the configuration switches it off, and nothing else is missing', () => {
-    const without = synthesise(fullDeployment({ dashboard: false }));
+  test('is not there unless the configuration asks for it, and nothing else is missing', () => {
+    const without = synthesise(fullDeployment({ dashboard: undefined }));
     const types = ({ Resources }: Template) => Object.values(Resources).map(({ Type }) => Type);
 
     expect(types(without)).toEqual(types(json).filter((type) => type !== 'AWS::CloudWatch::Dashboard'));

@@ -74,6 +74,17 @@ test('what cannot be mailed for five hours is in the queue of undelivered starts
   expect(maxReceiveCount * 15).toBe(5 * 60);
 });
 
+test('a mail that is not sent raises an alarm of its own, also while that of undelivered starts is raised', () => {
+  const of = (end: string) =>
+    Object.values(json.Resources).find(({ Properties }) => String(Properties?.AlarmName).endsWith(end))?.Properties;
+  const [mails, starts] = [of('-MailsNotSent'), of('-UndeliveredStarts')];
+
+  expect(resolved(mails.Dimensions[0].Value)).toBe(`${queueId}.QueueName`);
+  expect(resolved(starts.Dimensions[0].Value)).toBe(`${deadLettersId}.QueueName`);
+  // Longer than a mail may wait for others of its cause, shorter than the queue gives it up.
+  expect(mails).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 2 * 60 * 60 });
+});
+
 test('the documented pattern takes every end of an execution, and no start', () => {
   const pattern = JSON.parse(documentedExecutionPattern('machine'));
 

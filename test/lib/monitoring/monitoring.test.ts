@@ -1,15 +1,12 @@
-import { App } from 'aws-cdk-lib';
-import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import type { Deployment } from '../../../core/config/deployment.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
-import { ExportStack } from '../../../lib/export-stack.ts';
 import { ALARMS } from '../../../lib/monitoring/alarm-list.ts';
 import { fullDeployment, resolved, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { allOf, oneOf, statementsOf } from '../support/template.ts';
+import { warningsOf } from '../support/warnings.ts';
 
 const json = synthesise(fullDeployment());
 const [topicId, topic] = oneOf(json, 'AWS::SNS::Topic');
@@ -36,11 +33,11 @@ const alarmWith = (values: Record<string, unknown>, name: string) =>
 
 describe('the alarms', () => {
   test('are those of the list, for each machine and entity', () => {
-    const machine = ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted'];
     expect(named.toSorted()).toEqual(
       [
-        ...machine,
-        ...machine.map((id) => `${id}-CustomerUpdates`),
+        'MailsNotSent',
+        'ExecutionsAborted',
+        'ExecutionsAborted-CustomerUpdates',
         'ExecutionsThrottled',
         'FunctionThrottled',
         ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
@@ -101,8 +98,8 @@ describe('the alarms', () => {
     );
   });
 
-  test('come at the first count, and nothing counted is nothing happened; but for the versions of the secret: there at 80 of about 100 in a day', () => {
-    const apart = ['PublishedWithWarnings', 'SecretVersionsNearLimit'];
+  test('come at the first count, and nothing counted is nothing happened; but for mails, two hours old, and versions of the secret, 80 of about 100 in a day', () => {
+    const apart = ['PublishedWithWarnings', 'SecretVersionsNearLimit', 'MailsNotSent'];
     for (const [name, alarm] of alarms) {
       if (name.startsWith('NoPublishedExport') || apart.includes(name)) continue;
       expect(alarm, name).toMatchObject({
@@ -114,6 +111,7 @@ describe('the alarms', () => {
       });
     }
     expect(alarms.get('SecretVersionsNearLimit')).toMatchObject({ Threshold: 80, Period: 86_400, Statistic: 'Sum' });
+    expect(alarms.get('MailsNotSent')).toMatchObject({ Threshold: 7200, Period: 300, EvaluationPeriods: 1 });
   });
 
   test('of warnings stays until a night without one, so that the same warning each night is mailed once', () => {
@@ -127,8 +125,8 @@ describe('the alarms', () => {
     });
   });
 
-  test('of the queue does not end because SQS falls silent of it, with a start in it', () => {
-    expect(alarms.get('UndeliveredStarts')).toMatchObject({ TreatMissingData: 'ignore' });
+  test.each(['UndeliveredStarts', 'MailsNotSent'])('%s does not end because SQS falls silent of its queue', (name) => {
+    expect(alarms.get(name)).toMatchObject({ TreatMissingData: 'ignore' });
   });
 
   test('tell that it is over where that means something', () => {
@@ -137,6 +135,7 @@ describe('the alarms', () => {
     expect([...new Set(telling)].toSorted()).toEqual([
       'ExecutionsThrottled',
       'FunctionThrottled',
+      'MailsNotSent',
       'NoPublishedExport',
       'SecretVersionsNearLimit',
       'UndeliveredStarts',
@@ -150,11 +149,12 @@ describe('the alarms', () => {
     expect(Object.keys(ERRORS)).toContain('ReauthorizationRequired');
   });
 
-  test('of machines and the queue watch those of this stack', () => {
+  test('of machines and queues watch those of this stack', () => {
     const watchedBy = (name: string) => resolved(alarms.get(name).Dimensions[0].Value);
 
-    expect(watchedBy('ExecutionsFailed')).toMatch(/^ExportRunMachine/);
-    expect(watchedBy('ExecutionsFailed-CustomerUpdates')).toMatch(/^CustomerUpdatesMachine/);
+    expect(watchedBy('ExecutionsAborted')).toMatch(/^ExportRunMachine/);
+    expect(watchedBy('ExecutionsAborted-CustomerUpdates')).toMatch(/^CustomerUpdatesMachine/);
+    expect(watchedBy('MailsNotSent')).toMatch(/^FailureMailsQueue.*\.QueueName$/);
     expect(watchedBy('UndeliveredStarts')).toMatch(/^NightlyUndeliveredStarts.*\.QueueName$/);
   });
 });
@@ -233,15 +233,6 @@ describe('the alarm of a night that published nothing', () => {
     );
   });
 });
-
-/** What the CDK CLI would print of the stack. */
-function warningsOf(deployment: Deployment): string[] {
-  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-  const configuration = { name: 'example', file: 'config/example.json', deployment };
-  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
-  const warnings = Annotations.fromStack(stack).findWarning('*', Match.anyValue());
-  return warnings.map(({ entry }) => String(entry.data));
-}
 
 /** All entities but these, without a night. */
 function off(...but: string[]) {

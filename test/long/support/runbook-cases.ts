@@ -120,7 +120,9 @@ export const CASES: Case[] = [
   ...OF_THE_SERVICE,
   ...OF_THE_GRANT,
   ...OF_A_PERSON,
-  ...['ExecutionsFailed', 'ExecutionsThrottled', 'ExecutionsTimedOut', 'FunctionThrottled'].map(commandsOnly),
+  ...['AnotherError', 'FailedOnPurpose', 'TimedOut', 'MailsNotSent', 'ExecutionsThrottled', 'FunctionThrottled'].map(
+    commandsOnly,
+  ),
   ...['UndeliveredStarts', 'SecretVersionsNearLimit', 'SecretVersionsExhausted', 'TokenEndpointUnanswered'].map(
     commandsOnly,
   ),

@@ -177,7 +177,7 @@ test('every way in which a run ends badly has an entry in the runbook', () => {
   }
   expect(runbookEntry('ExportFailed', 'FAILED')).toBe('docs/runbook.md#exportfailed');
   expect(runbookEntry('StoppedByOperator', 'ABORTED')).toBe('docs/runbook.md#executionsaborted');
-  expect(runbookEntry('States.Timeout', 'TIMED_OUT')).toBe('docs/runbook.md#executionstimedout');
+  expect(runbookEntry('States.Timeout', 'TIMED_OUT')).toBe('docs/runbook.md#timedout');
   expect([runbookEntry(null, 'SUCCEEDED'), runbookEntry(null, 'RUNNING')]).toEqual([null, null]);
 });
 

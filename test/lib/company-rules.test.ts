@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Aspects, Tag } from 'aws-cdk-lib';
+import { ArnPrincipal } from 'aws-cdk-lib/aws-iam';
+import { expect, test } from 'vitest';
+import { ExportStack } from '../../lib/export-stack.ts';
+import { fullDeployment, newApp, type Resource, synthesise, type Template } from '../../scripts/definition.ts';
+import { fencedBlock } from '../support/fenced-block.ts';
+import { allOf, oneOf, statementsOf } from './support/template.ts';
+
+/** What docs/company-rules.md says, each at synthesis; test/long/company-rules.test.ts deploys all of it. */
+
+const PLAIN = synthesise(fullDeployment());
+const ADMINISTRATORS = 'arn:aws:iam::000000000000:role/key-administrators';
+const { context } = JSON.parse(fencedBlock('docs/company-rules.md', '## Boundary, bootstrap and tags', 'json'));
+
+/** The stack with everything on, under some context. @param change what an app of the company does to the stack */
+function templateUnder(given: Record<string, unknown>, change: (stack: ExportStack) => void = () => {}): Template {
+  const outdir = mkdtempSync(join(tmpdir(), 'company-'));
+  try {
+    const app = newApp(outdir, { 'aws:cdk:bundling-stacks': [], ...given });
+    const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
+    const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
+    change(stack);
+    return app.synth().getStackArtifact(stack.artifactId).template;
+  } finally {
+    rmSync(outdir, { recursive: true, force: true });
+  }
+}
+
+/** Properties that differ from those of the plain template, by the type of their resource. */
+function differing({ Resources }: Template): string[] {
+  const text = (value: unknown) => JSON.stringify(value)?.replaceAll(/"S3(Bucket|Key)":\{?[^}]*\}?/g, '');
+  const ofOne = ([id, { Type, Properties = {} }]: [string, Resource]) =>
+    Object.keys(Properties)
+      .filter((name) => text(Properties[name]) !== text(PLAIN.Resources[id]?.Properties?.[name]))
+      .map((name) => `${Type} ${name}`);
+  expect(Object.keys(Resources)).toEqual(Object.keys(PLAIN.Resources));
+  return [...new Set(Object.entries(Resources).flatMap(ofOne))];
+}
+
+test('a permissions boundary is on every role, and nowhere else', () => {
+  const key = '@aws-cdk/core:permissionsBoundary';
+  const template = templateUnder({ [key]: context[key] });
+
+  expect(differing(template)).toEqual(['AWS::IAM::Role PermissionsBoundary']);
+  for (const [id, { Properties }] of allOf(template, 'AWS::IAM::Role'))
+    expect(JSON.stringify(Properties.PermissionsBoundary), id).toMatch(/:iam::.*:policy\/company-boundary/);
+});
+
+test('the bootstrap is that of the qualifier', () => {
+  const key = '@aws-cdk/core:bootstrapQualifier';
+  const template = JSON.stringify(templateUnder({ [key]: context[key] }));
+
+  expect(template).toContain('/cdk-bootstrap/company/version');
+  expect(template).toContain('cdk-company-assets-');
+  expect(template).not.toContain('hnb659fds');
+});
+
+test('tags of an aspect come to what can have some, and change nothing else', () => {
+  const template = templateUnder({}, (stack) => Aspects.of(stack).add(new Tag('data-class', 'personal')));
+  const changed = differing(template);
+
+  expect(changed).toEqual(expect.arrayContaining(['AWS::S3::Bucket Tags', 'AWS::Lambda::Function Tags']));
+  // A table has its tags at its replicas.
+  expect(changed.filter((name) => !name.endsWith('Tags'))).toEqual(['AWS::DynamoDB::GlobalTable Replicas']);
+});
+
+test('an administrator stands in the policy of the key beside the others', () => {
+  const template = templateUnder({}, (stack) => stack.encryption.key.grantAdmin(new ArnPrincipal(ADMINISTRATORS)));
+  const [[, plain], [, key]] = [oneOf(PLAIN, 'AWS::KMS::Key'), oneOf(template, 'AWS::KMS::Key')];
+
+  expect(differing(template)).toEqual(['AWS::KMS::Key KeyPolicy']);
+  expect(statementsOf(key).slice(0, -1)).toEqual(statementsOf(plain));
+  expect(statementsOf(key).at(-1)).toMatchObject({ Effect: 'Allow', Principal: { AWS: ADMINISTRATORS } });
+});

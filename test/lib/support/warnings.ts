@@ -1,0 +1,13 @@
+import { App } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
+import type { Deployment } from '../../../core/config/deployment.ts';
+import { ExportStack } from '../../../lib/export-stack.ts';
+
+/** What the CDK CLI would print of the stack, without the ids of the warnings. */
+export function warningsOf(deployment: Deployment): string[] {
+  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  const configuration = { name: 'example', file: 'config/example.json', deployment };
+  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
+  const warnings = Annotations.fromStack(stack).findWarning('*', Match.anyValue());
+  return warnings.map(({ entry }) => String(entry.data).replace(/ \[ack: .*/, ''));
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { exampleDeployment, tableDeployment } from '../../../scripts/definition.ts';
+import { warningsOf } from '../support/warnings.ts';
+
+const withMemory = (megabytes: number) => {
+  const files = { memoryMB: { download: megabytes, publish: megabytes } };
+  return exampleDeployment({ files, tableMemoryMB: megabytes });
+};
+
+test('memory that a new account refuses is warned of at synthesis, with the setting', () => {
+  expect(warningsOf(withMemory(3008))).toEqual([]);
+  expect(warningsOf(withMemory(3009))).toEqual([
+    expect.stringMatching(/^files\.memoryMB\.download is 3009: .* or set 3008 at most\./),
+    expect.stringMatching(/^files\.memoryMB\.publish is 3009: /),
+  ]);
+});
+
+test('the memory of WriteTable counts where there are tables', () => {
+  const deployment = { ...tableDeployment(), tableMemoryMB: 10_240 };
+
+  expect(warningsOf(deployment)).toEqual([expect.stringMatching(/^tableMemoryMB is 10240: /)]);
+});
