@@ -3,6 +3,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
 import { acceptFindings } from './accepted-findings.ts';
 import { ExportStack } from './export-stack.ts';
+import { refuseLargePolicies } from './policy-sizes.ts';
 import { softwareVersion } from './software-version.ts';
 
 /**
@@ -21,6 +22,7 @@ export async function exportApp(bundled: Promise<void>): Promise<void> {
     await bundled;
     const name = `crm-export-${configuration.name}`;
     const stack = new ExportStack(app, name, { configuration, softwareVersion: softwareVersion() });
+    refuseLargePolicies(stack);
     // A finding that is not in the list ends the synthesis: nothing is deployed.
     acceptFindings(stack);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
