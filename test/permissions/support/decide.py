@@ -4,6 +4,7 @@ In: {"account": ..., "region": ..., "roles": {arn: [policy]}, "resources": {arn:
 Out: {"requests": ["Allow" | "Deny" | "ImplicitDeny"], "rights": [[index of each request that the right alone allows]]}
 A request has a principal ("role"), or a service of AWS ("service"): then only the resource's own policy counts; or somebody of any
 account ("principal") with a policy of their own ("policy").
+With "without", the statement of that Sid is not in the policy of the resource.
 """
 
 import json
@@ -39,6 +40,8 @@ def decide(request):
     # An object has the policy of its bucket.
     resource = request["resource"].split("/")[0] if request["action"].startswith("s3:") else request["resource"]
     policy = given["resources"].get(resource)
+    if "without" in request:
+        policy = {"Statement": [one for one in policy["Statement"] if one.get("Sid") != request["without"]]}
     if "service" in request:
         return evaluate_resource_policy(policy, context, service=request["service"]).decision
     own = given["roles"][request["role"]] if "role" in request else [request["policy"]]

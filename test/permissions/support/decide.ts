@@ -19,6 +19,8 @@ export type ForeignRequest = Omit<Request, 'role'> & {
   /** As `aws:PrincipalArn` has it. */
   principal: string;
   policy: unknown;
+  /** The Sid of a statement that the resource's policy does not have then. */
+  without?: string;
 };
 
 /** A service of AWS, which comes by itself. */
