@@ -135,7 +135,7 @@ export function tableDeployment(tables: Record<string, unknown> = {}): Deploymen
 const READERS = [
   { principal: '444455556666', entities: 'all', of: ['tables'] },
   { principal: 'arn:aws:iam::777788889999:role/data/analyst', entities: ['leads'], of: ['tables', 'files'] },
-  { principal: { organization: 'o-a1b2c3d4e5' }, entities: ['leads'], of: ['files'] },
+  { principal: { organization: 'o-a1b2c3d4e5' }, entities: ['leads', 'contacts'], of: ['files'] },
 ];
 
 /** All that a configuration can switch on: updates of customers, tables with a hashed column, readers in other accounts. */

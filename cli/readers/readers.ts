@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Reader } from '../../core/config/reader-settings.ts';
+import { readerName } from '../../core/export/readers.ts';
 import { commandFor, withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -8,7 +9,7 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { commandToTry, policyOf, sharedPlace } from './reader-policy.ts';
-import { nameOf, readerText } from './reader-words.ts';
+import { readerText } from './reader-words.ts';
 import { tagPublished } from './tag-published.ts';
 
 interface ReadersOptions extends TargetOptions {
@@ -48,7 +49,7 @@ async function readers(principal: string | undefined, options: ReadersOptions): 
   const chosen = principal === undefined ? all : named(all, principal);
   if (!options.json && principal === undefined) return printOut(listOf(all, options));
   const place = await sharedPlace(target);
-  const described = [...Map.groupBy(chosen, nameOf)].map(([name, reads]) => {
+  const described = [...Map.groupBy(chosen, readerName)].map(([name, reads]) => {
     return { principal: name, reads, policy: policyOf(reads, place), try: commandToTry(reads, place) };
   });
   if (options.json) return printJson({ readers: described });
@@ -63,14 +64,14 @@ async function readers(principal: string | undefined, options: ReadersOptions): 
 function listOf(all: Reader[], options: ReadersOptions): string {
   const [first] = all;
   if (!first) return 'Nobody: the configuration names no readers.';
-  const policy = `The policy that their account needs: ${commandFor(`readers ${nameOf(first)}`, options)}`;
+  const policy = `The policy that their account needs: ${commandFor(`readers ${readerName(first)}`, options)}`;
   return [...all.map((reader) => `${begun(readerText(reader))}.`), policy].join('\n');
 }
 
 /** @throws CommandError (exit code 2) with those that there are */
 function named(all: Reader[], principal: string): Reader[] {
-  const found = all.filter((reader) => nameOf(reader) === principal);
+  const found = all.filter((reader) => readerName(reader) === principal);
   if (found.length > 0) return found;
-  const known = all.length === 0 ? 'the configuration names none' : `there are ${all.map(nameOf).join(', ')}`;
+  const known = all.length === 0 ? 'the configuration names none' : `there are ${all.map(readerName).join(', ')}`;
   throw new CommandError(`There is no reader ${principal}: ${known}.`, USAGE);
 }

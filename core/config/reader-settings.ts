@@ -10,7 +10,11 @@ const principal = z.union(
   [
     z.string().regex(/^\d{12}$/),
     z.string().regex(ROLE),
-    z.strictObject({ organization: z.string().regex(/^o-[a-z0-9]{10,32}$/) }),
+    z.strictObject({
+      organization: z
+        .string()
+        .regex(/^o-[a-z0-9]{10,32}$/, 'must be the id of an organization, such as "o-a1b2c3d4e5"'),
+    }),
   ],
   {
     error:
@@ -18,14 +22,14 @@ const principal = z.union(
   },
 );
 
-const entities = z.union([z.literal('all'), z.array(entitySchema).min(1)], {
+const entities = z.union([z.literal('all'), z.array(entitySchema).min(1, 'names no entity')], {
   error: `must be "all" or a list of ${ENTITIES.join(', ')}`,
 });
 
 const readerSchema = z.strictObject({
   principal,
   entities,
-  of: z.array(z.enum(['tables', 'files'])).min(1),
+  of: z.array(z.enum(['tables', 'files'])).min(1, 'names neither "tables" nor "files"'),
 });
 export type Reader = z.infer<typeof readerSchema>;
 

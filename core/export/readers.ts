@@ -8,6 +8,16 @@ import type { Reader } from '../config/reader-settings.ts';
  */
 export const PUBLISHED_TAG = 'published';
 
+/** The principal as the configuration names it, without its kind. */
+export function readerName({ principal }: Pick<Reader, 'principal'>): string {
+  return typeof principal === 'string' ? principal : principal.organization;
+}
+
+export function kindOf(principal: Reader['principal']): 'organization' | 'role' | 'account' {
+  if (typeof principal !== 'string') return 'organization';
+  return principal.startsWith('arn:') ? 'role' : 'account';
+}
+
 /** The entities of a reader. */
 export function entitiesOf({ entities }: Pick<Reader, 'entities'>): Entity[] {
   return entities === 'all' ? [...ENTITIES] : entities;

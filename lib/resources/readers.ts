@@ -10,7 +10,8 @@ import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { PUBLISHED_TAG, readableKeys } from '../../core/export/readers.ts';
+import { kindOf, PUBLISHED_TAG, readableKeys, readerName } from '../../core/export/readers.ts';
+import { canonicalText } from '../../core/json.ts';
 
 /** What the statements of a reader go to. */
 interface Shared {
@@ -20,16 +21,20 @@ interface Shared {
 
 /** Lets every reader of the configuration read what it names, and nothing else (docs/adr/0040). */
 export function allowReaders(shared: Shared, { readers }: Pick<Deployment, 'readers'>): void {
-  for (const [index, reader] of readers.entries()) allowReader(shared, `Reader${index + 1}`, reader);
+  // Policies are limited in size (lib/policy-sizes.ts): those who read the same share their statements.
+  const same = Map.groupBy(readers, ({ principal, ...reads }) => canonicalText({ kind: kindOf(principal), ...reads }));
+  for (const [index, group] of [...same.values()].entries()) allowGroup(shared, `Readers${index + 1}`, group);
 }
 
-function allowReader({ bucket, key }: Shared, sid: string, reader: Reader): void {
+function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[]): void {
+  const [reader] = group;
+  if (!reader) return;
   const { region, urlSuffix, account } = Stack.of(bucket);
-  const { principal, equals, further } = whoIs(reader.principal, account);
+  const { principals, equals, further } = whoAre(group, account);
   const statement = (part: string, action: string, resources: string[], more: Equals = {}, beside: Conditions = {}) => {
     const StringEquals = { ...equals, ...more };
     const conditions = { ...further, ...beside, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
-    return new PolicyStatement({ sid: sid + part, principals: [principal], actions: [action], resources, conditions });
+    return new PolicyStatement({ sid: sid + part, principals, actions: [action], resources, conditions });
   };
   const { plain, tagged } = readableKeys(reader);
   const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
@@ -48,23 +53,25 @@ function allowReader({ bucket, key }: Shared, sid: string, reader: Reader): void
   key.addToResourcePolicy(statement('Decrypts', 'kms:Decrypt', ['*'], viaS3));
 }
 
-/** Conditions that all have to hold: names of keys, each with its value. */
-type Equals = Record<string, string>;
+/** Conditions that all have to hold: names of keys, each with the values that it may have. */
+type Equals = Record<string, string | string[]>;
 
 interface Who {
-  principal: IPrincipal;
+  principals: IPrincipal[];
   equals: Equals;
   further: Conditions;
 }
 
-/** A role that is not there would be refused as a principal; as a condition it is not. */
-function whoIs(reader: Reader['principal'], own: string): Who {
-  if (typeof reader !== 'string') {
+/** A role that is not there would be refused as a principal; as a condition it is not. @param group of one kind */
+function whoAre(group: Reader[], own: string): Who {
+  const names = group.map(readerName);
+  const [kind] = group.map(({ principal }) => kindOf(principal));
+  if (kind === 'organization') {
     // In the account itself, a statement for everybody would stand in for the policies of its roles and users.
     const further = { StringNotEquals: { 'aws:PrincipalAccount': own } };
-    return { principal: new StarPrincipal(), equals: { 'aws:PrincipalOrgID': reader.organization }, further };
+    return { principals: [new StarPrincipal()], equals: { 'aws:PrincipalOrgID': names }, further };
   }
-  const [, account = reader] = /^arn:[^:]+:iam::(\d+):/.exec(reader) ?? [];
-  const further: Conditions = reader === account ? {} : { ArnEquals: { 'aws:PrincipalArn': reader } };
-  return { principal: new AccountPrincipal(account), equals: {}, further };
+  const accounts = new Set(names.map((name) => /^arn:[^:]+:iam::(\d+):/.exec(name)?.[1] ?? name));
+  const further: Conditions = kind === 'role' ? { ArnEquals: { 'aws:PrincipalArn': names } } : {};
+  return { principals: [...accounts].map((account) => new AccountPrincipal(account)), equals: {}, further };
 }

@@ -78,7 +78,7 @@ const NEVER: What[] = [
   object(FILE, 'false'),
   object(MANIFEST),
   object('runs/entity=leads/run=a/_release.json'),
-  object('runs/entity=contacts/run=a/contacts.csv', 'true'),
+  object('runs/entity=customers/run=a/customers.csv', 'true'),
   object('updates/batch/input.jsonl'),
   object('updates/batch/input.jsonl', 'true'),
   object('probes/latest.json'),
@@ -129,7 +129,7 @@ describe.each(READS)('%s', (_, who, reads) => {
 
 test('each statement counts: without it, something is refused that it is there for', async () => {
   const sids = Object.values(policies.resources).flatMap(({ Statement }) =>
-    Statement.flatMap(({ Sid = '' }) => (/^Reader\d/.test(Sid) ? [Sid] : [])),
+    Statement.flatMap(({ Sid = '' }) => (/^Readers\d/.test(Sid) ? [Sid] : [])),
   );
   const requests = sids.flatMap((without) => {
     const [, who, reads] = READS[Number(/\d+/.exec(without)?.[0]) - 1] ?? READS[0];
