@@ -1,5 +1,5 @@
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { entitiesOf, readableKeys } from '../../core/export/readers.ts';
+import { entitiesOf, readableKeys } from '../../core/readers/readers.ts';
 import { readStack } from '../checks/deployed-stack.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';

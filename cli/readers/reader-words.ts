@@ -1,6 +1,6 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { kindOf, readerName } from '../../core/export/readers.ts';
+import { kindOf, readerName } from '../../core/readers/readers.ts';
 import { type Finding, unknown } from '../checks/finding.ts';
 
 /** Who may read what, without its dot. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { readerName } from '../../core/export/readers.ts';
+import { readerName } from '../../core/readers/readers.ts';
 import { commandFor, withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';

@@ -1,6 +1,6 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { eachOf } from '../../core/each-of.ts';
-import { PUBLISHED_TAG, sharedAsFiles } from '../../core/export/readers.ts';
+import { PUBLISHED_TAG, sharedAsFiles } from '../../core/readers/readers.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import type { Target } from '../support/target.ts';

@@ -8,7 +8,7 @@ import {
   readPointer,
   type Standing,
 } from '../../core/export/pointer.ts';
-import { PUBLISHED_TAG, sharedAsFiles } from '../../core/export/readers.ts';
+import { PUBLISHED_TAG, sharedAsFiles } from '../../core/readers/readers.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 

@@ -3,7 +3,7 @@ import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipa
 import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { sharedAsFiles } from '../../core/export/readers.ts';
+import { sharedAsFiles } from '../../core/readers/readers.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 import { allowReaders } from './readers.ts';
 

@@ -10,8 +10,8 @@ import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { kindOf, PUBLISHED_TAG, readableKeys, readerName } from '../../core/export/readers.ts';
 import { canonicalText } from '../../core/json.ts';
+import { kindOf, PUBLISHED_TAG, readableKeys, readerName } from '../../core/readers/readers.ts';
 
 /** What the statements of a reader go to. */
 interface Shared {
