@@ -120,6 +120,12 @@ const COMMANDS: Record<string, Listed> = {
     description: 'write the table of a published file, again or for the first time; nothing is exported',
     load: async () => (await import('./tables/table.ts')).addTable,
   },
+  readers: {
+    group: 'data',
+    takes: '[principal]',
+    description: 'who may read from other accounts, and the policy that their account needs',
+    load: async () => (await import('./readers/readers.ts')).addReaders,
+  },
   stop: {
     group: 'night',
     takes: '<run>',

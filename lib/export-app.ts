@@ -4,6 +4,7 @@ import { ConfigurationError, readConfiguration } from '../core/config/configurat
 import { acceptFindings } from './accepted-findings.ts';
 import { ExportStack } from './export-stack.ts';
 import { rewritePolicies } from './policy-rewrite.ts';
+import { refuseLargePolicies } from './policy-sizes.ts';
 import { softwareVersion } from './software-version.ts';
 
 /**
@@ -25,6 +26,7 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
     const name = `crm-export-${configuration.name}`;
     const stack = new ExportStack(app, name, { configuration, softwareVersion: softwareVersion() });
     rewritePolicies(stack, context('rewrite'), new Date());
+    refuseLargePolicies(stack);
     // A finding that is not in the list ends the synthesis: nothing is deployed.
     acceptFindings(stack);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

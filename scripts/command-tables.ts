@@ -36,6 +36,7 @@ const READING = [
   'table',
   'update',
   'update-status',
+  'readers --tag',
   ...FOLLOWING,
 ];
 const FLEET = ['deployments', 'report --all-deployments'];
@@ -75,6 +76,7 @@ const NEEDING_SETTINGS = [
   'pause',
   'resume',
   'update',
+  'readers',
 ];
 
 const RIGHTS: Right[] = [
@@ -107,6 +109,9 @@ const RIGHTS: Right[] = [
     ],
   },
   { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated'] },
+  { action: 's3:GetObject', on: '`published/*`, `runs/*`', commands: ['readers --tag'] },
+  { action: 's3:PutObjectTagging', on: '`runs/*`', commands: ['readers --tag'] },
+  { action: 'cloudformation:ListStackResources', on: 'the stack', commands: ['readers'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
   { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },

@@ -133,10 +133,17 @@ export function tableDeployment(tables: Record<string, unknown> = {}): Deploymen
   return exampleDeployment({ entities: { leads: { columns: COLUMNS, tables } } });
 }
 
-/** All that a configuration can switch on: updates of customers, tables with a hashed column, the dashboard. */
+/** One of each kind: an account, a role with a path, an organization. */
+const READERS = [
+  { principal: '444455556666', entities: 'all', of: ['tables'] },
+  { principal: 'arn:aws:iam::777788889999:role/data/analyst', entities: ['leads'], of: ['tables', 'files'] },
+  { principal: { organization: 'o-a1b2c3d4e5' }, entities: ['leads', 'contacts'], of: ['files'] },
+];
+
+/** All that a configuration can switch on: updates of customers, tables with a hashed column, the dashboard, readers in other accounts. */
 export function fullDeployment(values: Record<string, unknown> = {}): Deployment {
   const leads = { columns: COLUMNS, tables: { hash: ['idNumber'] } };
-  return updatingDeployment({ entities: { leads }, dashboard: true, ...values });
+  return updatingDeployment({ entities: { leads }, dashboard: true, readers: READERS, ...values });
 }
 
 /** A network as a configuration names it. */

@@ -1,6 +1,7 @@
 import { type Check, given, ifSeen, remark } from '../checks/check.ts';
 import { POLICIES } from '../checks/policies/policies.ts';
 import { RULES } from '../checks/rules.ts';
+import { readersFinding } from '../readers/reader-words.ts';
 import { alarmAddresses, runbookUrl } from './alarms.ts';
 import type { Doctoring } from './begin.ts';
 import { concurrency } from './concurrency.ts';
@@ -61,6 +62,12 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     question: "Do the tables stand under today's settings of columns?",
     rights: [...READING, 's3:GetObject on `tables/*`'],
     look: ({ target, deployment, options }) => (deployment ? tablesFindings(target, deployment, options) : []),
+  }),
+  remark({
+    id: 'readers',
+    question: 'Who may read from other accounts?',
+    rights: [],
+    look: ({ deployment }) => (deployment ? readersFinding(deployment) : []),
   }),
   remark({
     id: 'left-out',

@@ -11,6 +11,7 @@ import {
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { nightlySchema, timeZone } from './nightly-settings.ts';
 import { pollingContradictions, pollingSchema } from './polling-settings.ts';
+import { readerContradictions, readersSchema } from './reader-settings.ts';
 import { requestKeys } from './request-keys.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
 import { tableMemorySchema } from './table-settings.ts';
@@ -96,6 +97,7 @@ const shape = z.strictObject({
   files: filesSchema.prefault({}),
   retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs and pointers are kept.'),
   tableMemoryMB: tableMemorySchema,
+  readers: readersSchema,
   logRetentionDays: z
     .literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827])
     .default(365)
@@ -140,7 +142,7 @@ function plansOf({ entities, polling }: Settings): Record<Entity, EntityPlan> {
 }
 
 /** Fields that contradict each other: addresses and `local`, waits, extra keys and our own. */
-function contradictions(settings: Settings): { path: string[]; message: string }[] {
+function contradictions(settings: Settings): { path: PropertyKey[]; message: string }[] {
   const { local, crm, polling } = settings;
   const addresses = (['baseUrl', 'authUrl'] as const)
     .filter((field) => !local && !crm[field].startsWith('https:'))
@@ -161,6 +163,7 @@ function contradictions(settings: Settings): { path: string[]; message: string }
     ...fileContradictions(settings),
     ...networkContradictions(settings),
     ...pollingContradictions(polling, local, ['polling']),
+    ...readerContradictions(settings),
     ...entities,
   ];
 }

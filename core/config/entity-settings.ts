@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { exceptedIn } from '../excepted-columns.ts';
 import { isSchedule } from '../schedule/schedule-expression.ts';
 import { exceptedOf } from './chosen-columns.ts';
 import { configuredColumns } from './configured-columns.ts';
-import { exceptedIn } from './excepted-columns.ts';
 import { driftSettingsSchema, guardsSchema, opaqueContradictions, opaqueSchema } from './gate-settings.ts';
 import { localTime } from './nightly-settings.ts';
 import { ownPollingSchema, type Polling } from './polling-settings.ts';

@@ -1,7 +1,7 @@
 import { onlyOf, requiredOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import { exceptedIn, labelsIn } from '../config/excepted-columns.ts';
 import { RunError } from '../errors.ts';
+import { exceptedIn, labelsIn } from '../excepted-columns.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 import type { LeftOut } from './left-out.ts';

@@ -1,5 +1,11 @@
 import { text } from 'node:stream/consumers';
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  PutObjectTaggingCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { RunError } from '../errors.ts';
 import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
@@ -12,6 +18,8 @@ export interface Bucket {
   putOnce(key: string, body: string): Promise<boolean>;
   /** Overwrites the version that was read; `false` when another has come in between, or it was removed. */
   replace(key: string, body: string, etag: string): Promise<boolean>;
+  /** Gives an object this one tag, whatever it had. */
+  tag(key: string, tag: string, value: string): Promise<void>;
   /** A small object, and when it was written; `undefined` when there is none. */
   read(key: string): Promise<{ text: string; etag: string; at?: Date | undefined } | undefined>;
   /**
@@ -81,6 +89,13 @@ export function createBucket(client: S3Client, name: string, count: () => void =
   return {
     putOnce: (key, body) => put(key, body, { IfNoneMatch: '*' }),
     replace: (key, body, etag) => put(key, body, { IfMatch: etag }),
+    tag: async (Key, tag, Value) => {
+      count();
+      const Tagging = { TagSet: [{ Key: tag, Value }] };
+      await client.send(new PutObjectTaggingCommand({ Bucket: name, Key, Tagging })).catch((error: unknown) => {
+        throw storageError(error, 'write', Key);
+      });
+    },
     read: async (key) => {
       const object = await get(key);
       return object && { text: await text(object.chunks), etag: object.etag, at: object.at };

@@ -8,9 +8,12 @@ import {
   readPointer,
   type Standing,
 } from '../../core/export/pointer.ts';
+import { PUBLISHED_TAG, sharedAsFiles } from '../../core/readers/readers.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 
-type Named = Pick<Pointer, 'entity' | 'date' | 'startedAt' | 'execution' | 'manifestKey' | 'keptUntil' | 'kind'>;
+type Named = Pick<Pointer, 'entity' | 'date' | 'startedAt' | 'execution' | 'manifestKey' | 'keptUntil' | 'kind'> &
+  Pick<Manifest, 'file'>;
 
 /**
  * Reads the pointer of the date and, unless the run has a plan of its own, that of the newest date; before anything is
@@ -31,16 +34,22 @@ export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Stand
   return kind === 'partial' && ofDate?.run !== undefined && ofDate.run.kind !== 'partial';
 }
 
-/** @returns of each pointer, whether it names this run now */
+/**
+ * Readers in other accounts get the file by its tag: it is there before a pointer names the file, and taken back where none does.
+ * @returns of each pointer, whether it names this run now
+ */
 export async function movePointers(
-  bucket: Bucket,
+  { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
   pointers: Standing[],
-  { entity, date, startedAt, execution, manifestKey, keptUntil, kind }: Named,
+  { entity, date, startedAt, execution, manifestKey, keptUntil, kind, file }: Named,
   released = false,
   newNormal = false,
 ): Promise<boolean[]> {
+  const shared = sharedAsFiles(deployment).includes(entity) ? [file.key, manifestKey] : [];
   const named = { schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
+  for (const key of shared) await bucket.tag(key, PUBLISHED_TAG, 'true');
   const moved: boolean[] = [];
   for (const standing of pointers) moved.push(await movePointer(bucket, standing, { ...named, released, newNormal }));
+  if (!moved.includes(true)) for (const key of shared) await bucket.tag(key, PUBLISHED_TAG, 'false');
   return moved;
 }

@@ -49,8 +49,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const manifestKey = `${run.prefix}_manifest.json`;
   const verdict = await writeManifest(deps.bucket, manifestKey, manifest);
   if (verdict.state === 'quarantined') throw quarantined({ ...manifest, ...verdict });
-  const moved =
-    verdict.state === 'published' ? await movePointers(deps.bucket, pointers, { ...manifest, manifestKey }) : [];
+  const moved = verdict.state === 'published' ? await movePointers(deps, pointers, { ...manifest, manifestKey }) : [];
   const [ofDate = false, latest = false] = moved;
   const { rows, bytes, key } = manifest.file;
   const warningCount = manifest.warnings.length;

@@ -49,7 +49,7 @@ export async function releaseFile(
   const { execution, startedAt: requestedAt } = state;
   const asked = { schemaVersion: LAYOUT, entity, run, execution, requestedAt, reason, by, newNormal };
   refuseOther(await writeRelease(bucket, releaseKey, asked), newNormal);
-  const [ofDate, latest = false] = await movePointers(bucket, pointers, { ...manifest, manifestKey }, true, newNormal);
+  const [ofDate, latest = false] = await movePointers(deps, pointers, { ...manifest, manifestKey }, true, newNormal);
   if (!ofDate) throw new RunError('InvalidInput', overtakenText(manifest));
   const { rows, bytes, key } = manifest.file;
   const warningCount = manifest.warnings.length;

@@ -3,7 +3,9 @@ import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipa
 import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { sharedAsFiles } from '../../core/readers/readers.ts';
 import type { EncryptionKey } from './encryption-key.ts';
+import { allowReaders } from './readers.ts';
 
 interface ExportBucketProps {
   deployment: Deployment;
@@ -32,10 +34,12 @@ export class ExportBucket extends Construct {
   readonly bucket: Bucket;
   readonly accessLogs: Bucket;
   private readonly key: EncryptionKey;
+  private readonly deployment: Deployment;
 
   constructor(scope: Construct, id: string, { deployment, key }: ExportBucketProps) {
     super(scope, id);
     this.key = key;
+    this.deployment = deployment;
     this.accessLogs = accessLogs(new Construct(this, 'AccessLogs'), deployment.logRetentionDays);
     this.bucket = new Bucket(this, 'Bucket', {
       ...SHARED,
@@ -49,6 +53,7 @@ export class ExportBucket extends Construct {
     });
     this.announceObjects();
     this.refuseOtherKeys();
+    allowReaders({ bucket: this.bucket, key: key.key }, deployment);
     // The bucket that stays keeps its rule against plain http as well.
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
@@ -75,10 +80,15 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden. */
+  /**
+   * Reads files of runs, writes manifests and pointers; tags what readers in other accounts get as files. Without the right to list, an absent
+   * pointer would look forbidden.
+   */
   allowPublishing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
     this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'runs/*/_release.json', 'published/*']);
+    const shared = sharedAsFiles(this.deployment).map((entity) => `runs/entity=${entity}/*`);
+    if (shared.length > 0) this.allow(role, ['s3:PutObjectTagging'], shared);
     this.allowListing(role);
     this.allowKey(role);
   }

@@ -41,6 +41,8 @@ export type Kind =
   | 'write'
   /** Writes an object, after a look at what is there. */
   | 'write anew'
+  /** Tags an object, once more where nobody heard of it. */
+  | 'tag'
   /** Begins an upload in parts. */
   | 'begin upload'
   /** Stores the file or a part of it. */
@@ -104,6 +106,8 @@ const LISTED: Record<Scenario, Partial<Record<AnyStepName, Record<string, Kind>>
       'read the manifest': 'hint',
       'read latest.json': 'object',
       'write the manifest': 'write',
+      'tag the file': 'tag',
+      'tag the manifest': 'tag',
       'write the pointer of a date': 'write anew',
       'write latest.json': 'write anew',
     },

@@ -94,6 +94,7 @@ const RULES: Record<Kind, Rule> = {
   flag: { ...bucket, garbage: 'UpdatesIncomplete' },
   write: { ...bucket, ...written },
   'write anew': { ...bucket, ...written, 'lost after': 'well', 'died after': 'well' },
+  tag: { ...bucket, garbage: 'well' },
   // The answer to this call has the upload's id, without which no part can be stored.
   'begin upload': { ...bucket, garbage: outlasted('DownloadUnfinished') },
   content: { ...bucket, ...written, 'lost after': 'well' },

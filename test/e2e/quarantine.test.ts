@@ -3,6 +3,7 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyPublished } from '../../cli/data/verify.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { manifestSchema } from '../../core/export/manifest.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
@@ -18,6 +19,9 @@ import { documentedEnds, mailbox } from './support/mails.ts';
 /** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
 
 const ROWS = 100;
+const READERS = [
+  { principal: '444455556666', entities: ['leads', 'contacts'], of: ['files'] },
+] satisfies Deployment['readers'];
 /** Every run is given its date: midnight may pass between two. */
 const TODAY = new Date().toISOString().slice(0, 10);
 const NIGHTS = [2, 1].map((days) => dateAfter(TODAY, -days));
@@ -27,7 +31,7 @@ beforeAll(async () => {
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
   const employers = { columns: { except: ['companyNumber'] }, tables: { columns: { employees: 'integer' } } } as const;
   const entities = { workflows: { guards: { minRows: 90 } }, employers };
-  system = await deployForTests('quarantine', { polling, entities }, { rows: ROWS, jobChecks: 1 });
+  system = await deployForTests('quarantine', { polling, entities, readers: READERS }, { rows: ROWS, jobChecks: 1 });
   for (const date of NIGHTS)
     for (const report of await Promise.all(OF.map((entity) => system.run(entity, { date }))))
       expect(report.error, report.cause ?? '').toBeNull();
@@ -125,6 +129,8 @@ it('the manifest of a quarantined file says what stopped it, and with what it wa
 it('a released one is what readers get, with who asked beside it, and is released once', async () => {
   const run = runs['a tenth of the rows'] ?? '';
   const args = ['release', run, '--reason', 'Offices were closed', '--new-normal', '--wait', ...system.place];
+  const tagsOf = (name: string) => bucketTools(system.target).tags(`runs/entity=contacts/run=${run}/${name}`);
+  expect([await tagsOf('contacts.csv'), await tagsOf('_manifest.json')]).toEqual([[], []]);
 
   const { code, stdout, stderr } = await runCli(...args);
 
@@ -132,6 +138,9 @@ it('a released one is what readers get, with who asked beside it, and is release
   expect(stdout).toContain(`contacts of ${TODAY}, released from quarantine: ${run}, 10 rows`);
   const pointer = await bucketTools(system.target).pointer('contacts', 'latest');
   expect(pointer).toMatchObject({ execution: run, released: true, newNormal: true });
+  const tags = [{ Key: 'published', Value: 'true' }];
+  expect([await tagsOf('contacts.csv'), await tagsOf('_manifest.json')]).toEqual([tags, tags]);
+  expect(await tagsOf('_release.json')).toEqual([]);
   const { manifest } = await verifyPublished(system.target, { entity: 'contacts', manifestKey: pointer.manifestKey });
   expect(manifest.file.rows).toBe(10);
   const bucket = createBucket(system.target.s3, system.target.BucketName);

@@ -48,12 +48,15 @@ describe('the key', () => {
 describe("the key's policy", () => {
   const bySid = (sid: string): Statement => statementsOf(key).find(({ Sid }) => Sid === sid);
 
-  test('gives all to the account, and something to three services', () => {
+  test('gives all to the account, and something to three services and to readers in other accounts', () => {
     expect(statementsOf(key).map(({ Sid, Effect }) => [Sid, Effect])).toEqual([
       [undefined, 'Allow'],
       ['AlarmsPublish', 'Allow'],
       ['RulesSend', 'Allow'],
       ['LogsEncrypt', 'Allow'],
+      ['Readers1Decrypts', 'Allow'],
+      ['Readers2Decrypts', 'Allow'],
+      ['Readers3Decrypts', 'Allow'],
     ]);
     expect(resolved(statementsOf(key)[0].Principal.AWS)).toBe('arn:aws:iam::AWS::AccountId:root');
   });

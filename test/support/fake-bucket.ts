@@ -27,6 +27,8 @@ export function fakeBucket({
   const stored = new Map<string, Uint8Array>();
   /** `operation key`, in order; what failed before it did anything is there as well. */
   const calls: string[] = [];
+  /** The tag of each object that has one, as `name=value`. */
+  const tags = new Map<string, string>();
   const etagOf = (bytes: Uint8Array) => `"${createHash('md5').update(bytes).digest('hex')}"`;
   const put = (key: string, body: string | Uint8Array) => stored.set(key, Buffer.from(body));
   for (const [key, body] of Object.entries(objects)) put(key, body);
@@ -48,6 +50,11 @@ export function fakeBucket({
       if (!standing || etagOf(standing) !== etag) return false;
       put(key, body);
       return true;
+    },
+    tag: async (key, tag, value) => {
+      await begin('tag', key);
+      if (!stored.has(key)) throw new RunError('StorageUnavailable', `${key} is not there.`);
+      tags.set(key, `${tag}=${value}`);
     },
     read: async (key) => {
       await begin('read', key);
@@ -72,6 +79,7 @@ export function fakeBucket({
   return {
     ...bucket,
     calls,
+    tags,
     put,
     keys: () => [...stored.keys()].sort(),
     text: (key: string) => {

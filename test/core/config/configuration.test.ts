@@ -487,3 +487,65 @@ function app(context: Record<string, unknown>): Promise<{ code: number; stdout: 
     );
   });
 }
+
+describe('readers in other accounts', () => {
+  const reading = (reader: object, entities: object = { leads: { tables: {} } }) => ({
+    crm: CRM,
+    entities,
+    readers: [{ principal: '444455556666', entities: ['leads'], of: ['tables'], ...reader }],
+  });
+  const NO_PRINCIPAL =
+    'readers[0].principal: must be an account ("444455556666"), the ARN of a role ("arn:aws:iam::444455556666:role/NAME", no user, session or wildcard) or {"organization": "o-…"}';
+
+  test.each([
+    '444455556666',
+    'arn:aws:iam::444455556666:role/analyst',
+    'arn:aws:iam::444455556666:role/aws-reserved/sso.amazonaws.com/eu-central-1/AWSReservedSSO_Data_0123456789abcdef',
+    'arn:aws-us-gov:iam::444455556666:role/a+b=c,d.e@f',
+    { organization: 'o-a1b2c3d4e5' },
+  ])('may be %j', (principal) => {
+    expect(complaints(reading({ principal }))).toEqual([]);
+  });
+
+  test.each([
+    '4444-5555-6666',
+    444455556666,
+    '*',
+    'analyst',
+    'arn:aws:iam::444455556666:root',
+    'arn:aws:iam::444455556666:user/dana',
+    'arn:aws:iam::444455556666:role/*',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of a policy.
+    'arn:aws:iam::444455556666:role/${aws:username}',
+    'arn:aws:sts::444455556666:assumed-role/analyst/dana',
+    null,
+  ])('are no principal as %j', (principal) => {
+    expect(complaints(reading({ principal }))).toEqual([NO_PRINCIPAL]);
+  });
+
+  test.each<[object, string]>([
+    [{ entities: ['lead'] }, 'readers[0].entities: must be "all" or a list of leads, agent-numbers'],
+    [{ entities: [] }, 'readers[0].entities: names no entity'],
+    [{ of: [] }, 'readers[0].of: names neither "tables" nor "files"'],
+    [
+      { principal: { organization: 'ou-a1b2' } },
+      'readers[0].principal.organization: must be the id of an organization',
+    ],
+    [{ principal: { organization: 'o-a1b2c3d4e5', account: '1' } }, 'readers[0].principal.account: is not known'],
+    [{ of: ['manifests'] }, 'readers[0].of[0]: '],
+    [{ entities: ['leads', 'contacts'] }, 'readers[0].entities: names contacts, which has no `tables`'],
+    [{ until: 'today' }, 'readers[0].until: is not known'],
+  ])('with %j are refused in one sentence', (reader, sentence) => {
+    const found = complaints(reading(reader));
+
+    expect(found).toHaveLength(1);
+    expect(found[0]?.startsWith(sentence), found[0]).toBe(true);
+  });
+
+  test('of all tables are refused where there is none, of all files they are not', () => {
+    expect(complaints(reading({ entities: 'all' }, {}))).toEqual([
+      'readers[0].entities: names tables, which no entity has',
+    ]);
+    expect(complaints(reading({ entities: 'all', of: ['files'] }, {}))).toEqual([]);
+  });
+});

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/chosen-columns.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { exceptedIn, labelsIn } from '../../../core/config/excepted-columns.ts';
+import { exceptedIn, labelsIn } from '../../../core/excepted-columns.ts';
 
 const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
 

@@ -90,13 +90,14 @@ test.each([
   const errors = [
     await failureOf(bucket.putOnce('k', '{}'), name),
     await failureOf(bucket.replace('k', '{}', '"e"'), name),
+    await failureOf(bucket.tag('k', 'published', 'true'), name),
     await failureOf(bucket.read('k'), name),
     await failureOf(bucket.stream('k'), name),
     await failureOf(bucket.list('k'), name),
   ];
 
   expect(errors.map(({ message }) => message)).toEqual([
-    ...Array.from({ length: 2 }, () => expect.stringContaining(`did not let k be written (${code}).`)),
+    ...Array.from({ length: 3 }, () => expect.stringContaining(`did not let k be written (${code}).`)),
     ...Array.from({ length: 3 }, () => expect.stringContaining(`did not let k be read (${code}).`)),
   ]);
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   DeleteBucketCommand,
   DeleteObjectsCommand,
+  GetObjectTaggingCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   ListObjectVersionsCommand,
@@ -28,6 +29,7 @@ export function bucketTools({ s3, BucketName: Bucket }: Target) {
       const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
       return Contents.map(({ Key = '' }) => Key);
     },
+    tags: async (Key: string) => (await s3.send(new GetObjectTaggingCommand({ Bucket, Key }))).TagSet ?? [],
     /** Keys of the uploads in parts that were neither completed nor given up. */
     uploads: async (): Promise<string[]> => {
       const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket }));

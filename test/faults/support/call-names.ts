@@ -57,6 +57,7 @@ const VERBS: [sign: RegExp, verb: string][] = [
   [/^POST .*[?&]uploads/, 'begin to upload'],
   [/^POST /, 'complete'],
   [/^PUT .*partNumber/, 'upload a part of'],
+  [/^PUT .*[?&]tagging/, 'tag'],
   [/^PUT /, 'write'],
   [/^DELETE /, 'abort'],
   [/^HEAD /, 'look at'],

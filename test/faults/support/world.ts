@@ -89,6 +89,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
     },
     customerUpdates: true,
     entities,
+    readers: [{ principal: '444455556666', entities: 'all', of: ['files'] }],
     polling: { firstWaitSeconds: 600, largestWaitSeconds: 3600, deadlineSeconds: 14_400 },
   });
   const output = keptOutput();

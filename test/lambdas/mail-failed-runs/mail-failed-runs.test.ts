@@ -210,7 +210,7 @@ describe('the table of what tells an error', () => {
       const end = endOf(name);
       const { run, mails, queue } = mailer([detail(end)]);
       await run();
-      queue.push({ body: JSON.stringify(detail({ ...end, stopDate: NOW.getTime() })), receipt: 'again' });
+      queue.push({ body: JSON.stringify(detail({ name: 'again', ...end })), receipt: 'again' });
       await run();
 
       const subjects = mails.map(({ subject }) => subject.replace(/: (leads|a run) /, ': '));

@@ -96,7 +96,7 @@ function clients(world: World) {
     throw new Error('the bucket was not expected to be used so');
   };
   const refuse = async () => unexpected();
-  const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse, list: refuse };
+  const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse, tag: refuse, list: refuse };
   const bucket: Bucket = { ...unused, ...world.bucket };
   const read = world.bucket?.read ?? (async () => undefined);
   const records = world.records ?? exportRecords();

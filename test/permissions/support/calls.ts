@@ -55,6 +55,8 @@ function s3Actions({ method, path, query, prefix, status }: RecordedCall, names:
   };
   if (!key && method === 'GET' && query.includes('list-type')) return [listing(prefix)];
   if (!key) throw new Error(`${method} of the bucket with ${query} is not known`);
+  if (method === 'PUT' && query.includes('tagging'))
+    return [{ action: 's3:PutObjectTagging', resource: `${bucket}/${key}` }];
   const upload = query.includes('uploadId') || query.includes('uploads');
   const action = S3_ACTIONS[`${method}${upload ? ' of an upload' : ''}`];
   if (!action) throw new Error(`${method} ${path} is not known`);

@@ -2,7 +2,9 @@
 
 In: {"account": ..., "region": ..., "roles": {arn: [policy]}, "resources": {arn: policy}, "requests": [...], "rights": [...]}
 Out: {"requests": ["Allow" | "Deny" | "ImplicitDeny"], "rights": [[index of each request that the right alone allows]]}
-A request has a principal ("role"), or a service of AWS ("service"): then only the resource's own policy counts.
+A request has a principal ("role"), or a service of AWS ("service"): then only the resource's own policy counts; or somebody of any
+account ("principal") with a policy of their own ("policy").
+With "without", the statement of that Sid is not in the policy of the resource.
 """
 
 import json
@@ -20,10 +22,11 @@ given = json.load(sys.stdin)
 
 
 def context_of(request):
+    who = request.get("role") or request.get("principal", "")
     return EvalContext(
-        principal_arn=request.get("role", ""),
+        principal_arn=who,
         principal_type="AssumedRole",
-        principal_account=given["account"],
+        principal_account=who.split(":")[4] if who else given["account"],
         action=request["action"],
         resource_arn=request["resource"],
         region=given["region"],
@@ -37,9 +40,12 @@ def decide(request):
     # An object has the policy of its bucket.
     resource = request["resource"].split("/")[0] if request["action"].startswith("s3:") else request["resource"]
     policy = given["resources"].get(resource)
+    if "without" in request:
+        policy = {"Statement": [one for one in policy["Statement"] if one.get("Sid") != request["without"]]}
     if "service" in request:
         return evaluate_resource_policy(policy, context, service=request["service"]).decision
-    identity = evaluate(context, [parse_policy_document(document) for document in given["roles"][request["role"]]])
+    own = given["roles"][request["role"]] if "role" in request else [request["policy"]]
+    identity = evaluate(context, [parse_policy_document(document) for document in own])
     if policy is None:
         return identity.decision
     required = request["action"].startswith("kms:")

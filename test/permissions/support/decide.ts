@@ -14,6 +14,15 @@ const decisionsSchema = z.object({
   rights: z.array(z.array(z.int())),
 });
 
+/** Somebody in any account, with a policy of their own. */
+export type ForeignRequest = Omit<Request, 'role'> & {
+  /** As `aws:PrincipalArn` has it. */
+  principal: string;
+  policy: unknown;
+  /** The Sid of a statement that the resource's policy does not have then. */
+  without?: string;
+};
+
 /** A service of AWS, which comes by itself. */
 export type ServiceRequest = Omit<Request, 'role'> & { service: string };
 
@@ -23,7 +32,7 @@ export type Decisions = z.infer<typeof decisionsSchema>;
 /** Asks the engine that the local cloud enforces IAM with; it knows conditions, policies of resources and of keys. */
 export async function decide(
   policies: Policies,
-  requests: (Request | ServiceRequest)[],
+  requests: (Request | ServiceRequest | ForeignRequest)[],
   rights: Right[] = [],
 ): Promise<Decisions> {
   const input = JSON.stringify({ account: ACCOUNT, region: REGION, ...policies, requests, rights });

@@ -18,12 +18,14 @@ export function routed({ method = '', url = '' }: IncomingMessage) {
 function operationOf(method: string, query: URLSearchParams): Operation | undefined {
   const multipart = query.has('uploadId');
   if (method === 'POST') return query.has('uploads') ? 'CreateMultipartUpload' : 'CompleteMultipartUpload';
-  if (method === 'PUT') return multipart ? 'UploadPart' : 'PutObject';
+  if (method === 'PUT') return multipart ? 'UploadPart' : putOf(query);
   if (method === 'GET' && query.has('list-type')) return 'ListObjectsV2';
   if (method === 'GET') return multipart ? 'ListParts' : 'GetObject';
   if (method === 'DELETE') return multipart ? 'AbortMultipartUpload' : 'DeleteObject';
   return method === 'HEAD' ? 'HeadObject' : undefined;
 }
+
+const putOf = (query: URLSearchParams) => (query.has('tagging') ? 'PutObjectTagging' : 'PutObject');
 
 /** The body as it came, framing included. Undefined when the client went away before its end. */
 export async function rawBody(request: AsyncIterable<Buffer>): Promise<Buffer | undefined> {

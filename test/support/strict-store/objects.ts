@@ -31,6 +31,12 @@ export function checkIfNoneMatch(headers: IncomingHttpHeaders, standing: StoredO
   throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-None-Match' });
 }
 
+/** PutObjectTagging, whose tags nobody here reads. */
+export function tag({ request: { key } }: Work, { objects }: Contents): Answer {
+  if (!objects.has(key)) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });
+  return { status: 200, headers: {} };
+}
+
 /** @throws Refusal 404 when there is no such key, 412 when the object is another */
 export function checkIfMatch(headers: IncomingHttpHeaders, standing: StoredObject | undefined): void {
   const condition = headers['if-match'];

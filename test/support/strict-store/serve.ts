@@ -3,7 +3,7 @@ import { errorXml, noSuchUpload, Refusal, refusalAnswer, xmlAnswer } from './ans
 import { complete } from './complete.ts';
 import { contentOf, rawBody, routed, withPauses } from './incoming.ts';
 import { abort, create, listParts, uploadPart } from './multipart.ts';
-import { get, list, put, remove } from './objects.ts';
+import { get, list, put, remove, tag } from './objects.ts';
 import { checkSignature } from './signature.ts';
 import type { Answer, Call, Contents, Fault, Operation, Settings, Work } from './types.ts';
 
@@ -14,6 +14,7 @@ const DO: Record<Operation, (work: Work, contents: Contents, settings: Settings)
   CompleteMultipartUpload: complete,
   AbortMultipartUpload: abort,
   PutObject: put,
+  PutObjectTagging: tag,
   HeadObject: get,
   GetObject: get,
   ListObjectsV2: list,

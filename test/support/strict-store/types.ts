@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 export type Operation =
   | 'CreateMultipartUpload'
   | 'UploadPart'
+  | 'PutObjectTagging'
   | 'ListParts'
   | 'CompleteMultipartUpload'
   | 'AbortMultipartUpload'

@@ -41,7 +41,7 @@ const REST: Record<string, string> = { 'GET /2016-08-19/account-settings': 'GetA
 
 function s3Operation(method: string | undefined, key: string, query: Record<string, string>): string {
   if (method === 'HEAD') return 'HeadObject';
-  if (method === 'PUT') return 'PutObject';
+  if (method === 'PUT') return 'tagging' in query ? 'PutObjectTagging' : 'PutObject';
   if (method === 'DELETE') return 'DeleteObject';
   if ('uploads' in query) return 'ListMultipartUploads';
   if ('uploadId' in query) return 'ListParts';

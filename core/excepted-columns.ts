@@ -1,4 +1,4 @@
-import { behindPath, cased, folded, INVISIBLE } from '../folded.ts';
+import { behindPath, cased, folded, INVISIBLE } from './folded.ts';
 
 /**
  * The names of left out columns that filters or sorts hold, however they are written: to select by a column tells what

@@ -1,0 +1,51 @@
+import type { Deployment } from '../config/deployment.ts';
+import { ENTITIES, type Entity } from '../config/entities.ts';
+import type { Reader } from '../config/reader-settings.ts';
+
+/**
+ * The tag by which readers may read a file and its manifest. PublishFile alone sets it: `true` before a pointer names the file, `false`
+ * where none does in the end (docs/adr/0040).
+ */
+export const PUBLISHED_TAG = 'published';
+
+/** The principal as the configuration names it, without its kind. */
+export function readerName({ principal }: Pick<Reader, 'principal'>): string {
+  return typeof principal === 'string' ? principal : principal.organization;
+}
+
+export function kindOf(principal: Reader['principal']): 'organization' | 'role' | 'account' {
+  if (typeof principal !== 'string') return 'organization';
+  return principal.startsWith('arn:') ? 'role' : 'account';
+}
+
+/** The entities of a reader. */
+export function entitiesOf({ entities }: Pick<Reader, 'entities'>): Entity[] {
+  return entities === 'all' ? [...ENTITIES] : entities;
+}
+
+/** Entities whose published files somebody reads by their tag. */
+export function sharedAsFiles({ readers }: Pick<Deployment, 'readers'>): Entity[] {
+  const shared = readers.filter(({ of }) => of.includes('files')).flatMap(entitiesOf);
+  return ENTITIES.filter((entity) => shared.includes(entity));
+}
+
+/** Keys of the bucket that a reader may read, as patterns of a policy. */
+export interface ReadableKeys {
+  /** Pointers, and tables where it reads these. */
+  plain: string[];
+  /** Files and manifests: only those that have the tag. */
+  tagged: string[];
+}
+
+/** @returns the patterns; the same ones limit what may be listed */
+export function readableKeys({ entities, of }: Pick<Reader, 'entities' | 'of'>): ReadableKeys {
+  const each = (...prefixes: string[]) =>
+    (entities === 'all' ? ['*'] : entities).flatMap((entity) =>
+      prefixes.map((prefix) => `${prefix}entity=${entity}/*`),
+    );
+  return {
+    // The types of a column may have changed: then tables are in a folder for each version.
+    plain: [...each('published/'), ...(of.includes('tables') ? each('tables/', 'tables/v*/') : [])],
+    tagged: of.includes('files') ? each('runs/') : [],
+  };
+}

@@ -1,0 +1,77 @@
+import { Stack } from 'aws-cdk-lib';
+import {
+  AccountPrincipal,
+  type Conditions,
+  type IPrincipal,
+  PolicyStatement,
+  StarPrincipal,
+} from 'aws-cdk-lib/aws-iam';
+import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { Bucket } from 'aws-cdk-lib/aws-s3';
+import type { Deployment } from '../../core/config/deployment.ts';
+import type { Reader } from '../../core/config/reader-settings.ts';
+import { canonicalText } from '../../core/json.ts';
+import { kindOf, PUBLISHED_TAG, readableKeys, readerName } from '../../core/readers/readers.ts';
+
+/** What the statements of a reader go to. */
+interface Shared {
+  bucket: Bucket;
+  key: Key;
+}
+
+/** Lets every reader of the configuration read what it names, and nothing else (docs/adr/0040). */
+export function allowReaders(shared: Shared, { readers }: Pick<Deployment, 'readers'>): void {
+  // Policies are limited in size (lib/policy-sizes.ts): those who read the same share their statements.
+  const same = Map.groupBy(readers, ({ principal, ...reads }) => canonicalText({ kind: kindOf(principal), ...reads }));
+  for (const [index, group] of [...same.values()].entries()) allowGroup(shared, `Readers${index + 1}`, group);
+}
+
+function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[]): void {
+  const [reader] = group;
+  if (!reader) return;
+  const { region, urlSuffix, account } = Stack.of(bucket);
+  const { principals, equals, further } = whoAre(group, account);
+  const statement = (part: string, action: string, resources: string[], more: Equals = {}, beside: Conditions = {}) => {
+    const StringEquals = { ...equals, ...more };
+    const conditions = { ...further, ...beside, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
+    return new PolicyStatement({ sid: sid + part, principals, actions: [action], resources, conditions });
+  };
+  const { plain, tagged } = readableKeys(reader);
+  const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
+  const prefixes = { StringLike: { 's3:prefix': plain } };
+  const hasTag = { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: 'true' };
+  const ofBucket = [
+    statement('Reads', 's3:GetObject', objects(plain)),
+    statement('Lists', 's3:ListBucket', [bucket.bucketArn], {}, prefixes),
+    // Athena asks where the bucket is.
+    ...(reader.of.includes('tables') ? [statement('Locates', 's3:GetBucketLocation', [bucket.bucketArn])] : []),
+    ...(tagged.length > 0 ? [statement('ReadsFiles', 's3:GetObject', objects(tagged), hasTag)] : []),
+  ];
+  for (const one of ofBucket) bucket.addToResourcePolicy(one);
+  // Not for this bucket alone: it names the key, so that the key cannot name it. A `*` in a key's policy means this key.
+  const viaS3 = { 'kms:ViaService': `s3.${region}.${urlSuffix}` };
+  key.addToResourcePolicy(statement('Decrypts', 'kms:Decrypt', ['*'], viaS3));
+}
+
+/** Conditions that all have to hold: names of keys, each with the values that it may have. */
+type Equals = Record<string, string | string[]>;
+
+interface Who {
+  principals: IPrincipal[];
+  equals: Equals;
+  further: Conditions;
+}
+
+/** A role that is not there would be refused as a principal; as a condition it is not. @param group of one kind */
+function whoAre(group: Reader[], own: string): Who {
+  const names = group.map(readerName);
+  const [kind] = group.map(({ principal }) => kindOf(principal));
+  if (kind === 'organization') {
+    // In the account itself, a statement for everybody would stand in for the policies of its roles and users.
+    const further = { StringNotEquals: { 'aws:PrincipalAccount': own } };
+    return { principals: [new StarPrincipal()], equals: { 'aws:PrincipalOrgID': names }, further };
+  }
+  const accounts = new Set(names.map((name) => /^arn:[^:]+:iam::(\d+):/.exec(name)?.[1] ?? name));
+  const further: Conditions = kind === 'role' ? { ArnEquals: { 'aws:PrincipalArn': names } } : {};
+  return { principals: [...accounts].map((account) => new AccountPrincipal(account)), equals: {}, further };
+}

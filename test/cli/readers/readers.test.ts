@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import { readersFinding } from '../../../cli/readers/reader-words.ts';
+import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
+import type { Reader } from '../../../core/config/reader-settings.ts';
+import { deployment } from '../../support/builders.ts';
+import { type Answers, refused, xml } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { stack, template } from '../support/cloud/stack.ts';
+
+const ACCOUNT: Reader = { principal: '444455556666', entities: 'all', of: ['tables'] };
+const ROLE: Reader = { principal: 'arn:aws:iam::777788889999:role/analyst', entities: ['leads'], of: ['files'] };
+const MEMBERS: Reader = { principal: { organization: 'o-a1b2c3d4e5' }, entities: ['leads', 'contacts'], of: ['files'] };
+
+const RESOURCES = xml(
+  '<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries><member><LogicalResourceId>Key</LogicalResourceId><PhysicalResourceId>1234</PhysicalResourceId></member></StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>',
+);
+
+/** A deployment with these readers; objects are tagged as S3 does it. */
+async function sharing(readers: Reader[], PutObjectTagging?: Answers[string]) {
+  const tagged: string[] = [];
+  const tags: Answers = {
+    ListStackResources: RESOURCES,
+    PutObjectTagging:
+      PutObjectTagging ??
+      (({ key, body }) => {
+        tagged.push(`${key} ${/<Key>(.*)<\/Key><Value>(.*)<\/Value>/.exec(body.toString())?.slice(1).join('=')}`);
+        return xml('');
+      }),
+  };
+  const Metadata = metadataOf(deployedOf(deployment({ readers, entities: { leads: { tables: {} } } })));
+  const cloud = await aws(
+    stack({ TimeZone: 'UTC' }),
+    template({ Metadata, Resources: { Key: { Type: 'AWS::KMS::Key', Properties: {} } } }),
+    tags,
+  );
+  return { ...cloud, tagged, cli: (...args: string[]) => cloud.cli('readers', ...args) };
+}
+
+test('names who may read what, and how to get the policy', async () => {
+  const { cli } = await sharing([ACCOUNT, ROLE, MEMBERS]);
+
+  const { code, stdout } = await cli();
+
+  expect(code).toBe(0);
+  expect(stdout.split('\n').slice(0, 3)).toEqual([
+    'The account 444455556666 may read tables of all entities.',
+    'The role arn:aws:iam::777788889999:role/analyst may read files of leads.',
+    'The organization o-a1b2c3d4e5 may read files of leads, contacts.',
+  ]);
+  expect(stdout).toMatch(/npx --no crm-export readers 444455556666 --endpoint-url \S+ --deployment test\n$/);
+});
+
+test('says that nobody does', async () => {
+  const { cli } = await sharing([]);
+
+  expect(await cli()).toMatchObject({ code: 0, stdout: 'Nobody: the configuration names no readers.\n' });
+  expect(await cli('--json')).toMatchObject({ code: 0, stdout: '{"readers":[]}\n' });
+  expect(await cli('--tag')).toMatchObject({ code: 0, stdout: '0 published files tagged.\n' });
+});
+
+test('prints for one of them one policy of all that it may read, and a command to try', async () => {
+  const { cli } = await sharing([
+    { ...ACCOUNT, entities: ['leads'] },
+    ROLE,
+    { ...ACCOUNT, entities: ['contacts'], of: ['files'] },
+  ]);
+
+  const { code, stdout, stderr } = await cli('444455556666');
+
+  expect(code, stderr).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Effect: 'Allow',
+        Action: 's3:GetObject',
+        Resource: [
+          'arn:aws:s3:::bucket/published/entity=leads/*',
+          'arn:aws:s3:::bucket/tables/entity=leads/*',
+          'arn:aws:s3:::bucket/tables/v*/entity=leads/*',
+          'arn:aws:s3:::bucket/published/entity=contacts/*',
+          'arn:aws:s3:::bucket/runs/entity=contacts/*',
+        ],
+      },
+      {
+        Effect: 'Allow',
+        Action: 's3:ListBucket',
+        Resource: 'arn:aws:s3:::bucket',
+        Condition: {
+          StringLike: {
+            's3:prefix': [
+              'published/entity=leads/*',
+              'tables/entity=leads/*',
+              'tables/v*/entity=leads/*',
+              'published/entity=contacts/*',
+            ],
+          },
+        },
+      },
+      { Effect: 'Allow', Action: 's3:GetBucketLocation', Resource: 'arn:aws:s3:::bucket' },
+      {
+        Effect: 'Allow',
+        Action: 'kms:Decrypt',
+        Resource: 'arn:aws:kms:us-east-1:000000000000:key/1234',
+        Condition: {
+          StringEquals: {
+            'kms:ViaService': 's3.us-east-1.amazonaws.com',
+            'kms:EncryptionContext:aws:s3:arn': 'arn:aws:s3:::bucket',
+          },
+        },
+      },
+    ],
+  });
+  expect(stderr).toContain('To try it there: aws s3 cp s3://bucket/published/entity=leads/latest.json -\n');
+});
+
+test('--json has every reader with its policy', async () => {
+  const { cli } = await sharing([ACCOUNT, MEMBERS]);
+
+  const { readers } = JSON.parse((await cli('--json')).stdout);
+
+  expect(readers).toMatchObject([
+    { principal: '444455556666', reads: [ACCOUNT], policy: { Version: '2012-10-17' } },
+    { principal: 'o-a1b2c3d4e5', reads: [MEMBERS], try: expect.stringContaining('/published/entity=leads/') },
+  ]);
+});
+
+test('a principal that the configuration does not name is refused, with those that it does', async () => {
+  const { cli } = await sharing([ACCOUNT]);
+
+  expect(await cli('444455556667')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('There is no reader 444455556667: there are 444455556666.'),
+  });
+  expect(await cli('444455556666', '--tag')).toMatchObject({ code: 2, stderr: expect.stringContaining('leave out') });
+});
+
+test('--tag tags file and manifest of everything that pointers of shared files name, and nothing else', async () => {
+  const { cli, publish, tagged } = await sharing([ACCOUNT, ROLE]);
+  publish({ date: '2026-11-19', execution: 'older', pointers: ['date'] });
+  publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
+  publish({ date: '2026-11-20', execution: 'superseded', pointers: [] });
+  publish({ entity: 'contacts', date: '2026-11-20', execution: 'tables-only', pointers: ['date', 'latest'] });
+
+  expect(await cli('--tag')).toMatchObject({ code: 0, stdout: '2 published files tagged.\n' });
+
+  const keys = ['older', 'newer'].flatMap((run) => [
+    `runs/entity=leads/run=${run}/_manifest.json published=true`,
+    `runs/entity=leads/run=${run}/leads.csv published=true`,
+  ]);
+  expect(tagged.sort()).toEqual(keys.sort());
+});
+
+test('--tag without the right to do so says so', async () => {
+  const { cli, publish } = await sharing([ROLE], refused('AccessDenied', 'no', { status: 403 }));
+  publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
+
+  expect(await cli('--tag')).toMatchObject({ code: 3, stderr: expect.stringContaining('AWS denies access') });
+});
+
+test('doctor names whoever may read, cannot tell a typing error, and says nothing where nobody may', () => {
+  expect(readersFinding({ readers: [] })).toEqual([]);
+  expect(readersFinding({ readers: [ACCOUNT, ROLE] })).toMatchObject([
+    {
+      verdict: 'unknown',
+      found:
+        'the account 444455556666 may read tables of all entities; the role arn:aws:iam::777788889999:role/analyst may read files of leads. Whether one is mistyped cannot be told from here.',
+      exitCode: 0,
+    },
+  ]);
+});

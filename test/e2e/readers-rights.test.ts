@@ -1,0 +1,164 @@
+import { dirname, join } from 'node:path';
+import {
+  CreateBucketCommand,
+  GetBucketLocationCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutBucketPolicyCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { policyOf } from '../../cli/readers/reader-policy.ts';
+import type { Reader } from '../../core/config/reader-settings.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { startMinistack } from '../../local/ministack/ministack.ts';
+import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
+import { ensureMinistack } from '../../local/ministack/python.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { fullDeployment } from '../../scripts/definition.ts';
+import { wholeStack } from '../permissions/support/stack.ts';
+
+/** Readers in other accounts at a bucket of this one, in a local cloud that enforces rights: with the policy of the product, and each with its own. */
+
+const Bucket = 'exports-of-readers';
+const OWNER = '000000000000';
+const READER = '444455556666';
+const MEMBER = '222233334444';
+const [OF_ACCOUNT, OF_ROLE, OF_ORGANIZATION] = fullDeployment().readers as [Reader, Reader, Reader];
+const place = { bucket: Bucket, keyArn: `arn:aws:kms:${LOCAL_REGION}:${OWNER}:key/1` };
+
+const FILE = 'runs/entity=leads/run=a/leads.csv';
+const MANIFEST = 'runs/entity=leads/run=a/_manifest.json';
+const POINTER = 'published/entity=leads/latest.json';
+const TABLE = 'tables/entity=leads/date=2026-11-20/leads.parquet';
+const STOPPED = 'runs/entity=leads/run=b/leads.csv';
+const UPDATE = 'updates/batch/input.jsonl';
+
+let record: RunRecord;
+let endpoint: string;
+let owner: S3Client;
+let organization: string;
+
+const clientOf = (accessKeyId: string, secretAccessKey = 'local') =>
+  new S3Client({
+    endpoint,
+    region: LOCAL_REGION,
+    forcePathStyle: true,
+    maxAttempts: 1,
+    credentials: { accessKeyId, secretAccessKey },
+  });
+
+beforeAll(async () => {
+  record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
+  const command = await ensureMinistack({ record });
+  const cloud = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath), enforceRights: true });
+  endpoint = cloud.endpoint;
+  owner = clientOf(OWNER);
+  await owner.send(new CreateBucketCommand({ Bucket }));
+  for (const Key of [FILE, MANIFEST, POINTER, TABLE, STOPPED, UPDATE])
+    await owner.send(new PutObjectCommand({ Bucket, Key, Body: Key }));
+  for (const key of [FILE, MANIFEST]) await createBucket(owner, Bucket).tag(key, 'published', 'true');
+  const made = await asked('organizations', MEMBER, '{}', {
+    'x-amz-target': 'AWSOrganizationsV20161128.DescribeOrganization',
+  });
+  organization = /"Id": ?"(o-[a-z0-9]+)"/.exec(made)?.[1] ?? '';
+});
+afterAll(() => record?.close());
+
+async function asked(service: string, account: string, body: string, headers: Record<string, string> = {}) {
+  const authorization = `AWS4-HMAC-SHA256 Credential=${account}/20261123/${LOCAL_REGION}/${service}/aws4_request, SignedHeaders=host, Signature=0`;
+  const response = await fetch(endpoint, { method: 'POST', headers: { authorization, ...headers }, body });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text;
+}
+
+/** Somebody in an account, with the policy that `readers` prints for it. */
+async function readerIn(account: string, reader: Reader): Promise<S3Client> {
+  const UserName = `reader-${account}`;
+  const iam = (parameters: Record<string, string>) =>
+    asked('iam', account, `${new URLSearchParams({ Version: '2010-05-08', ...parameters })}`);
+  await iam({ Action: 'CreateUser', UserName });
+  const PolicyDocument = JSON.stringify(policyOf([reader], place));
+  await iam({ Action: 'PutUserPolicy', UserName, PolicyName: 'reads', PolicyDocument });
+  const key = await iam({ Action: 'CreateAccessKey', UserName });
+  const part = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`).exec(key)?.[1] ?? '';
+  return clientOf(part('AccessKeyId'), part('SecretAccessKey'));
+}
+
+/** The policy of the product, but for the rule against plain http, by which all requests here come. */
+async function givePolicy(without?: string): Promise<void> {
+  const { names, policies } = wholeStack();
+  const arn = names.arn(names.id('AWS::S3::Bucket', 'ExportsBucket'));
+  const kept = policies.resources[arn]?.Statement.filter(
+    (one) => one.Sid !== without && !/SecureTransport|TlsVersion/.test(JSON.stringify(one)),
+  );
+  const Policy = JSON.stringify({ Version: '2012-10-17', Statement: kept })
+    .replaceAll(arn, `arn:aws:s3:::${Bucket}`)
+    .replaceAll('o-a1b2c3d4e5', organization)
+    .replaceAll('111122223333', OWNER);
+  await owner.send(new PutBucketPolicyCommand({ Bucket, Policy }));
+}
+
+/** What is read of all that there is. */
+async function readBy(client: S3Client): Promise<string[]> {
+  const looks: [string, () => Promise<unknown>][] = [
+    ...[FILE, MANIFEST, POINTER, TABLE, STOPPED, UPDATE].map((Key): [string, () => Promise<unknown>] => [
+      Key,
+      async () => (await client.send(new GetObjectCommand({ Bucket, Key }))).Body?.transformToString(),
+    ]),
+    ...['published/entity=leads/', 'tables/entity=leads/', 'runs/', ''].map(
+      (Prefix): [string, () => Promise<unknown>] => [
+        `list ${Prefix}`,
+        () => client.send(new ListObjectsV2Command({ Bucket, Prefix })),
+      ],
+    ),
+    ['location', () => client.send(new GetBucketLocationCommand({ Bucket }))],
+  ];
+  const read: string[] = [];
+  for (const [what, look] of looks) {
+    const error = await look().then(
+      () => undefined,
+      (refused: Error) => refused.name,
+    );
+    expect([undefined, 'AccessDenied'], what).toContain(error);
+    if (error === undefined) read.push(what);
+  }
+  return read;
+}
+
+const TABLES = [POINTER, TABLE, 'list published/entity=leads/', 'list tables/entity=leads/', 'location'];
+const FILES = [FILE, MANIFEST, POINTER, 'list published/entity=leads/'];
+
+test('an account reads tables, an organization files by their tag, and neither of them anything else', async () => {
+  await givePolicy();
+
+  expect(await readBy(await readerIn(READER, OF_ACCOUNT))).toEqual(TABLES);
+  expect(await readBy(await readerIn(MEMBER, OF_ORGANIZATION))).toEqual(FILES);
+  // Even to the root of their accounts nothing else is given. Here it stands for every role of one: that of a reader is another.
+  expect(await readBy(clientOf(READER))).toEqual(TABLES);
+  expect(await readBy(clientOf(MEMBER))).toEqual(FILES);
+  expect(await readBy(clientOf(String(OF_ROLE.principal).slice(13, 25)))).toEqual([]);
+  expect(await readBy(clientOf('888899990000'))).toEqual([]);
+});
+
+test.each([
+  ['Readers1Reads', READER, ['list published/entity=leads/', 'list tables/entity=leads/', 'location']],
+  ['Readers1Lists', READER, [POINTER, TABLE, 'location']],
+  ['Readers1Locates', READER, TABLES.slice(0, -1)],
+  ['Readers3Reads', MEMBER, [FILE, MANIFEST, 'list published/entity=leads/']],
+  ['Readers3Lists', MEMBER, [FILE, MANIFEST, POINTER]],
+  ['Readers3ReadsFiles', MEMBER, [POINTER, 'list published/entity=leads/']],
+])('without the statement %s what it is for is refused', async (sid, account, rest) => {
+  await givePolicy(sid);
+
+  expect(await readBy(clientOf(account))).toEqual(rest);
+});
+
+test('a file whose tag is taken back is no longer read', async () => {
+  await givePolicy();
+  await createBucket(owner, Bucket).tag(FILE, 'published', 'false');
+
+  expect(await readBy(clientOf(MEMBER))).toEqual(FILES.slice(1));
+});

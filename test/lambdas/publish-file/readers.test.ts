@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import type { Reader } from '../../../core/config/reader-settings.ts';
+import { RunError } from '../../../core/errors.ts';
+import { datePointerKey } from '../../../core/export/pointer.ts';
+import { deployment } from '../../support/builders.ts';
+import { failing } from '../../support/fake-bucket.ts';
+import { nightsOf } from '../../support/nights.ts';
+import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+
+/** By its tag, readers in other accounts get a file: only one that a pointer names, and from its first moment on. */
+
+const readers: Reader[] = [{ principal: '444455556666', entities: ['leads'], of: ['files'] }];
+const settings = (given: Reader[] = readers) => ({ deployment: deployment({ readers: given }) });
+const TAGGED = { [FILE_KEY]: 'published=true', [MANIFEST_KEY]: 'published=true' };
+
+test('file and manifest are tagged before a pointer names them', async () => {
+  const { bucket, state } = storedRun(SMALL_CSV);
+
+  expect(await publish(bucket, state, settings())).toMatchObject({ outcome: 'PUBLISHED' });
+
+  expect(Object.fromEntries(bucket.tags)).toEqual(TAGGED);
+  const orderOf = (call: string) => bucket.calls.findIndex((made) => made.startsWith(call));
+  expect(orderOf(`tag ${MANIFEST_KEY}`)).toBeGreaterThan(orderOf(`putOnce ${MANIFEST_KEY}`));
+  expect(orderOf(`tag ${MANIFEST_KEY}`)).toBeLessThan(orderOf('putOnce published/'));
+});
+
+test.each<[string, Reader[]]>([
+  ['nobody reads in other accounts', []],
+  ['tables alone are read there', [{ principal: '444455556666', entities: 'all', of: ['tables'] }]],
+  ['files of other entities are read there', [{ principal: '444455556666', entities: ['contacts'], of: ['files'] }]],
+])('where %s, nothing is tagged', async (_, given) => {
+  const { bucket, state } = storedRun(SMALL_CSV);
+  const tables = { leads: { tables: {} } };
+
+  await publish(bucket, state, { deployment: deployment({ readers: given, entities: tables }) });
+
+  expect(bucket.calls.filter((call) => call.startsWith('tag'))).toEqual([]);
+});
+
+test('where a later run of the date was quicker, the tag is taken back', async () => {
+  const { bucket, state } = storedRun(SMALL_CSV);
+  await publish(bucket, state, settings());
+  const ahead = { startedAt: '2026-11-20T09:00:00.000Z', execution: 'later' };
+  for (const key of [datePointerKey('leads', '2026-11-20'), 'published/entity=leads/latest.json'])
+    bucket.put(key, JSON.stringify({ ...JSON.parse(bucket.text(key) ?? ''), ...ahead }));
+
+  await publish(bucket, state, settings());
+
+  expect(Object.fromEntries(bucket.tags)).toEqual({
+    [FILE_KEY]: 'published=false',
+    [MANIFEST_KEY]: 'published=false',
+  });
+});
+
+test('where a run of an older date moves the pointer of its date alone, the tag stays', async () => {
+  const nights = nightsOf({}, { readers });
+  await nights.night({ date: '2026-11-20', bytes: SMALL_CSV });
+  await nights.night({ date: '2026-11-18', bytes: `${SMALL_CSV}3,x\n` });
+
+  expect([...nights.bucket.tags.values()]).toEqual(Array(4).fill('published=true'));
+});
+
+test('what a guard stops has no tag until a person releases it', async () => {
+  const rows = (count: number) => `id,name\n${Array.from({ length: count }, (_, row) => `${row},x\n`).join('')}`;
+  const nights = nightsOf({}, { readers });
+  await nights.night({ date: '2026-11-19', bytes: rows(100) });
+  const tagsOf = () => [...nights.bucket.tags].filter(([key]) => key.includes('run=of-2026-11-20'));
+
+  expect(await nights.night({ date: '2026-11-20', bytes: rows(10) })).toMatchObject({ ended: 'FileQuarantined' });
+  expect(tagsOf()).toEqual([]);
+
+  expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
+  expect(tagsOf()).toEqual([
+    ['runs/entity=leads/run=of-2026-11-20/leads.csv', 'published=true'],
+    ['runs/entity=leads/run=of-2026-11-20/_manifest.json', 'published=true'],
+  ]);
+});
+
+test('a file of another plan, which no pointer names, has no tag', async () => {
+  const nights = nightsOf({}, { readers });
+
+  await nights.night({ date: '2026-11-20', bytes: SMALL_CSV, run: { kind: 'partial', publish: false } });
+
+  expect([...nights.bucket.tags]).toEqual([]);
+});
+
+test.each(['tag', 'putOnce published/'])(
+  'a run that is killed at "%s" is whole once its step is repeated',
+  async (at) => {
+    const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
+    const before = failing(operation, key, new Error('killed'));
+    const { bucket, state } = storedRun(SMALL_CSV, { before });
+    await expect(publish(bucket, state, settings())).rejects.toThrow('killed');
+
+    expect(await publish(bucket, state, settings())).toMatchObject({ outcome: 'PUBLISHED' });
+    expect(Object.fromEntries(bucket.tags)).toEqual(TAGGED);
+  },
+);
+
+test('a tag that is refused keeps the pointers where they are', async () => {
+  const before = failing('tag', 'leads.csv', new RunError('StorageDenied', 'No.'));
+  const { bucket, state } = storedRun(SMALL_CSV, { before });
+
+  await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
+  expect(bucket.keys().filter((key) => key.startsWith('published/'))).toEqual([]);
+});

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../core/config/configuration.ts';
+import type { Reader } from '../../core/config/reader-settings.ts';
+import { ExportStack } from '../../lib/export-stack.ts';
+import { refuseLargePolicies } from '../../lib/policy-sizes.ts';
+import { newApp, resolved, synthesise, tableDeployment } from '../../scripts/definition.ts';
+import { statementsOf } from './support/template.ts';
+
+/** What the setting `readers` makes of the template. */
+
+const outdir = mkdtempSync(join(tmpdir(), 'readers-'));
+afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+
+const ALL: Reader = { principal: '444455556666', entities: 'all', of: ['tables', 'files'] };
+const sharing = (...readers: Reader[]) => ({ ...tableDeployment(), readers });
+
+/** The resources, without what changes with every change of a configuration. */
+const resourcesOf = (...readers: Reader[]) =>
+  Object.entries(synthesise(sharing(...readers)).Resources).filter(([id]) => !id.startsWith('Configuration'));
+
+/** Functions carry the configuration: their code is another with each of it. */
+const CODE = /^AWS::Lambda::/;
+
+test('readers change the policies of bucket and key, and no other resource', () => {
+  const before = new Map(resourcesOf().map(([id, resource]) => [id, JSON.stringify(resource)]));
+  const changed = resourcesOf(ALL).filter(([id, resource]) => before.get(id) !== JSON.stringify(resource));
+
+  expect(changed.map(([, { Type }]) => Type).filter((type) => !CODE.test(type))).toEqual([
+    'AWS::KMS::Key',
+    'AWS::S3::BucketPolicy',
+  ]);
+});
+
+test('readers of tables alone let no function tag anything', () => {
+  expect(JSON.stringify(resourcesOf(ALL))).toContain('s3:PutObjectTagging');
+  expect(JSON.stringify(resourcesOf({ ...ALL, of: ['tables'] }))).not.toContain('s3:PutObjectTagging');
+});
+
+test('no statement names a role as its principal: one that is missing would end the deployment', () => {
+  const role = 'arn:aws:iam::444455556666:role/analyst';
+  const statements = resourcesOf({ ...ALL, principal: role })
+    .filter(([, { Type }]) => /Key$|BucketPolicy$/.test(Type))
+    .flatMap(([, resource]) => statementsOf(resource))
+    .filter(({ Sid = '' }) => Sid.startsWith('Readers'));
+
+  expect(statements).toHaveLength(5);
+  for (const { Principal, Condition } of statements) {
+    expect(resolved(Principal.AWS)).toBe('arn:aws:iam::444455556666:root');
+    expect(Condition.ArnEquals).toEqual({ 'aws:PrincipalArn': [role] });
+  }
+});
+
+describe('policies that AWS would refuse for their size', () => {
+  const roles = (count: number) =>
+    Array.from({ length: count }, (_, index): Reader => {
+      return { ...ALL, principal: `arn:aws:iam::444455556666:role/analyst-${index}` };
+    });
+  const refusedFor = (...readers: Reader[]) => {
+    const app = newApp(mkdtempSync(join(outdir, 'app-')), { 'aws:cdk:bundling-stacks': [] });
+    const configuration = { name: 'example', file: 'config/example.json', deployment: sharing(...readers) };
+    refuseLargePolicies(new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
+  };
+
+  test('are refused at synthesis, with the number', () => {
+    expect(() => refusedFor(...roles(30))).not.toThrow();
+    const many = roles(80);
+    expect(() => refusedFor(...many)).toThrow(ConfigurationError);
+    expect(() => refusedFor(...many)).toThrow(
+      /^readers: the policy of the bucket may have [23]\d,\d{3} bytes then, and AWS takes 20,480: name accounts/,
+    );
+  });
+});
+
+test('roles that read the same share their statements', () => {
+  const other = { ...ALL, principal: 'arn:aws:iam::777788889999:role/analyst' };
+  const third = { ...ALL, principal: 'arn:aws:iam::777788889999:role/loader' };
+  const sids = (...readers: Reader[]) =>
+    new Set(JSON.stringify(resourcesOf(...readers)).match(/"Sid":"Readers\d\w+"/g)).size;
+
+  expect(sids(other, third)).toBe(sids(other));
+  expect(sids(other, ALL)).toBe(2 * sids(other));
+});

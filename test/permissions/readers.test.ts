@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { policyOf } from '../../cli/readers/reader-policy.ts';
+import type { Reader } from '../../core/config/reader-settings.ts';
+import { fullDeployment } from '../../scripts/definition.ts';
+import { REGION } from './support/arns.ts';
+import { decide, type ForeignRequest } from './support/decide.ts';
+import { roleOfStep, wholeStack } from './support/stack.ts';
+
+/** Readers in other accounts, each with the policy that `readers` prints for its account, at the policies that go to AWS. */
+
+const { names, policies } = wholeStack();
+const bucket = names.arn(names.id('AWS::S3::Bucket', 'ExportsBucket'));
+const keyArn = names.arn(names.id('AWS::KMS::Key'));
+const place = { bucket: bucket.replace('arn:aws:s3:::', ''), keyArn };
+const readers = fullDeployment().readers as [Reader, Reader, Reader];
+
+interface Who {
+  principal: string;
+  organization?: string;
+  /** What their own account allows. */
+  policy: object;
+}
+
+const roleIn = (account: string, name: string) => `arn:aws:iam::${account}:role/${name}`;
+const policyFor = (place_: number) => policyOf([readers[place_] as Reader], place);
+const anyRole: Who = { principal: roleIn('444455556666', 'any'), policy: policyFor(0) };
+const analyst: Who = { principal: roleIn('777788889999', 'data/analyst'), policy: policyFor(1) };
+const member: Who = {
+  principal: roleIn('222233334444', 'member'),
+  organization: 'o-a1b2c3d4e5',
+  policy: policyFor(2),
+};
+/** Allows all that there is, so that the policies of bucket and key alone decide. */
+const ALL = { Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }] };
+const all = (who: Who): Who => ({ ...who, policy: ALL });
+
+type What = [action: string, resource: string, context?: Record<string, string>];
+const object = (key: string, tag?: string): What => [
+  's3:GetObject',
+  `${bucket}/${key}`,
+  tag === undefined ? {} : { 's3:existingobjecttag/published': tag },
+];
+const listing = (prefix: string): What => ['s3:ListBucket', bucket, { 's3:prefix': prefix }];
+const WHERE: What = ['s3:GetBucketLocation', bucket];
+const opening = (service: string): What => [
+  'kms:Decrypt',
+  keyArn,
+  { 'kms:viaservice': `${service}.${REGION}.amazonaws.com`, 'kms:encryptioncontext:aws:s3:arn': bucket },
+];
+const FILE = 'runs/entity=leads/run=a/leads.csv';
+const MANIFEST = 'runs/entity=leads/run=a/_manifest.json';
+const POINTERS = ['published/entity=leads/latest.json', 'published/entity=leads/date=2026-11-20.json'];
+const TABLES = [
+  'tables/entity=leads/date=2026-11-20/leads.parquet',
+  'tables/v2/entity=leads/date=2026-11-20/leads.parquet',
+];
+
+const OF_POINTERS: What[] = [...POINTERS.map((key) => object(key)), listing('published/entity=leads/'), opening('s3')];
+const OF_TABLES: What[] = [...TABLES.map((key) => object(key)), listing('tables/entity=leads/date=2026-11-20/'), WHERE];
+const OF_FILES: What[] = [object(FILE, 'true'), object(MANIFEST, 'true')];
+
+type Reading = [who: string, Who, What[]];
+
+/** What they read, by the statements of the policies. */
+const READS: [Reading, ...Reading[]] = [
+  [
+    'an account that reads tables',
+    anyRole,
+    [...OF_POINTERS, ...OF_TABLES, object('published/entity=contacts/latest.json')],
+  ],
+  ['a role that reads tables and files of leads', analyst, [...OF_POINTERS, ...OF_TABLES, ...OF_FILES]],
+  ['an organization that reads files of leads', member, [...OF_POINTERS, ...OF_FILES]],
+];
+
+/** What none of them reads, even where their own account allows everything. */
+const NEVER: What[] = [
+  object(FILE),
+  object(FILE, 'false'),
+  object(MANIFEST),
+  object('runs/entity=leads/run=a/_release.json'),
+  object('runs/entity=customers/run=a/customers.csv', 'true'),
+  object('updates/batch/input.jsonl'),
+  object('updates/batch/input.jsonl', 'true'),
+  object('probes/latest.json'),
+  listing(''),
+  listing('runs/entity=leads/'),
+  listing('updates/'),
+  ['s3:GetObjectVersion', `${bucket}/${TABLES[0]}`],
+  ['s3:PutObject', `${bucket}/${TABLES[0]}`],
+  ['s3:PutObjectTagging', `${bucket}/${FILE}`],
+  ['s3:DeleteObject', `${bucket}/${TABLES[0]}`],
+  ['kms:Decrypt', keyArn],
+  opening('secretsmanager'),
+  opening('dynamodb'),
+  ['kms:GenerateDataKey', keyArn, { 'kms:viaservice': `s3.${REGION}.amazonaws.com` }],
+];
+
+function request({ principal, organization, policy }: Who, [action, resource, context]: What): ForeignRequest {
+  const said = { 's3:tlsversion': '1.3', ...(organization && { 'aws:principalorgid': organization }), ...context };
+  return { principal, policy, action, resource, context: said };
+}
+
+/** What is allowed of these. */
+async function allowed(who: Who, whats: What[]): Promise<What[]> {
+  const { requests } = await decide(
+    policies,
+    whats.map((what) => request(who, what)),
+  );
+  return whats.filter((_, index) => requests[index] === 'Allow');
+}
+
+describe.each(READS)('%s', (_, who, reads) => {
+  test('reads what it is to read, by the policy that its account is given', async () => {
+    expect(await allowed(who, reads)).toEqual(reads);
+  });
+
+  test('reads nothing else, whatever its own account allows', async () => {
+    expect(await allowed(all(who), NEVER)).toEqual([]);
+  });
+
+  test('reads nothing without a policy of its own account, nor by plain http', async () => {
+    expect(await allowed({ ...who, policy: { Statement: [] } }, reads)).toEqual([]);
+    const plain = reads
+      .filter(([action]) => action.startsWith('s3:'))
+      .map(([action, resource, context]): What => [action, resource, { ...context, 'aws:securetransport': 'false' }]);
+    expect(await allowed(all(who), plain)).toEqual([]);
+  });
+});
+
+test('each statement counts: without it, something is refused that it is there for', async () => {
+  const sids = Object.values(policies.resources).flatMap(({ Statement }) =>
+    Statement.flatMap(({ Sid = '' }) => (/^Readers\d/.test(Sid) ? [Sid] : [])),
+  );
+  const requests = sids.flatMap((without) => {
+    const [, who, reads] = READS[Number(/\d+/.exec(without)?.[0]) - 1] ?? READS[0];
+    return reads.map((what) => ({ ...request(who, what), without }));
+  });
+  const { requests: decisions } = await decide(policies, requests);
+  const refused = new Set(requests.filter((_, index) => decisions[index] !== 'Allow').map(({ without }) => without));
+
+  expect(sids).toHaveLength(13);
+  expect(sids.filter((sid) => !refused.has(sid))).toEqual([]);
+});
+
+test('nobody else reads: other roles and accounts, and those outside of the organization', async () => {
+  const others: Who[] = [
+    { ...analyst, principal: roleIn('777788889999', 'analyst') },
+    { ...analyst, principal: roleIn('777788889999', 'data/analyst-2') },
+    { ...analyst, principal: roleIn('777788889990', 'data/analyst') },
+    { ...anyRole, principal: roleIn('444455556667', 'any') },
+    { ...member, organization: 'o-a1b2c3d4e6' },
+    { principal: member.principal, policy: ALL },
+  ];
+  const reads = [...OF_POINTERS, ...OF_TABLES, ...OF_FILES];
+  const requests = others.flatMap((who) => reads.map((what) => request(all(who), what)));
+  const { requests: decisions } = await decide(policies, requests);
+
+  expect(requests.filter((_, index) => decisions[index] === 'Allow')).toEqual([]);
+});
+
+test('in the account itself, the organization gives nothing to those whose own policy does not', async () => {
+  const insider: Who = { ...member, principal: roleOfStep(names, 'CheckStatus'), policy: { Statement: [] } };
+
+  expect(await allowed(insider, [...OF_POINTERS, ...OF_FILES])).toEqual([]);
+});
