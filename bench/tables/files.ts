@@ -23,6 +23,8 @@ export interface TableJob {
   crc32: string;
   header: string[];
   settings: PublishedFile['settings'];
+  /** Where the table goes; without it, it is counted and discarded. */
+  table?: string;
 }
 
 export interface TableCost extends ProcessCost {
@@ -79,7 +81,7 @@ export const FILES: PublishedFile[] = [
   },
 ];
 
-/** Writes rows up to the size. */
+/** Writes rows up to the size, or as many as are asked for. */
 export function writeFile({ header, row, settings }: PublishedFile, path: string, size: number): TableJob {
   const descriptor = openSync(path, 'w');
   let bytes = 0;

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, openSync, writeSync } from 'node:fs';
 import { NOTHING } from '../../core/table/columns.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
@@ -7,7 +7,8 @@ import type { TableCost, TableJob } from './files.ts';
 
 /** Makes the table of a file, and reports what it cost. */
 
-const { path, bytes, crc32, header, settings } = givenJob<TableJob>();
+const { path, bytes, crc32, header, settings, table } = givenJob<TableJob>();
+const out = table === undefined ? undefined : openSync(table, 'w');
 const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 const file = {
   key: path,
@@ -44,7 +45,11 @@ await whenBegun(async (): Promise<TableCost> => {
       hashKey: 'a key of the benchmark',
       softwareVersion: '0.0.0',
     };
-    written.push(await writeParquet(input, async () => undefined));
+    written.push(
+      await writeParquet(input, async (part) => {
+        if (out !== undefined) writeSync(out, part);
+      }),
+    );
   });
   return { ...cost, rows: written[0]?.rows ?? 0, bytes: written[0]?.bytes ?? 0 };
 });

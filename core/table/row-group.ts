@@ -1,7 +1,7 @@
-import type { ColumnSource } from 'hyparquet-writer';
 import type { TableSettings } from '../config/table-settings.ts';
-import { type Reader, readerOf, type Value } from './column-types.ts';
+import { type Reader, readerOf } from './column-types.ts';
 import type { TableColumn } from './columns.ts';
+import { GatheredColumns } from './gathered-columns.ts';
 import type { CountedRows } from './row-count.ts';
 import { TableError } from './table-error.ts';
 
@@ -11,59 +11,31 @@ export interface Misfits extends CountedRows {
   type: string;
 }
 
-/** A row group is in memory as a whole: characters of its fields, with what each value takes besides. */
-const GROUP_SIZE = 4 * 1024 * 1024;
-const VALUE_OVERHEAD = 8;
-/** What describes the columns of all row groups is in memory until the end: of many columns there are fewer groups. */
-const GROUP_SIZE_PER_COLUMN = 32 * 1024;
-/** The least and the largest value of every row group are in memory until the end; not those of columns with longer ones. */
-const LONGEST_COMPARED = 1024;
-
-/** The usual one, run lengths, is read wrongly by some readers (https://github.com/dask/fastparquet/issues/884). */
-const BOOLEAN_ENCODING = 'PLAIN' as const;
-
-interface Column extends TableColumn {
-  read: Reader;
-  data: Value[];
-  /** Characters of the longest field. */
-  longest: number;
-}
-
-/** Gathers rows by columns, until there are enough for a row group. */
-export class RowGroup {
+/** Reads the rows of a file as the values of its table, until there are enough for a row group. */
+export class RowGroup extends GatheredColumns {
   readonly misfits = new Map<string, Misfits>();
-  readonly #columns: Column[];
+  readonly #fields: (TableColumn & { read: Reader })[];
   readonly #onMisfit: TableSettings['misfit'];
-  #size = 0;
 
   constructor(columns: readonly TableColumn[], { misfit }: TableSettings, hashKey: string) {
-    this.#columns = columns.map((column) => ({ ...column, read: readerOf(column, hashKey), data: [], longest: 0 }));
+    super(columns.map(({ name, type }) => ({ name, boolean: type === 'boolean' })));
+    this.#fields = columns.map((column) => ({ ...column, read: readerOf(column, hashKey) }));
     this.#onMisfit = misfit;
-  }
-
-  get empty(): boolean {
-    return this.#size === 0;
-  }
-
-  get full(): boolean {
-    return this.#size >= Math.max(GROUP_SIZE, GROUP_SIZE_PER_COLUMN * this.#columns.length);
   }
 
   /** @throws TableError where a value does not fit and the settings say `stop` */
   add(record: readonly string[], row: number): void {
-    for (const column of this.#columns) {
+    for (const [at, column] of this.#fields.entries()) {
       const field = record[column.place];
       const value = field === undefined ? null : column.read(field);
       if (value === undefined) this.#misfit(column, row);
-      column.data.push(value ?? null);
       // A hash may be much longer than what it is made of.
       const { length } = typeof value === 'string' ? value : (field ?? '');
-      if (length > column.longest) column.longest = length;
-      this.#size += VALUE_OVERHEAD + length;
+      this.put(at, value ?? null, length);
     }
   }
 
-  #misfit({ name, type }: Column, row: number): void {
+  #misfit({ name, type }: TableColumn, row: number): void {
     const word = typeof type === 'string' ? type : type.type;
     if (this.#onMisfit === 'stop') {
       throw new TableError(`The value in row ${row} of the column "${name}" does not fit its type, ${word}.`);
@@ -71,17 +43,5 @@ export class RowGroup {
     const misfits = this.misfits.get(name) ?? { column: name, type: word, count: 0, row };
     misfits.count += 1;
     this.misfits.set(name, misfits);
-  }
-
-  /** What was gathered, which is forgotten. */
-  take(): { columnData: ColumnSource[]; rowGroupSize: number } {
-    this.#size = 0;
-    const columnData = this.#columns.map((column) => {
-      const { name, type, data, longest } = column;
-      Object.assign(column, { data: [], longest: 0 });
-      const statistics = longest <= LONGEST_COMPARED;
-      return { name, data, statistics, ...(type === 'boolean' && { encoding: BOOLEAN_ENCODING }) };
-    });
-    return { columnData, rowGroupSize: Number.POSITIVE_INFINITY };
   }
 }

@@ -1,0 +1,47 @@
+import { type AsyncBuffer, type DecodedArray, parquetMetadataAsync, parquetScan } from 'hyparquet';
+import type { SchemaElement } from 'hyparquet-writer';
+
+/** A column of a table, as its file says it. */
+export type TableColumn = SchemaElement & { name: string };
+
+/** Values of the columns of one row group, in the order of the columns. */
+export type RowGroupColumns = { rows: number; columns: DecodedArray[] };
+
+export interface TableReader {
+  columns: TableColumn[];
+  rows: number;
+  /** What a writer said of the table beside its rows. */
+  said: Record<string, string | undefined>;
+  /** One row group after the other: no more than one of them is in memory. */
+  groups(): AsyncGenerator<RowGroupColumns>;
+}
+
+/**
+ * Reads a table of WriteTable. Values are those that are stored: texts as UTF-8, numbers of 64 bits as `bigint`, decimals without
+ * their point, dates as days, timestamps as milliseconds. A library that reads them as numbers would round.
+ * @throws what reading the file throws; Error where it is no such table
+ */
+export async function readTable(file: AsyncBuffer): Promise<TableReader> {
+  const metadata = await parquetMetadataAsync(file);
+  const [root, ...columns] = metadata.schema;
+  if (!root || root.num_children !== columns.length) throw new Error('A table has columns of plain values alone.');
+  const physical = columns.map(({ name, type, repetition_type }): SchemaElement => ({ name, type, repetition_type }));
+  const scan = await parquetScan({
+    file,
+    metadata: { ...metadata, schema: [root, ...physical] },
+    utf8: false,
+    useOffsetIndex: false,
+  });
+  return {
+    columns,
+    rows: Number(metadata.num_rows),
+    said: Object.fromEntries((metadata.key_value_metadata ?? []).map(({ key, value }) => [key, value])),
+    async *groups() {
+      for (const { rowStart, rowEnd } of scan.ranges) {
+        const values: DecodedArray[] = [];
+        for (const { name: column } of columns) values.push(await scan.readColumn({ column, rowStart, rowEnd }));
+        yield { rows: rowEnd - rowStart, columns: values };
+      }
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type FeedInput, writeFeed } from '../../../core/changes/write-feed.ts';
+
+/** A file in memory, as hyparquet reads it. */
+function fileOf(path: string) {
+  const bytes = readFileSync(path);
+  return {
+    byteLength: bytes.length,
+    slice: (from: number, to = bytes.length) => new Uint8Array(bytes.subarray(from, to)).buffer,
+  };
+}
+
+/** Writes the feed between two tables. */
+export async function putFeed(
+  path: string,
+  { before, after, ...input }: { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>,
+) {
+  const parts: Uint8Array[] = [];
+  const feed = await writeFeed(
+    {
+      before: before === null ? null : fileOf(before),
+      after: fileOf(after),
+      key: ['id'],
+      ignore: [],
+      place: {
+        sequence: 7,
+        from: before === null ? null : { run: 'leads-1', date: '2026-11-21' },
+        to: { run: 'leads-2', date: '2026-11-22' },
+      },
+      softwareVersion: '0.2.0',
+      onProgress: () => undefined,
+      ...input,
+    },
+    async (bytes) => void parts.push(bytes),
+  );
+  writeFileSync(path, Buffer.concat(parts));
+  return feed;
+}

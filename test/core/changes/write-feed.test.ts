@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TableSettings } from '../../../core/config/table-settings.ts';
+import { placeForTables, putTable } from '../table/support.ts';
+import { putFeed } from './support.ts';
+
+const { dir, duckDb } = await placeForTables();
+const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet') };
+const feedPath = join(dir, 'changes.parquet');
+
+const HEADER = ['id', 'branch', 'name', 'sum', 'day', 'at', 'active', 'score', 'updatedAt'];
+const COLUMNS: TableSettings['columns'] = {
+  sum: { type: 'decimal', precision: 18, scale: 2 },
+  day: 'date',
+  at: 'timestamp',
+  active: 'boolean',
+  score: 'double',
+};
+type Row = string[];
+
+const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
+const csvOf = (rows: Row[]) => [HEADER, ...rows].map((row) => `${row.map(quoted).join(',')}\n`).join('');
+
+const texts = fc.constantFrom('', 'א', 'ab', 'a', 'b', '😀', 'NULL', 'a long text of more than twenty-four letters');
+const row: fc.Arbitrary<Row> = fc.tuple(
+  fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 0, max: 30 }).map(String) }, texts),
+  fc.constantFrom('1', '2', ''),
+  texts,
+  fc.constantFrom('', '1', '1.00', '-0.01', '9999999999999999.99'),
+  fc.constantFrom('', '2026-11-22', '1950-01-01'),
+  fc.constantFrom('', '2026-11-22T08:00:00Z', '2026-11-22T10:00:00+02:00', '1969-12-31T23:59:59.999Z'),
+  fc.constantFrom('', 'true', 'false'),
+  fc.constantFrom('', '0', '-0', '1e300', '0.1'),
+  texts,
+);
+/** A second night: some rows are gone, some have changed, some are new, and their order is another one. */
+const nights = fc.array(row, { maxLength: 40 }).chain((before) =>
+  fc.record({
+    before: fc.constant(before),
+    after: fc
+      .tuple(
+        fc.array(fc.constantFrom('same', 'same', 'same', 'gone', 'changed', 'twice'), {
+          minLength: before.length,
+          maxLength: before.length,
+        }),
+        fc.array(row, { maxLength: 6 }),
+        fc.array(row, { minLength: before.length, maxLength: before.length }),
+        fc.nat(),
+      )
+      .map(([fates, added, others, turn]) => {
+        const kept = before.flatMap((one, place) => {
+          const changed = [...one.slice(0, 2), ...(others[place] ?? []).slice(2)];
+          return { same: [one], gone: [], changed: [changed], twice: [one, one] }[fates[place] ?? 'same'];
+        });
+        const all = [...kept, ...added];
+        return [...all.slice(turn % (all.length + 1)), ...all.slice(0, turn % (all.length + 1))];
+      }),
+  }),
+);
+const plans = fc.constantFrom(
+  { key: ['id'], ignore: [] },
+  { key: ['id', 'branch'], ignore: [] },
+  { key: ['id'], ignore: ['updatedat'] },
+  { key: ['sum'], ignore: ['name', 'score'] },
+);
+
+async function putNights({ before, after }: { before: Row[]; after: Row[] }) {
+  await putTable(paths.before, { content: csvOf(before), settings: { columns: COLUMNS } });
+  const dialect = { separator: ',' };
+  await putTable(paths.after, { content: csvOf(after), file: { dialect }, settings: { columns: COLUMNS } });
+}
+
+/** Rows of tables and feeds in SQL, without the ignored columns. */
+function inSql(ignore: readonly string[]) {
+  const columns = HEADER.map((name) => name.toLowerCase()).filter((name) => !ignore.includes(name));
+  const rows = (path: string, where = 'true') =>
+    `select ${columns.map((name) => `"${name}"`).join(', ')} from read_parquet('${path}') where ${where}`;
+  const taken = rows(feedPath, "_change_type in ('delete', 'update_preimage')");
+  const added = rows(feedPath, "_change_type in ('insert', 'update_postimage')");
+  return {
+    folded: `select * from ((${rows(paths.before)} except all ${taken}) union all ${added})`,
+    gone: `${rows(paths.before)} except all ${rows(paths.after)}`,
+    taken,
+    after: rows(paths.after),
+  };
+}
+
+test('previous rows, less what the feed takes away, plus what it adds, are the new rows; no other row is in it', async () => {
+  await fc.assert(
+    fc.asyncProperty(nights, plans, async (night, plan) => {
+      await putNights(night);
+      const { kind } = await putFeed(feedPath, { ...paths, ...plan });
+
+      const { folded, after, taken, gone } = inSql(plan.ignore);
+      expect(kind).toBe('changes');
+      const two = `with f as (${folded}), a as (${after}), t as (${taken}), g as (${gone})`;
+      const unequal = (one: string, other: string) => `(from ${one} except all from ${other})`;
+      const differences = [unequal('f', 'a'), unequal('a', 'f'), unequal('t', 'g'), unequal('g', 't')];
+      expect(await duckDb.rows(`${two} ${differences.join(' union all ')}`)).toEqual([]);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+const table = (path: string, content: string) => putTable(path, { content });
+
+test('the rows of a feed say what they are of, and the columns have the types of the table', async () => {
+  await table(paths.before, 'id,name\n1,a\n2,b\n');
+  await table(paths.after, 'id,name\n2,c\n3,d\n');
+  const feed = await putFeed(feedPath, paths);
+
+  expect(await duckDb.rows(`select * from read_parquet('${feedPath}') order by id, _change_type desc`)).toEqual(
+    [
+      ['delete', '7', 'changes', 'leads-1', 'leads-2', '2026-11-21', '2026-11-22', '1', 'a'],
+      ['update_preimage', '7', 'changes', 'leads-1', 'leads-2', '2026-11-21', '2026-11-22', '2', 'b'],
+      ['update_postimage', '7', 'changes', 'leads-1', 'leads-2', '2026-11-21', '2026-11-22', '2', 'c'],
+      ['insert', '7', 'changes', 'leads-1', 'leads-2', '2026-11-21', '2026-11-22', '3', 'd'],
+    ].sort((a, b) => `${a[7]}${b[0]}`.localeCompare(`${b[7]}${a[0]}`)),
+  );
+  expect(feed).toMatchObject({ rows: 2, keys: 2, gone: 1, unmatched: 0 });
+});
+
+test.each([
+  ['there is no table before', null],
+  ['the table before has other columns', 'id,title\n1,a\n'],
+  ['the table before has its columns in another order', 'name,id\na,1\n'],
+])('where %s, the feed has all rows and replaces everything', async (_, content) => {
+  if (content !== null) await table(paths.before, content);
+  await table(paths.after, 'id,name\n1,a\n2,\n');
+  const { kind } = await putFeed(feedPath, { ...paths, before: content === null ? null : paths.before });
+
+  expect(kind).toBe('snapshot');
+  expect(await duckDb.rows(`select _change_type, _kind, id, name from read_parquet('${feedPath}')`)).toEqual([
+    ['insert', 'snapshot', '1', 'a'],
+    ['insert', 'snapshot', '2', ''],
+  ]);
+});
+
+test('equal tables make a feed without rows, with the columns of the table', async () => {
+  await table(paths.before, 'id,name\n1,a\n');
+  await table(paths.after, 'id,name\n1,a\n');
+  expect((await putFeed(feedPath, paths)).changes.insert).toBe(0);
+  expect(await duckDb.columns('changes.parquet')).toContain('name VARCHAR');
+  expect(await duckDb.rows(`select count(*)::int from read_parquet('${feedPath}')`)).toEqual([[0]]);
+});
+
+test.each([
+  ['_kind', { key: ['_kind'] }, 'The table has a column "_kind", which is a name of the feed itself.'],
+  ['id', { key: ['number'] }, 'The table has no column "number", which `changes` names.'],
+  ['id', { key: ['id'], ignore: ['updatedat'] }, 'The table has no column "updatedat", which `changes` names.'],
+])('of a table with the column %s no feed is made by %j', async (column, plan, message) => {
+  await table(paths.after, `${column}\n1\n`);
+  await expect(putFeed(feedPath, { before: null, after: paths.after, ...plan })).rejects.toThrow(message);
+});
