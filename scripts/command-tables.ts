@@ -24,20 +24,8 @@ const FINDING_RUNS = [
 ];
 const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait'];
 const DATA = ['download', 'peek', 'schema', 'diff'];
-const READING = [
-  'list',
-  'show',
-  ...DATA,
-  'status',
-  'deployments',
-  'report',
-  'backfill',
-  'release',
-  'table',
-  'update',
-  'update-status',
-  ...FOLLOWING,
-];
+const EXPORTS = ['list', 'show', ...DATA, 'status', 'deployments', 'report', 'backfill', 'release', 'table'];
+const READING = [...EXPORTS, 'update', 'update-status', ...FOLLOWING];
 const FLEET = ['deployments', 'report --all-deployments'];
 const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments', 'status --all-deployments'];
 
@@ -93,18 +81,7 @@ const RIGHTS: Right[] = [
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: [
-      'list',
-      'show',
-      ...DATA,
-      'status',
-      'deployments',
-      'report',
-      'backfill',
-      'release',
-      'table',
-      ...FOLLOWING,
-    ],
+    commands: [...EXPORTS, ...FOLLOWING],
   },
   { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
