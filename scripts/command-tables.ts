@@ -22,7 +22,7 @@ const FINDING_RUNS = [
   'table',
   'stop',
 ];
-const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait'];
+const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait', 'authorize --run'];
 const DATA = ['download', 'peek', 'schema', 'diff'];
 const EXPORTS = ['list', 'show', ...DATA, 'status', 'deployments', 'report', 'backfill', 'release', 'table'];
 const READING = [...EXPORTS, 'update', 'update-status', ...FOLLOWING];
@@ -69,9 +69,17 @@ const RIGHTS: Right[] = [
   { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
   { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
   { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: ['status', ...FLEET] },
-  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release', 'table'] },
+  {
+    action: 'states:StartExecution',
+    on: 'ExportRun',
+    commands: ['start', 'retry', 'backfill', 'release', 'table', 'authorize --run'],
+  },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
-  { action: 'states:DescribeExecution', on: 'executions of ExportRun', commands: [...FINDING_RUNS, 'start --wait'] },
+  {
+    action: 'states:DescribeExecution',
+    on: 'executions of ExportRun',
+    commands: [...FINDING_RUNS, 'start --wait', 'authorize --run'],
+  },
   {
     action: 'states:GetExecutionHistory',
     on: 'executions of ExportRun',

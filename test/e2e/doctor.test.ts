@@ -214,7 +214,7 @@ it('fails where the CRM refuses a token that lives, and does not refresh it unas
 
   expect(code).toBe(1);
   expect(at('service')).toMatchObject({ verdict: 'broken', found: expect.stringContaining('401') });
-  expect(at('service')?.advice).toContain('add --refresh');
+  expect(at('service')?.advice).toContain('--refresh');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
   expect(await checked({ args: ['--refresh'] })).toMatchObject({ code: 0, verdicts: { service: 'holds' } });
 });
