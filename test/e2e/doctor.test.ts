@@ -120,11 +120,28 @@ const BEFORE = [
   'client-secret',
   'grant',
   'ledger',
+  'grant-stored',
   'clock',
 ];
 
-it('finds nothing wrong in a deployment that was just authorized, and changes nothing', async () => {
+it('says of a deployment that was just authorized that no function has refreshed the grant, and refreshes nothing', async () => {
   await rememberSecrets(system, secretsSeen);
+  const before = await storedTokens(system);
+
+  const { code, at, verdicts } = await checked({ args: ['--refresh'] });
+
+  expect(code).toBe(0);
+  expect(at('grant-stored')).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringMatching(/^None has yet, since /),
+  });
+  expect(at('grant-stored')?.advice).toMatch(/npx --no crm-export start leads --wait .*--deployment doctor\.$/);
+  expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'holds' });
+  expect(await storedTokens(system)).toEqual(before);
+});
+
+it('finds nothing wrong once a function has refreshed it, and changes nothing', async () => {
+  await store({ functionStoredAt: new Date().toISOString() });
   const before = await storedTokens(system);
 
   const { code, ids, verdicts } = await checked();
