@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import type { Deployed } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { isUntried } from '../../core/oauth/token-freshness.ts';
-import { newestOf } from '../doctor/refresh.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start.ts';
 import { commandFor, entityArgument, withExamples } from '../support/command-options.ts';

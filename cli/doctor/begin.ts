@@ -1,6 +1,6 @@
 import { ENTITIES } from '../../core/config/entities.ts';
 import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
@@ -14,7 +14,7 @@ import { commandFor } from '../support/command-options.ts';
 import type { Target } from '../support/target.ts';
 import type { ConfigurationOptions, Configured } from './configuration.ts';
 import { type Around, ledgerFinding, notLooked } from './grant.ts';
-import { newestOf, refresh } from './refresh.ts';
+import { refresh } from './refresh.ts';
 import { type Asked, askCrm } from './service.ts';
 
 const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3'] as const;

@@ -78,7 +78,7 @@ function nextCommands(target: InitOptions & TargetOptions, file: string): string
     commandFor('plan', { deployment }, { configuration }),
     `npx --no crm-export probe ${placeOptions({}, { configuration: file, ...client })}`,
     `${cdk}${profile ? ` --profile ${quoted(profile)}` : ''}`,
-    commandFor('authorize', target, client),
+    commandFor('authorize', target, { ...client, run: 'leads' }),
     commandFor('doctor', target),
   ];
 }

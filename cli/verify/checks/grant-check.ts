@@ -1,7 +1,6 @@
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { createGrantStore, newestOf } from '../../../core/oauth/grant-store.ts';
 import { given } from '../../checks/check.ts';
 import { GRANT_STORED } from '../../checks/grant-stored.ts';
-import { newestOf } from '../../doctor/refresh.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** Looked at behind the export, whose functions refresh a grant that is due. */
