@@ -2,11 +2,13 @@ import type { Command } from 'commander';
 import type { Deployed } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import { createLedger } from '../../core/oauth/ledger.ts';
 import { isUntried } from '../../core/oauth/token-freshness.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start.ts';
 import { commandFor, entityArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -73,8 +75,14 @@ async function firstRun(target: Target, entity: Entity, done: Authorized, option
   for (const line of linesOf(done)) (options.json ? printErr : printOut)(line);
   const run = await startNamed(target, entity, {}, options);
   await followToTheEnd(target, [run], options, done);
-  const { newest } = await newestOf(createGrantStore(target.secrets, target.TokensSecretId));
+  const { secrets, dynamo, TokensSecretId, LedgerTableName } = target;
+  const { newest } = await newestOf(createGrantStore(secrets, TokensSecretId));
   if (!isUntried(newest.tokens)) return;
+  // Where the CRM keeps the refresh token, a run goes on although nothing was stored.
+  if (await createLedger(dynamo, LedgerTableName, TokensSecretId).read(newest.versionId)) {
+    const what = 'The functions refreshed the grant, but could not store it';
+    throw new CommandError(`${what}: see what verify says of the rights of their roles.`, RUN_FAILED);
+  }
   // A container keeps a token that lives, also where a person has authorized since.
   const again = commandFor(`start ${entity} --wait`, options);
   printErr(

@@ -222,6 +222,21 @@ it('calls a stale access token no fault, and does not refresh it unasked', async
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 
+it('refreshes nothing where the token of an untried grant has ended, though it is asked to, and names the run that does', async () => {
+  await store({
+    ...{ functionStoredAt: null, obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' },
+  });
+  system.sandbox.ledger.clear();
+
+  const { code, at, verdicts } = await checked({ args: ['--refresh'] });
+
+  expect(code).toBe(0);
+  expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'unknown', 'access-token': 'warning' });
+  for (const id of ['refresh', 'service', 'access-token', 'grant-stored'])
+    expect(at(id)?.advice).toContain('npx --no crm-export start leads --wait');
+  expect(system.sandbox.ledger.count()).toBe(0);
+});
+
 it('fails where the CRM refuses a token that lives, and does not refresh it unasked either', async () => {
   await store();
   system.sandbox.expireAccessTokens();

@@ -35,11 +35,11 @@ function grantParts(): Answers {
 }
 
 /** `authorize` with a person who consents at once, and with what becomes of a run. */
-async function authorized(run: Omit<Execution, 'name' | 'input'>, ...args: string[]) {
+async function authorized(run: Omit<Execution, 'name' | 'input'>, more: Answers, ...args: string[]) {
   const sandbox = await sandboxFor({ jobChecks: 1 });
   const { baseUrl, authUrl } = sandbox;
   const machine = executions([], { onStart: () => run });
-  const cloud = await aws(configured({ crm: { baseUrl, authUrl } }), grantParts(), machine);
+  const cloud = await aws(configured({ crm: { baseUrl, authUrl } }), more, grantParts(), machine);
   vi.stubEnv('CRM_CLIENT_SECRET', sandbox.clientSecret);
   const line = ['authorize', '--client-id', sandbox.clientId, '--no-browser', ...args, ...cloud.place];
   const { soFar, ended } = startCli(...line);
@@ -58,7 +58,7 @@ beforeEach(() => {
 });
 
 test('without --run a person is told to start one, also by the document', async () => {
-  const { code, stdout, started } = await authorized(PUBLISHED, '--json');
+  const { code, stdout, started } = await authorized(PUBLISHED, {}, '--json');
 
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, next: expect.stringContaining(' start leads --wait ') });
@@ -66,7 +66,7 @@ test('without --run a person is told to start one, also by the document', async 
 });
 
 test('--run starts a run of that entity once the grant is stored, and the document has both', async () => {
-  const { code, stdout, stderr, started } = await authorized(PUBLISHED, '--run', 'meetings', '--json');
+  const { code, stdout, stderr, started } = await authorized(PUBLISHED, {}, '--run', 'meetings', '--json');
 
   expect({ code, started }).toEqual({ code: 0, started: [{ entity: 'meetings' }] });
   const [run] = JSON.parse(stdout).runs;
@@ -76,10 +76,20 @@ test('--run starts a run of that entity once the grant is stored, and the docume
   expect(stderr).toMatch(/That run did not refresh the grant, .* start another: .* start meetings --wait /);
 });
 
+test('a published run whose functions could not store the refreshed grant is a failure', async () => {
+  // A CRM that keeps the refresh token lets the run go on: the claim is given back.
+  const Item = { state: { S: 'CLAIMED' }, owner: { S: 'a function' }, deadline: { N: '0' } };
+  const { code, stderr } = await authorized(PUBLISHED, { GetItem: { Item } }, '--run', 'leads');
+
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The functions refreshed the grant, but could not store it: /m);
+});
+
 test('a run that fails says what the night would have said, and the grant is stored', async () => {
   const cause = 'The ledger may not be used.';
   const { code, stdout, stderr } = await authorized(
     { ...PUBLISHED, status: 'FAILED', error: 'ConfigInvalid', cause },
+    {},
     '--run',
     'leads',
   );
