@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { packageVersion } from '../core/package-version.ts';
 import { byGroup, EXAMPLES, GROUPS, type Group } from './groups.ts';
-import { packageVersion } from './support/package-version.ts';
 
 type Register = (command: Command) => void;
 

@@ -103,10 +103,20 @@ export type ErrorName = keyof typeof ERRORS;
 /** A name that our own code may throw. */
 export type RunErrorName = { [N in ErrorName]: (typeof ERRORS)[N]['class'] extends 'machine' ? never : N }[ErrorName];
 
+/** What failed, for the commands of an advice. */
 interface Failed {
   entity?: string | undefined;
   execution?: string | undefined;
   batch?: string | undefined;
+}
+
+/** What to do about an error; what is not named stays ENTITY, RUN or BATCH. */
+export function adviceOf(
+  name: ErrorName,
+  { entity = 'ENTITY', execution = 'RUN', batch = 'BATCH' }: Failed = {},
+): string {
+  const named: Record<string, string> = { ENTITY: entity, RUN: execution, BATCH: batch };
+  return ERRORS[name].advice.replace(/\b(?:ENTITY|RUN|BATCH)\b/g, (word) => named[word] ?? word);
 }
 
 /**
@@ -148,9 +158,7 @@ export class RunError extends Error {
   }
 
   /** The same with the names of what failed in the commands of its advice. */
-  failureOf({ entity = 'ENTITY', execution = 'RUN', batch = 'BATCH' }: Failed): { error: RunErrorName; cause: string } {
-    const named: Record<string, string> = { ENTITY: entity, RUN: execution, BATCH: batch };
-    const advice = ERRORS[this.name].advice.replace(/\b(?:ENTITY|RUN|BATCH)\b/g, (name) => named[name] ?? name);
-    return { error: this.name, cause: `${this.message} ${advice}` };
+  failureOf(failed: Failed): { error: RunErrorName; cause: string } {
+    return { error: this.name, cause: `${this.message} ${adviceOf(this.name, failed)}` };
   }
 }

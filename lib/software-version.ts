@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { packageVersion } from '../core/package-version.ts';
 
 /** The release that is being deployed: the version in package.json and, in a checkout, its commit. */
 export function softwareVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const version = packageVersion();
   try {
     const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
       encoding: 'utf8',

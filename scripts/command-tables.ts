@@ -22,23 +22,10 @@ const FINDING_RUNS = [
   'table',
   'stop',
 ];
-const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait'];
+const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait', 'authorize --run'];
 const DATA = ['download', 'peek', 'schema', 'diff'];
-const READING = [
-  'list',
-  'show',
-  ...DATA,
-  'status',
-  'deployments',
-  'report',
-  'backfill',
-  'release',
-  'table',
-  'update',
-  'update-status',
-  'readers --tag',
-  ...FOLLOWING,
-];
+const EXPORTS = ['list', 'show', ...DATA, 'status', 'deployments', 'report', 'backfill', 'release', 'table'];
+const READING = [...EXPORTS, 'update', 'update-status', 'readers --tag', ...FOLLOWING];
 const FLEET = ['deployments', 'report --all-deployments'];
 const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments', 'status --all-deployments'];
 
@@ -83,9 +70,17 @@ const RIGHTS: Right[] = [
   { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
   { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
   { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: ['status', ...FLEET] },
-  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release', 'table'] },
+  {
+    action: 'states:StartExecution',
+    on: 'ExportRun',
+    commands: ['start', 'retry', 'backfill', 'release', 'table', 'authorize --run'],
+  },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
-  { action: 'states:DescribeExecution', on: 'executions of ExportRun', commands: [...FINDING_RUNS, 'start --wait'] },
+  {
+    action: 'states:DescribeExecution',
+    on: 'executions of ExportRun',
+    commands: [...FINDING_RUNS, 'start --wait', 'authorize --run'],
+  },
   {
     action: 'states:GetExecutionHistory',
     on: 'executions of ExportRun',
@@ -95,21 +90,9 @@ const RIGHTS: Right[] = [
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: [
-      'list',
-      'show',
-      ...DATA,
-      'status',
-      'deployments',
-      'report',
-      'backfill',
-      'release',
-      'table',
-      ...FOLLOWING,
-    ],
+    commands: [...EXPORTS, ...FOLLOWING, 'readers --tag'],
   },
   { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated'] },
-  { action: 's3:GetObject', on: '`published/*`, `runs/*`', commands: ['readers --tag'] },
   { action: 's3:PutObjectTagging', on: '`runs/*`', commands: ['readers --tag'] },
   { action: 'cloudformation:ListStackResources', on: 'the stack', commands: ['readers'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },

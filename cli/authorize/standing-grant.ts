@@ -1,7 +1,7 @@
 import { PERSONAL_SCOPES } from '../../core/config/scopes.ts';
 import { RunError } from '../../core/errors.ts';
-import { type Generation, successorOf } from '../../core/oauth/generation.ts';
-import type { GrantStore } from '../../core/oauth/grant-store.ts';
+import type { Generation } from '../../core/oauth/generation.ts';
+import { type GrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import type { Ledger } from '../../core/oauth/ledger.ts';
 import type { NewTokens } from '../../core/oauth/secrets.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
@@ -27,12 +27,7 @@ export async function standingGrant({ store, ledger }: GrantPlaces): Promise<Sta
 
 async function newestReadable(store: GrantStore): Promise<Generation | undefined> {
   try {
-    let newest = await store.current();
-    for (;;) {
-      const successor = await store.version(successorOf(newest.versionId));
-      if (!successor) return newest;
-      newest = successor;
-    }
+    return (await newestOf(store)).newest;
   } catch (error) {
     // Nothing is stored, or what nobody can use.
     if (error instanceof RunError && error.name === 'ConfigInvalid') return undefined;

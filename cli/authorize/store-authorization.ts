@@ -12,7 +12,7 @@ interface AuthorizationDeps extends StoreDeps {
 
 /**
  * Stores a grant and the client that it was given to. Wherever it ends, the client of the grant that counts is stored: another client
- * keeps the former one beside it until its grant is stored.
+ * keeps the former one beside it until its grant is stored. The grant is stored as untried: a function refreshes it at once.
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
 export async function storeAuthorization(
@@ -25,7 +25,7 @@ export async function storeAuthorization(
   const former = await formerClient(clientId, stored, deps);
   if (former) await write({ ...used, former });
   else if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret || stored.former) await write(used);
-  const generation = await storeGrant({ ...tokens, clientId }, deps);
+  const generation = await storeGrant({ ...tokens, clientId, functionStoredAt: null }, deps);
   // Best effort: the grant says whose it is.
   if (former) await writeClient(used).catch(() => undefined);
   return generation;

@@ -32,7 +32,10 @@ const LOOK_MS = 1000;
  * refresh that is under way, so that the new grant is the newest.
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
-export async function storeGrant(tokens: NewTokens & Pick<Tokens, 'clientId'>, given: StoreDeps): Promise<Generation> {
+export async function storeGrant(
+  tokens: NewTokens & Pick<Tokens, 'clientId' | 'functionStoredAt'>,
+  given: StoreDeps,
+): Promise<Generation> {
   const onWait = given.onWait ?? (() => undefined);
   const deps = { now: Date.now, elapsed: () => performance.now(), sleep, ...given, onWait };
   for (;;) {

@@ -1,19 +1,20 @@
 import { ENTITIES } from '../../core/config/entities.ts';
 import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
-import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
+import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { watchClock } from '../authorize/aws-clock.ts';
 import { nameCalls } from '../checks/calls.ts';
 import { readStack } from '../checks/deployed-stack.ts';
 import { type Finding, holds } from '../checks/finding.ts';
+import { FIRST_RUN } from '../checks/grant-stored.ts';
 import { deployedRules } from '../checks/rules.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target } from '../support/target.ts';
 import type { ConfigurationOptions, Configured } from './configuration.ts';
 import { type Around, ledgerFinding, notLooked } from './grant.ts';
-import { newestOf, refresh } from './refresh.ts';
+import { refresh } from './refresh.ts';
 import { type Asked, askCrm } from './service.ts';
 
 const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3', 'sqs', 'kms', 'iam'] as const;
@@ -60,11 +61,12 @@ export function begin(target: Target, known: Configured | undefined, options: Do
       const refreshed = (await grants.refreshed().catch(() => undefined)) !== undefined;
       if (!known || !tokens) return { service: notLooked((await grants.lacking()) ?? 'a grant'), columns: [] };
       const { now, refreshCommand } = around();
+      const again = isUntried(tokens) ? FIRST_RUN : refreshCommand;
       if (tokenFreshness(tokens, undefined, now) === 'stale') {
-        const advice = options.refresh ? undefined : `Look with --refresh: ${refreshCommand}.`;
+        const advice = options.refresh && !isUntried(tokens) ? undefined : `Refresh it by: ${again}.`;
         return { service: notLooked('an access token that lives', advice), columns: [] };
       }
-      return askCrm(known, tokens, { now: () => around().now, refreshed, refreshCommand, target });
+      return askCrm(known, tokens, { now: () => around().now, refreshed, refreshCommand: again, target });
     }),
   };
 }
@@ -92,6 +94,8 @@ function grantOf(target: Target, known: Configured | undefined, options: DoctorO
   };
   const refreshed = once(async () => {
     const before = await generation();
+    // The first refresh is a function's: it shows whether functions can.
+    if (before && isUntried(before.tokens)) return undefined;
     if (!options.refresh || !known || !before || !(await isSpendable())) return undefined;
     const { authorizeCommand } = around();
     return refresh(target, before, { crm: known.deployment.crm, now: () => around().now, authorizeCommand });
@@ -99,6 +103,7 @@ function grantOf(target: Target, known: Configured | undefined, options: DoctorO
   return {
     client,
     grant,
+    generation,
     ledger,
     refreshed,
     lacking: async () => {

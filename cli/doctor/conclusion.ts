@@ -41,6 +41,9 @@ export function mayNotCome(checks: Checked[]): boolean {
 /** Only a call to the CRM with the grant proves that the grant works. */
 function good(checks: Checked[]): string {
   if (mayNotCome(checks)) return 'Nothing was found that stops a nightly run, but not every night may come: see rules.';
+  if (checks.some(({ id, verdict }) => id === 'grant-stored' && verdict === 'warning')) {
+    return 'Nothing was found that stops a nightly run, but no function has refreshed the grant yet: see grant-stored.';
+  }
   const isTried = checks.some(({ id, verdict }) => id === 'service' && verdict === 'holds');
   const unknownColumns = checks.some(({ id }) => id === 'columns');
   if (isTried && !unknownColumns) return 'A nightly run would work.';

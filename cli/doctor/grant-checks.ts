@@ -1,4 +1,6 @@
-import { type Check, remark } from '../checks/check.ts';
+import { isUntried } from '../../core/oauth/token-freshness.ts';
+import { type Check, given, remark } from '../checks/check.ts';
+import { FIRST_RUN, GRANT_STORED } from '../checks/grant-stored.ts';
 import type { Doctoring } from './begin.ts';
 import { accessTokenFinding, clientFinding, clockFinding, grantFinding, notLooked, scopesFinding } from './grant.ts';
 import { lastProbeFinding } from './last-probe.ts';
@@ -38,6 +40,7 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
     rights: ['dynamodb:GetItem on the ledger', 'kms:Decrypt on the key, through Secrets Manager and DynamoDB'],
     look: ({ ledger }) => ledger(),
   },
+  given(GRANT_STORED, ({ generation }: Doctoring) => ({ newest: generation })),
   {
     id: 'clock',
     question: 'Do this machine and AWS agree about the time?',
@@ -53,10 +56,14 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
       'dynamodb:UpdateItem on the ledger',
       'kms:GenerateDataKey on the key, through Secrets Manager',
     ],
-    look: async ({ options, lacking, refreshed, around }) => {
+    look: async ({ options, lacking, refreshed, generation, around }) => {
       if (!options.refresh) return [];
       const found = await refreshed();
       if (found) return refreshFinding(found, around().authorizeCommand);
+      const before = await generation();
+      if (before && isUntried(before.tokens)) {
+        return notLooked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
+      }
       return notLooked((await lacking()) ?? 'a grant that can be spent');
     },
   },

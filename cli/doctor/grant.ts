@@ -5,10 +5,11 @@ import type { Generation } from '../../core/oauth/generation.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
-import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
+import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { versionsExhausted } from '../../core/oauth/version-limit.ts';
 import type { Clock } from '../authorize/aws-clock.ts';
 import { broken, type Finding, holds, unknown, warning } from '../checks/finding.ts';
+import { FIRST_RUN } from '../checks/grant-stored.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 
@@ -155,7 +156,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Arou
   }
   if (tokenFreshness(tokens, undefined, now) === 'stale') {
     const text = `${lives} and is stale (it ends or ended at ${tokens.expiresAt}); the next run refreshes it.`;
-    return warning(text, `To see now whether that works: ${refreshCommand}.`);
+    return warning(text, `To see now whether that works: ${isUntried(tokens) ? FIRST_RUN : refreshCommand}.`);
   }
   return holds(`${lives} and has ${duration(Date.parse(tokens.expiresAt) - now.getTime())} left.`);
 }

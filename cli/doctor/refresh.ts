@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import { type Generation, successorOf } from '../../core/oauth/generation.ts';
-import type { GrantStore } from '../../core/oauth/grant-store.ts';
+import type { Generation } from '../../core/oauth/generation.ts';
+import { newestOf } from '../../core/oauth/grant-store.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { broken, type Finding, holds, warning } from '../checks/finding.ts';
 import type { Target } from '../support/target.ts';
@@ -21,17 +21,6 @@ export interface Refreshed {
   calls: { answer: TokenAnswer; milliseconds: number }[];
   /** The CRM gave new tokens that could not be stored. */
   lost: boolean;
-}
-
-/** The generation with the label AWSCURRENT, and its last successor. @throws RunError */
-export async function newestOf(store: GrantStore) {
-  const labelled = await store.current();
-  let newest = labelled;
-  for (;;) {
-    const successor = await store.version(successorOf(newest.versionId));
-    if (!successor) return { labelled, newest };
-    newest = successor;
-  }
 }
 
 /** One real refresh by the functions' own rule; it spends the generation. @throws RunError */

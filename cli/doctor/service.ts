@@ -119,5 +119,5 @@ function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options
 function refused(refreshCommand: string): Finding {
   const text =
     'The CRM refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
-  return broken(text, `A run would refresh it first; to see now whether that works, add --refresh: ${refreshCommand}.`);
+  return broken(text, `A run would refresh it first; to see now whether that works: ${refreshCommand}.`);
 }

@@ -1,11 +1,11 @@
-import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { configurationFile, isDeploymentName, isLoopback } from '../../core/config/configuration.ts';
 import { commandFor, pathArgument, placeOptions, quoted, withExamples } from '../support/command-options.ts';
-import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
+import { writeWhole } from '../support/write-whole.ts';
 import { answersTo, type Given } from './answers.ts';
 import { QUESTIONS, type Question } from './questions.ts';
 
@@ -42,7 +42,8 @@ async function init(options: InitOptions): Promise<void> {
   });
   const file = fileOf(name);
   const $schema = options.configuration === undefined ? { $schema: './schema.json' } : {};
-  writeAnew(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`);
+  // A link is never put over another file.
+  writeWhole(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`, (finished) => linkSync(finished, file));
   const next = nextCommands({ ...options, deployment: name }, file);
   if (options.json) return printJson({ ok: true, deployment: name, file, next });
   if (settings.local) printErr(`It is for the local cloud at ${endpoint}: "local" is true.`);
@@ -66,21 +67,6 @@ function nameQuestion(fileOf: (name: string) => string): Question {
   };
 }
 
-/** Writes a file whole or not at all, and never over another. */
-function writeAnew(file: string, text: string): void {
-  const unfinished = `${file}.${process.pid}.tmp`;
-  try {
-    writeFileSync(unfinished, text, { flag: 'wx' });
-    linkSync(unfinished, file);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
-    throw new CommandError(`${file} could not be written (${code}).`, ENVIRONMENT, { cause: error });
-  } finally {
-    rmSync(unfinished, { force: true });
-  }
-}
-
 /** What a person types next, in this order. */
 function nextCommands(target: InitOptions & TargetOptions, file: string): string[] {
   const { deployment, profile, endpointUrl, configuration } = target;
@@ -92,7 +78,7 @@ function nextCommands(target: InitOptions & TargetOptions, file: string): string
     commandFor('plan', { deployment }, { configuration }),
     `npx --no crm-export probe ${placeOptions({}, { configuration: file, ...client })}`,
     `${cdk}${profile ? ` --profile ${quoted(profile)}` : ''}`,
-    commandFor('authorize', target, client),
+    commandFor('authorize', target, { ...client, run: 'leads' }),
     commandFor('doctor', target),
   ];
 }

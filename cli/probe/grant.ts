@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import type { NewTokens } from '../../core/oauth/secrets.ts';
+import { type GrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import type { NewTokens, Tokens } from '../../core/oauth/secrets.ts';
 import { ODD_LIFE } from '../../core/oauth/token-endpoint.ts';
+import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { type AuthorizeOptions, newGrant } from '../authorize/authorize.ts';
 import { watchClock } from '../authorize/aws-clock.ts';
 import { chooseClient } from '../authorize/oauth-client-choice.ts';
-import { newestOf } from '../doctor/refresh.ts';
 import { commandFor } from '../support/command-options.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import type { Ended } from './conversation/converse.ts';
 import type { SeenGrant } from './conversation/exchange.ts';
@@ -18,8 +19,9 @@ import type { SeenGrant } from './conversation/exchange.ts';
 export type Granted = { grant: SeenGrant } & ({ accessToken: string } | { refused: Ended });
 
 /**
- * The stored token of a deployment. One that is due is refreshed as by a run, and stored; no other is.
- * @throws RunError of the grant, such as `ReauthorizationRequired`
+ * The stored token of a deployment. One that is due is refreshed as by a run, and stored; no other is, nor one that a function
+ * is to refresh first.
+ * @throws RunError of the grant, such as `ReauthorizationRequired`; CommandError
  */
 export async function storedGrant(target: Target, crm: Deployment['crm'], place: TargetOptions): Promise<Granted> {
   const { now } = watchClock(target.secrets);
@@ -38,10 +40,20 @@ export async function storedGrant(target: Target, crm: Deployment['crm'], place:
     },
     authorizeCommand: commandFor('authorize', place),
   });
-  const { accessToken } = await createGetAccessToken(deps)();
+  const { accessToken } = (await untried(deps.store, now(), place)) ?? (await createGetAccessToken(deps)());
   const { newest } = await newestOf(deps.store);
   const from = refreshed ? 'refreshed' : 'stored';
   return { accessToken, grant: seenGrant(newest.tokens, crm, { from, now: now() }) };
+}
+
+/** The tokens of a grant that no function has refreshed yet. @throws CommandError where its access token has ended */
+async function untried(store: GrantStore, now: Date, place: TargetOptions): Promise<Tokens | undefined> {
+  const { tokens } = (await newestOf(store)).newest;
+  if (!isUntried(tokens)) return undefined;
+  if (tokenFreshness(tokens, undefined, now) !== 'stale') return tokens;
+  const what = `The access token has ended (${tokens.expiresAt}), and no function has refreshed the grant yet`;
+  const run = commandFor('start leads --wait', place);
+  throw new CommandError(`${what}. Nothing was asked of the CRM. Start a run, which refreshes it: ${run}`, RUN_FAILED);
 }
 
 /**

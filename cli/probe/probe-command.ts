@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { consentBy, type PersonOptions, withPersonOptions } from '../authorize/person-options.ts';
 import { configured } from '../doctor/configuration.ts';
-import { entitiesArgument, numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { entityArgument, numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
@@ -69,10 +69,6 @@ export function addProbe(command: Command): void {
       'before the first deployment; asks for consent',
     'probe --deployment prod --entity meetings --early --write': 'of meetings, and put what differs into the file',
   });
-}
-
-function entityArgument(text: string): Entity {
-  return entitySchema.parse(entitiesArgument(text)[0]);
 }
 
 /** Where a CRM is met, and with which grant. */

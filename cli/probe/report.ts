@@ -1,9 +1,9 @@
 import type { Deployment } from '../../core/config/deployment.ts';
+import { packageVersion } from '../../core/package-version.ts';
 import { type ProbeReport, probeKey } from '../../core/probe/probe-report.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { ended as endOf } from '../support/ended.ts';
 import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
-import { packageVersion } from '../support/package-version.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import type { Ended } from './conversation/converse.ts';

@@ -6,13 +6,12 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { deploymentSchema } from '../../core/config/deployment.ts';
-import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { writeWhole } from '../support/write-whole.ts';
 import { put, type Setting, valueAt } from './settings.ts';
 
 /** A configuration file as it was when the probe began. */
@@ -74,14 +73,8 @@ function shortLists(json: string): string {
 function replace(file: string, text: string): void {
   // What a link names is replaced, not the link.
   const real = realpathSync(file);
-  const unfinished = `${real}.${process.pid}.tmp`;
-  try {
-    writeFileSync(unfinished, text, { flag: 'wx' });
-    chmodSync(unfinished, statSync(real).mode);
-    renameSync(unfinished, real);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    throw new CommandError(`${file} could not be written (${code}): it is as it was.`, ENVIRONMENT, { cause: error });
-  }
+  writeWhole(real, text, (finished) => {
+    chmodSync(finished, statSync(real).mode);
+    renameSync(finished, real);
+  });
 }

@@ -41,12 +41,14 @@ async function follow(run: string, options: FollowCommandOptions & { date?: stri
 
 /**
  * Shows runs to their ends, live on a terminal, a line for each change elsewhere; then their results.
+ * @param document what the document of `--json` says besides
  * @throws CommandError: 1 where a run was not published, 130 where Ctrl-C ended the following (never the run)
  */
 export async function followToTheEnd(
   target: Target,
   runs: FollowedRun[],
   options: FollowCommandOptions,
+  document: object = {},
 ): Promise<void> {
   const again = runs.map(({ run }) => commandFor(`follow ${quoted(run)}`, options)).join('\n  ');
   const words = runs.length === 1 ? `the run goes on: ${again}` : `the runs go on:\n  ${again}`;
@@ -59,7 +61,7 @@ export async function followToTheEnd(
       throw new CommandError(`${trouble}\nThis says nothing about the run. To follow again: ${again}`, ENVIRONMENT);
     }
   });
-  print(reports, options);
+  print(reports, options, document);
 }
 
 async function show(target: Target, runs: FollowedRun[], json: boolean | undefined, signal: AbortSignal) {
@@ -85,10 +87,10 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
   }
 }
 
-function print(runs: Run[], options: FollowCommandOptions): void {
+function print(runs: Run[], options: FollowCommandOptions, document: object): void {
   const { json = false } = options;
   const failures = runs.filter(({ status }) => status !== 'SUCCEEDED');
-  if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, runs })}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, ...document, runs })}\n`);
   for (const run of runs) {
     if (!json && run.status === 'SUCCEEDED') process.stdout.write(`${endText(run, options)}\n`);
   }

@@ -1,6 +1,5 @@
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
-import { newestOf } from '../doctor/refresh.ts';
 import { ended } from '../support/ended.ts';
 import type { Target } from '../support/target.ts';
 import { plain } from '../support/text.ts';

@@ -21,6 +21,11 @@ export function entitiesArgument(text: string, before: Entity[] = []): Entity[] 
   );
 }
 
+/** One entity. @throws InvalidArgumentError */
+export function entityArgument(text: string): Entity {
+  return entitySchema.parse(entitiesArgument(text)[0]);
+}
+
 /** @throws CommandError (exit code 2) where neither is given, or both are */
 export function entitiesOrAll(entities: Entity[], all: boolean | undefined): Entity[] {
   if (all && entities.length === 0) return [...ENTITIES];

@@ -1,18 +1,15 @@
+import { COMMAND, forDeployment, namesDeployment } from '../../core/commands.ts';
 import { placeOptions, quoted } from './command-options.ts';
 import type { TargetOptions } from './target.ts';
-
-/** A command in a text: it ends with its sentence, or part of one. Values that are quoted for a shell may hold any mark. */
-const COMMAND =
-  /(?:npx --no crm-export [a-z]|(?:AWS_ENDPOINT_URL=\S{1,300} )?npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -)(?:(?<=\s)'[^'\n]*'(?:\\''[^'\n]*')*|(?<=\s)"[^"\n]*"|.)*?(?=[.,;)]+(?:\s|$)|$)/gm;
 
 /** The commands of a text with the options by which the deployment was found, whole enough to be pasted. */
 export function completed(text: string, place: TargetOptions): string {
   return text.replace(COMMAND, (command) => {
-    if (/ --deployment |-c deployment=/.test(command)) return command;
+    if (namesDeployment(command)) return command;
     if (command.startsWith('npx --no ')) return `${command} ${placeOptions(place)}`;
     const { deployment, endpointUrl, ...account } = place;
     if (command.startsWith('aws ')) return withOptions(command, placeOptions({ ...account, endpointUrl }));
-    const named = command.replace(/^npx cdk \S+/, (cdk) => `${cdk} -c deployment=${deployment}`);
+    const named = forDeployment(command, deployment);
     // Without it, what is meant for a local cloud is deployed to the account of the person.
     const endpoint = endpointUrl ? `AWS_ENDPOINT_URL=${quoted(endpointUrl)} ` : '';
     return `${endpoint}${withOptions(named, placeOptions(account))}`;

@@ -7,6 +7,7 @@ import { DASHBOARD_CHECK } from './checks/dashboard-check.ts';
 import { DRIFT_CHECK } from './checks/drift-check.ts';
 import { EXPORT_CHECKS } from './checks/export-checks.ts';
 import { FUNCTION_CHECK } from './checks/function-check.ts';
+import { GRANT_CHECK } from './checks/grant-check.ts';
 import { INPUT_CHECKS } from './checks/input-checks.ts';
 import { LOG_CHECK } from './checks/log-check.ts';
 import { METRIC_CHECKS } from './checks/metric-checks.ts';
@@ -32,6 +33,7 @@ export const ALL_CHECKS: Check<Verifying>[] = [
   UNDELIVERED_STARTS,
   RULE_START,
   FUNCTION_CHECK,
+  GRANT_CHECK,
   DRIFT_CHECK,
   POLICIES,
   UPDATE_CHECK,

@@ -1,3 +1,10 @@
+const INPUT_KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
+
+/** The batch of which this is the key of the input; `undefined` where it is none. */
+export function batchOfInput(key: string): string | undefined {
+  return INPUT_KEY.exec(key)?.[1];
+}
+
 /** What the key of a claim ends in. */
 export const CLAIM = '.begun.json';
 

@@ -33,6 +33,7 @@ export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchang
         count: (event) => log.measure({ [event]: 1 }),
         onOddities: (oddities) => log.info('the token endpoint answered oddly', { oddities }),
         authorizeCommand,
+        inFunction: true,
       },
     );
     const getAccessToken = createGetAccessToken(deps, cache);

@@ -6,7 +6,7 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { RunError } from '../errors.ts';
-import type { Generation } from './generation.ts';
+import { type Generation, successorOf } from './generation.ts';
 import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
 
 /** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
@@ -62,4 +62,15 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
       }
     },
   };
+}
+
+/** The generation with the label AWSCURRENT, and its last successor. @throws RunError */
+export async function newestOf(store: GrantStore) {
+  const labelled = await store.current();
+  let newest = labelled;
+  for (;;) {
+    const successor = await store.version(successorOf(newest.versionId));
+    if (!successor) return { labelled, newest };
+    newest = successor;
+  }
 }

@@ -31,12 +31,14 @@ export const tokensSchema = z.object({
   scope: z.string(),
   /** The client to which the grant was given; grants of earlier releases do not say it. */
   clientId: z.optional(z.string()),
+  /** When a function last stored it refreshed; null where none has yet: then it is due. Grants of earlier releases do not say it. */
+  functionStoredAt: z.optional(z.nullable(z.iso.datetime())),
   /** When the grants that were stored in the 24 hours before this one were obtained. */
   earlierObtainedAt: z.array(z.iso.datetime()),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
 /** As the token endpoint answers them. */
-export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId'>;
+export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId' | 'functionStoredAt'>;
 
 /** The client to which a grant was given, for no other may refresh it; `undefined` where it is not stored. */
 export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clientId'>): OAuthClient | undefined {

@@ -18,6 +18,8 @@ export interface SpendDeps {
   /** Counts an event, for an alarm. */
   count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
   onOddities?: ((oddities: string[]) => void) | undefined;
+  /** Whether a function spends, and not a command of a person. */
+  inFunction?: boolean;
   /** Secret and command to authorize again, for messages. */
   secretId: string;
   authorizeCommand: string;
@@ -136,8 +138,10 @@ async function keep(
 ): Promise<Generation> {
   const refreshToken = answered.refreshToken ?? generation.tokens.refreshToken;
   const { clientId } = generation.tokens;
+  // A command proves nothing about the rights of functions: an untried grant stays untried by it.
+  const functionStoredAt = deps.inFunction ? deps.now().toISOString() : generation.tokens.functionStoredAt;
   const earlierObtainedAt = obtainedLately(generation.tokens, deps.now());
-  const tokens = { ...answered, refreshToken, ...(clientId && { clientId }), earlierObtainedAt };
+  const tokens = { ...answered, refreshToken, ...(clientId && { clientId }), functionStoredAt, earlierObtainedAt };
   const versionId = successorOf(generation.versionId);
   const rotated = tokens.refreshToken !== generation.tokens.refreshToken;
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, { versionId, tokens, rotated }, deps);

@@ -1,4 +1,5 @@
 import type { Tokens } from './secrets.ts';
+import { versionsExhausted } from './version-limit.ts';
 
 /** The longest single call, and a difference of clocks. */
 const HARD_MARGIN_MS = 30_000;
@@ -18,4 +19,18 @@ export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now
   const left = obtained + life - now.getTime();
   if (left > Math.min(SOFT_MARGIN_MS, life / 5)) return 'fresh';
   return end === undefined || left > HARD_MARGIN_MS ? 'ageing' : 'stale';
+}
+
+/** Whether no function has stored this grant refreshed since a person gave it. */
+export function isUntried({ functionStoredAt }: Pick<Tokens, 'functionStoredAt'>): boolean {
+  return functionStoredAt === null;
+}
+
+/**
+ * What a function goes by. An untried grant is refreshed at once: what is wrong with a right of the functions shows while the
+ * person can consent again, and not in the night. Where no version is left for that, its token is used.
+ */
+export function grantFreshness(tokens: Tokens, rejected: string | undefined, now: Date): TokenFreshness {
+  if (isUntried(tokens) && !versionsExhausted(tokens, now)) return 'stale';
+  return tokenFreshness(tokens, rejected, now);
 }

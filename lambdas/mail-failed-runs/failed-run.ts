@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
+import { batchOfInput } from '../../core/batch/batch-keys.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
-import { ERRORS, type ErrorName } from '../../core/errors.ts';
+import { adviceOf, ERRORS, type ErrorName } from '../../core/errors.ts';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { shortText } from '../../core/log/log-fields.ts';
 import { failedOnPurpose } from '../../core/step/verify-run.ts';
@@ -18,6 +19,8 @@ export interface FailedRun {
   /** Of customer updates. */
   batch: string | undefined;
 }
+
+type Named = Pick<FailedRun, 'name' | 'error' | 'entity' | 'batch'>;
 
 /** `detail` of an event; AWS recorded by LocalStack's authors has all of these, null where they do not apply. */
 const detailSchema = z.object({
@@ -40,14 +43,8 @@ export function failedRunOf(message: string | undefined): FailedRun | undefined 
   if (!detail) return undefined;
   const { entity, file } = parseJson(inputSchema, detail.input ?? '') ?? {};
   const error = detail.status === 'TIMED_OUT' ? 'TimedOut' : nameOf(detail);
-  return {
-    name: plain(detail.name),
-    error,
-    sentence: sentenceOf(error, detail.cause ?? ''),
-    endedAt: new Date(detail.stopDate),
-    entity,
-    batch: /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/.exec(file ?? '')?.[1],
-  };
+  const run = { name: plain(detail.name), error, entity, batch: batchOfInput(file ?? '') };
+  return { ...run, sentence: sentenceOf(run, detail.cause ?? ''), endedAt: new Date(detail.stopDate) };
 }
 
 export const isOurs = (error: FailedRun['error']): error is ErrorName => Object.hasOwn(ERRORS, error);
@@ -57,10 +54,17 @@ function nameOf({ name, input, error }: z.infer<typeof detailSchema>): FailedRun
   return error != null && Object.hasOwn(ERRORS, error) ? (error as ErrorName) : 'AnotherError';
 }
 
+/** The advice of our error, with the names of the run. */
+export function adviceFor({ name, error, entity, batch }: Named): string | undefined {
+  return isOurs(error) ? adviceOf(error, { entity, execution: name, batch }) : undefined;
+}
+
 /** The cause of what the machine itself ends with may quote a crash. Addresses are of no use in a mail, and may be secret. */
-function sentenceOf(error: FailedRun['error'], cause: string): string | undefined {
+function sentenceOf(run: Named, cause: string): string | undefined {
+  const { error } = run;
   if (!isOurs(error) || ERRORS[error].class === 'machine') return undefined;
-  const sentence = plain(cause.replace(ERRORS[error].advice, '')).replace(/\bhttps?:\/\/\S+/gi, '(an address)');
+  const told = cause.replace(adviceFor(run) ?? '', '');
+  const sentence = plain(told).replace(/\bhttps?:\/\/\S+/gi, '(an address)');
   return sentence === '' ? undefined : sentence;
 }
 

@@ -1,5 +1,5 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
-import { DeleteMessageBatchCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, ScheduledEvent } from 'aws-lambda';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readDeployment, readEnv } from '../../core/config/env.ts';
@@ -8,7 +8,8 @@ import { crash } from '../../core/step/crash.ts';
 import { once } from '../../core/step/invocation.ts';
 import { MAILER } from '../../core/step/steps.ts';
 import { fastReadFromEnv } from '../../core/storage/compose.ts';
-import { type MailFailedRunsDeps, type Message, mailFailedRuns } from './mail-failed-runs.ts';
+import { type MailFailedRunsDeps, mailFailedRuns } from './mail-failed-runs.ts';
+import { queueOf } from './queue.ts';
 
 const log = createLog(MAILER);
 const connect = once((): Omit<MailFailedRunsDeps, 'now'> => {
@@ -22,32 +23,6 @@ const connect = once((): Omit<MailFailedRunsDeps, 'now'> => {
   const bucket = { read: fastReadFromEnv() };
   return { deployment: env.DEPLOYMENT, runbookUrl: alarms.runbookUrl, publish, bucket, ...queue };
 });
-
-/** As many as fit into one invocation with time to spare. */
-const MOST_MESSAGES = 1000;
-
-function queueOf(sqs: SQSClient, QueueUrl: string): Pick<MailFailedRunsDeps, 'receive' | 'remove'> {
-  return {
-    receive: async () => {
-      const found: Message[] = [];
-      for (;;) {
-        // With a wait SQS asks all of its servers, without one some of them.
-        const ask = new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 });
-        const { Messages = [] } = await sqs.send(ask);
-        found.push(...Messages.map(({ Body: body, ReceiptHandle: receipt = '' }) => ({ body, receipt })));
-        if (Messages.length === 0 || found.length >= MOST_MESSAGES) return found;
-      }
-    },
-    remove: async (messages) => {
-      for (let from = 0; from < messages.length; from += 10) {
-        const Entries = messages
-          .slice(from, from + 10)
-          .map(({ receipt }, index) => ({ Id: String(index), ReceiptHandle: receipt }));
-        await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
-      }
-    },
-  };
-}
 
 /** Invoked by a rule every quarter of an hour, whose `time` is now. Leaves mails in the topic of the alarms. */
 export async function handler({ time }: Pick<ScheduledEvent, 'time'>, context: Context): Promise<void> {

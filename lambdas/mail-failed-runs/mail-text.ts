@@ -1,6 +1,6 @@
+import { forDeployment } from '../../core/commands.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { ERRORS } from '../../core/errors.ts';
-import { type FailedRun, isOurs } from './failed-run.ts';
+import { adviceFor, type FailedRun, isOurs } from './failed-run.ts';
 
 /** What is said of one cause. */
 export interface Mail {
@@ -30,28 +30,35 @@ export const OTHER_ENDS = {
 /** @param runs which ended in the same error, one at least */
 export function mailOf(error: FailedRun['error'], runs: FailedRun[], about: About): Mail {
   const { deployment, runbookUrl } = about;
-  const advice = isOurs(error) ? ERRORS[error].advice : OTHER_ENDS[error];
+  const shown = runs.slice(0, MOST_RUNS);
+  const advices = shown.map((run) => `What to do: ${isOurs(error) ? adviceFor(run) : OTHER_ENDS[error]}`);
+  const common = new Set(advices).size === 1 ? advices.slice(0, 1) : [];
   const [first] = runs;
   const whose = runs.length === 1 ? (first?.batch ?? first?.entity ?? 'a run') : `${runs.length} runs`;
   const more = runs.length > MOST_RUNS ? [`… and ${runs.length - MOST_RUNS} more.`, ''] : [];
   const lines = [
     `${whose} of the deployment ${deployment} ended in ${error}.`,
     '',
-    `What to do: ${advice}`,
-    '',
-    ...runs.slice(0, MOST_RUNS).flatMap((run) => [...linesOf(run, about), '']),
+    ...common.flatMap((advice) => [advice, '']),
+    ...shown.flatMap((run, index) => [...linesOf(run, about, common.length > 0 ? undefined : advices[index]), '']),
     ...more,
     `Runbook: ${runbookUrl}#${error.toLowerCase()}`,
   ];
-  return { subject: `${deployment}: ${whose} ended in ${error}`.slice(0, 99), text: lines.join('\n') };
+  return {
+    subject: `${deployment}: ${whose} ended in ${error}`.slice(0, 99),
+    text: forDeployment(lines.join('\n'), deployment),
+  };
 }
 
-function linesOf({ name, sentence, endedAt, entity, batch }: FailedRun, { deployment, readers }: About): string[] {
+/** @param advice where it is another for each run */
+function linesOf(run: FailedRun, { deployment, readers }: About, advice: string | undefined): string[] {
+  const { name, sentence, endedAt, entity, batch } = run;
   const at = `${endedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const command = batch === undefined ? `show "${name}"` : `update-status ${batch}`;
   return [
     `${batch ?? entity ?? 'No entity'}, ${at}, run ${name}`,
     ...(sentence === undefined ? [] : [`  ${sentence}`]),
+    ...(advice === undefined ? [] : [`  ${advice}`]),
     ...(entity && batch === undefined ? [`  ${readersText(entity, readers.get(entity))}`] : []),
     `  npx --no crm-export ${command.replace(/"([\w.-]+)"/, '$1')} --deployment ${deployment}`,
   ];

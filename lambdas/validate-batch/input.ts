@@ -1,13 +1,12 @@
 import * as z from 'zod';
+import { batchOfInput } from '../../core/batch/batch-keys.ts';
 import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import { RunError } from '../../core/errors.ts';
 import { quotedNames } from '../../core/suggestion.ts';
 
-const KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
-
 /** What a person or the command may give to the machine. */
 const inputSchema = z.strictObject({
-  file: z.string().regex(KEY),
+  file: z.string().refine((file) => batchOfInput(file) !== undefined),
   /** Changes per second; default, and most: what the configuration says. */
   maxRate: z.number().min(0.1).optional(),
   /** S3 lists at most so many objects at a time. */
@@ -44,7 +43,7 @@ export function parseInput(input: unknown, largestRate: number): BatchInput {
   if (maxRate > largestRate) {
     throw new RunError('InvalidInput', `"maxRate" must be at most ${largestRate}, which updates.maxRate allows.`);
   }
-  return { batch: KEY.exec(file)?.[1] ?? '', maxRate, stopAfterFailures, resumes };
+  return { batch: batchOfInput(file) ?? '', maxRate, stopAfterFailures, resumes };
 }
 
 function problemsOf(error: z.ZodError, input: unknown): string[] {

@@ -16,7 +16,7 @@ export interface StepFunctionProps {
   environment: Record<string, string>;
 }
 
-/** A function with a role and a log group of its own. `id` is the name of the state that invokes it. */
+/** A function with a role and a log group of its own. `id` is the name of its state, where a machine invokes it. */
 export class StepFunction extends Construct {
   readonly role: Role;
   readonly functionName: string;

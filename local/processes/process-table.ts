@@ -18,7 +18,12 @@ export function runningProcesses(): ProcessEntry[] {
 
 /** Whether that very process still runs, and not another one with its number. */
 export function isRunning(process: ProcessIdentity): boolean {
-  return startTimeOf(process.pid) === process.startedAt;
+  const entry = processEntry(process.pid);
+  return entry !== undefined && isSame(entry, process);
+}
+
+export function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
+  return one.pid === other.pid && one.startedAt === other.startedAt;
 }
 
 /** When a process started, as an opaque text; undefined when there is no such process. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { endProcesses } from './process-end.ts';
-import { hasMark, isRunning, type ProcessIdentity, runningProcesses, startTimeOf } from './process-table.ts';
+import { hasMark, isRunning, isSame, type ProcessIdentity, runningProcesses, startTimeOf } from './process-table.ts';
 
 const identity = z.object({ pid: z.int().positive(), startedAt: z.string() });
 const recordSchema = z.object({
@@ -83,8 +83,7 @@ async function endLeftover(cacheDir: string, id: string): Promise<string[]> {
   const record = readRecord(recordFile(cacheDir, id));
   const orphaned = record?.npm !== undefined && !isRunning(record.npm);
   if (record !== undefined && isRunning(record.starter) && !orphaned) return [];
-  const isStarter = ({ pid, startedAt }: ProcessIdentity) =>
-    pid === record?.starter.pid && startedAt === record.starter.startedAt;
+  const isStarter = (entry: ProcessIdentity) => record !== undefined && isSame(entry, record.starter);
   const processes = record?.processes.filter(isRunning) ?? [];
   const groups = new Set(processes.map(({ pid }) => pid));
   await endProcesses(() =>

@@ -1,11 +1,14 @@
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { connect } from '../../cli/support/target.ts';
 import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
+import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { inTerminal } from '../support/pty.ts';
+import { functionAt } from './support/grant-places.ts';
 
 /** The command as a person meets it: in a terminal of the operating system, against a stack. */
 
@@ -121,27 +124,31 @@ test('the commands of the operating page bring back a client whose secret the CR
     await ended;
     return shown();
   };
-  const refreshed = async (args: string[]) => {
-    const { ended, shown } = terminalAt(name, args);
-    await ended;
-    return shown();
+  const target = await connect({ deployment: name, endpointUrl: cloud.endpoint });
+  const { baseUrl, authUrl } = sandbox;
+  const { crm } = deployment({ crm: { baseUrl, authUrl } });
+  /** What a run does with the grant; there is no machine here. */
+  const refresh = async () => {
+    const { tokens } = await createGrantStore(target.secrets, target.TokensSecretId).current();
+    await functionAt({ target }, crm)({ rejected: tokens.accessToken });
   };
   const block = fencedBlock('docs/operating.md', "## Rotate the client's secret", 'sh');
-  const [authorize = [], doctor = []] = [...block.matchAll(/^npx --no crm-export (.*)$/gm)].map(([, line = '']) =>
-    line.replace(' --deployment NAME', '').replace('PORT', '0').split(' '),
-  );
+  const [, line = ''] = /^npx --no crm-export (.*) --run leads$/m.exec(block) ?? [];
+  const authorize = line.replace(' --deployment NAME', '').replace('PORT', '0').split(' ');
   await consents(['authorize', '--client-id', sandbox.clientId], sandbox.clientSecret);
   sandbox.settings.clientSecret = 'the-new-secret';
-  expect(await refreshed(doctor)).toMatch(
+  await expect(refresh()).rejects.toThrow(
     /invalid_client\. If the secret of the client has changed: .* --new-secret\./,
   );
 
   expect(await consents(authorize, 'a-wrong-one')).toMatch(
     /invalid_client\. The secret of the client was typed: type another/,
   );
-  expect(await consents(authorize, 'the-new-secret')).toMatch(/^Authorized\. /m);
+  expect(await consents(authorize, 'the-new-secret')).toMatch(
+    /^Authorized\. .*\r?\nNext, while you can consent again, a run, .*: npx --no crm-export start leads --wait /m,
+  );
 
-  expect(await refreshed([...doctor, '--all'])).toMatch(/Answered in \d+ ms; rotation observed/);
+  await refresh();
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 

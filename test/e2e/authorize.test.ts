@@ -93,7 +93,7 @@ describe('a person who consents', () => {
     const { places, crm, go, tokenCalls } = await setting();
     await go();
     const before = await places.tokens();
-    const { accessToken } = await functionAt(places, crm)({ rejected: before.accessToken });
+    const { accessToken } = await functionAt(places, crm)();
     const after = await places.tokens();
     expect(after.accessToken).toBe(accessToken);
     expect(after.refreshToken).not.toBe(before.refreshToken);

@@ -121,11 +121,28 @@ const BEFORE = [
   'client-secret',
   'grant',
   'ledger',
+  'grant-stored',
   'clock',
 ];
 
-it('finds nothing wrong in a deployment that was just authorized, and changes nothing', async () => {
+it('says of a deployment that was just authorized that no function has refreshed the grant, and refreshes nothing', async () => {
   await rememberSecrets(system, secretsSeen);
+  const before = await storedTokens(system);
+
+  const { code, at, verdicts } = await checked({ args: ['--refresh'] });
+
+  expect(code).toBe(0);
+  expect(at('grant-stored')).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringMatching(/^None has yet, since /),
+  });
+  expect(at('grant-stored')?.advice).toMatch(/npx --no crm-export start leads --wait .*--deployment doctor\.$/);
+  expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'holds' });
+  expect(await storedTokens(system)).toEqual(before);
+});
+
+it('finds nothing wrong once a function has refreshed it, and changes nothing', async () => {
+  await store({ functionStoredAt: new Date().toISOString() });
   const before = await storedTokens(system);
 
   const { code, ids, verdicts } = await checked();
@@ -206,6 +223,21 @@ it('calls a stale access token no fault, and does not refresh it unasked', async
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 
+it('refreshes nothing where the token of an untried grant has ended, though it is asked to, and names the run that does', async () => {
+  await store({
+    ...{ functionStoredAt: null, obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' },
+  });
+  system.sandbox.ledger.clear();
+
+  const { code, at, verdicts } = await checked({ args: ['--refresh'] });
+
+  expect(code).toBe(0);
+  expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'unknown', 'access-token': 'warning' });
+  for (const id of ['refresh', 'service', 'access-token', 'grant-stored'])
+    expect(at(id)?.advice).toContain('npx --no crm-export start leads --wait');
+  expect(system.sandbox.ledger.count()).toBe(0);
+});
+
 it('fails where the CRM refuses a token that lives, and does not refresh it unasked either', async () => {
   await store();
   system.sandbox.expireAccessTokens();
@@ -215,7 +247,7 @@ it('fails where the CRM refuses a token that lives, and does not refresh it unas
 
   expect(code).toBe(1);
   expect(at('service')).toMatchObject({ verdict: 'broken', found: expect.stringContaining('401') });
-  expect(at('service')?.advice).toContain('add --refresh');
+  expect(at('service')?.advice).toContain('--refresh');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
   expect(await checked({ args: ['--refresh'] })).toMatchObject({ code: 0, verdicts: { service: 'holds' } });
 });

@@ -36,9 +36,11 @@ const STEPS: [says: string, command: string][] = [
     'probe --configuration config/agency.json --client-id agency-exports --no-browser --yes',
   ],
   ['What CDK prints is left out here.', DEPLOY],
-  ['', 'authorize --deployment agency --client-id agency-exports --no-browser'],
+  [
+    'The first run does not have to wait for the night: it shows that the functions can refresh the grant, while somebody can consent again.',
+    'authorize --deployment agency --client-id agency-exports --no-browser --run leads',
+  ],
   ['Would a night work?', 'doctor --deployment agency'],
-  ['The first run does not have to wait for the night.', 'start leads --deployment agency --wait'],
   ['Every morning:', 'status --deployment agency'],
 ];
 

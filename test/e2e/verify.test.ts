@@ -170,6 +170,7 @@ it('holds where all is as it should be, and leaves nothing but its runs', async 
   await setWhatIsDropped();
   await putMetrics();
   const here = ALL_CHECKS.map(({ id }) => id).filter((id) => !NOT_HERE.includes(id));
+  expect(await findingAbout('grant-stored', {})).toMatchObject([{ verdict: 'warning' }]);
 
   const { checks, runs } = await verified(here, { alarm: true, pace: { ...IMPATIENT, patienceMs: 20_000 } });
 

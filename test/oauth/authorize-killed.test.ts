@@ -113,10 +113,12 @@ test.for([
       const tokens = granted(clientId);
 
       const end = await storing(world, tokens, clientId, diesAt, arrives);
+      const isNew = world.secrets.tokens.accessToken === tokens.accessToken;
       const answers = await world.ask(functions(10));
 
       const what = `killed at call ${diesAt}`;
-      const { accessToken } = world.secrets.tokens;
+      const { accessToken, functionStoredAt } = world.secrets.tokens;
+      expect(functionStoredAt, what).toEqual(expect.any(String));
       expect(answers, what).toEqual(Array(10).fill(accessToken));
       expect(world.endpoint.reuses, what).toBe(0);
       expect(world.state, what).not.toContain('DEAD');
@@ -125,9 +127,10 @@ test.for([
       expect(later, what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
       const again = granted(clientId);
       expect(await storing(world, again, clientId)).toBe('stored');
-      expect(await world.ask(functions(5)), what).toEqual(Array(5).fill(again.accessToken));
+      expect(world.secrets.tokens, what).toMatchObject({ accessToken: again.accessToken, functionStoredAt: null });
+      expect(await world.ask(functions(5)), what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
       if (end === 'stored') break;
-      ends.push(accessToken === tokens.accessToken);
+      ends.push(isNew);
     }
     // It was killed before the new grant was stored, and behind that.
     expect(ends.length).toBeGreaterThan(6);

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { watchClock } from '../../../cli/authorize/aws-clock.ts';
 import { type Checked, checked } from '../../../cli/checks/check.ts';
 import { broken, type Finding, holds, unknown, warning } from '../../../cli/checks/finding.ts';
+import { GRANT_STORED } from '../../../cli/checks/grant-stored.ts';
 import { begin } from '../../../cli/doctor/begin.ts';
 import { columnsFindings } from '../../../cli/doctor/columns.ts';
 import { exitCodeOf, linesOf } from '../../../cli/doctor/conclusion.ts';
@@ -69,6 +70,35 @@ describe('the stored OAuth client', () => {
       found: 'Another OAuth client is stored than the grant was given to.',
       advice: 'Authorize again: AUTHORIZE.',
     });
+  });
+});
+
+describe('when a function last stored a refreshed grant', () => {
+  const look = async (changes: Partial<Tokens>) =>
+    (await checked(GRANT_STORED, { newest: async () => generation('v1', changes) }, { deployment: 'dev' }))[0];
+
+  it('is said; a grant of an earlier release does not say it', async () => {
+    expect(await look({ functionStoredAt: minutes(-60) })).toMatchObject({
+      ...{ verdict: 'holds', found: 'At 2026-11-20T11:00:00.000Z.' },
+    });
+    expect(await look({})).toMatchObject({ verdict: 'holds', found: expect.stringContaining('an earlier release') });
+  });
+
+  it('is a warning where none has yet, with the run to start, and nothing fails by it', async () => {
+    expect(await look({ functionStoredAt: null })).toMatchObject({
+      verdict: 'warning',
+      found: 'None has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
+      advice: expect.stringMatching(/: npx --no crm-export start leads --wait --deployment dev\.$/),
+      exitCode: 0,
+    });
+  });
+
+  it('is the reason where a good night cannot be promised', async () => {
+    const untried = { ...checkedAs('grant-stored', warning('None has yet.', 'Start a run.')) };
+
+    expect(linesOf([untried, checkedAs('service', holds('It answers.'))]).at(-1)).toBe(
+      'Nothing was found that stops a nightly run, but no function has refreshed the grant yet: see grant-stored.',
+    );
   });
 });
 

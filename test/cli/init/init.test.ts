@@ -36,7 +36,7 @@ test('without a terminal the options are the answers, and the file holds nothing
     `  npx --no crm-export plan --configuration ${file} --deployment prod`,
     `  npx --no crm-export probe --configuration ${file} --client-id ID --port PORT`,
     `  npx cdk deploy -c deployment=prod -c configuration=${file}`,
-    '  npx --no crm-export authorize --client-id ID --port PORT --deployment prod',
+    '  npx --no crm-export authorize --client-id ID --port PORT --run leads --deployment prod',
     '  npx --no crm-export doctor --deployment prod',
     '',
   ]);

@@ -99,6 +99,26 @@ test('with a deployment the stored token is used, and one that is not due is not
   expect(cloud.asked.filter((call) => /Put|Update/.test(call))).toEqual([expect.stringMatching(/PutObject/)]);
 });
 
+test('a grant that no function has refreshed yet is used and not refreshed, and is refused once its access token has ended', async () => {
+  const sandbox = await sandboxFor(AT_ONCE);
+  const untried = { functionStoredAt: null };
+  const obtainedAt = new Date(Date.now() - 3_590_000).toISOString();
+  const ageing = { ...untried, obtainedAt, expiresAt: new Date(Date.now() + 60_000).toISOString() };
+  const ended = { ...untried, obtainedAt, expiresAt: new Date(Date.now() - 10_000).toISOString() };
+
+  const cloud = await deployedFor(sandbox, ended);
+  const refused = await cloud.cli('probe');
+  const used = await (await deployedFor(sandbox, ageing)).cli('probe', '--json');
+
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toMatch(
+    /^The access token has ended \(20.*Z\), and no function has refreshed the grant yet\. Nothing was asked of the CRM\. Start a run, which refreshes it: npx --no crm-export start leads --wait .*--deployment test\n$/,
+  );
+  expect({ code: used.code, ended: JSON.parse(used.stdout).ended }).toEqual({ code: 0, ended: null });
+  expect(sandbox.ledger.count({ kind: 'token' })).toBe(0);
+  expect(cloud.asked.filter((call) => /Put|Update/.test(call))).toEqual([]);
+});
+
 test('doctor says when it was last and by which release, and nothing fails where it never was', async () => {
   const sandbox = await sandboxFor(AT_ONCE);
   const cloud = await deployedFor(sandbox);

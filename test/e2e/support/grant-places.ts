@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AuthorizeOptions } from '../../../cli/authorize/authorize.ts';
+import type { GrantTarget } from '../../../cli/authorize/permission-check.ts';
 import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../../core/oauth/compose.ts';
 import { createGrantStore } from '../../../core/oauth/grant-store.ts';
@@ -46,7 +47,7 @@ export async function makePlaces(endpoint: string) {
 
 /** A function that uses the stored grant, in a container of its own. */
 export function functionAt(
-  { target }: Pick<GrantPlaces, 'target'>,
+  { target }: { target: GrantTarget },
   crm: AuthorizeOptions['crm'],
   count: (event: string) => void = () => undefined,
 ) {
@@ -65,6 +66,7 @@ export function functionAt(
         now: () => new Date(),
         count,
         authorizeCommand: 'npx --no crm-export authorize',
+        inFunction: true,
       },
     ),
   );

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Entity } from '../../../core/config/entities.ts';
-import { ERRORS, RunError } from '../../../core/errors.ts';
+import { adviceOf, ERRORS, RunError } from '../../../core/errors.ts';
 import { exportRunEnd } from '../../../core/step/run-end.ts';
 import {
   type MailFailedRunsDeps,
@@ -149,6 +149,32 @@ describe('a run that failed', () => {
     expect(queue).toEqual([]);
   });
 
+  test('is not told twice what to do, and is named in the commands, which name the deployment', async () => {
+    const about = { entity: 'leads', execution: 'leads-20261120T020000Z-1a2b3c' };
+    const cause = `The file is stored, not published. ${adviceOf('FileQuarantined', about)}`;
+    const { run, mails } = mailer([detail({ error: 'FileQuarantined', cause })]);
+    await run();
+
+    const command = `npx --no crm-export download leads --run ${about.execution} --deployment prod`;
+    expect(mails[0]?.text).toContain(
+      `What to do: Readers keep the last good file. Look at this one: ${command}. If it is right,`,
+    );
+    expect(mails[0]?.text).toContain('\n  The file is stored, not published.\n');
+  });
+
+  test('beside another says what to do about each, where their commands differ', async () => {
+    const quarantined = (name: string, entity: string) =>
+      detail({ name, error: 'FileQuarantined', input: JSON.stringify({ entity }) });
+    const { run, mails } = mailer([quarantined('a', 'leads'), quarantined('b', 'customers')]);
+    await run();
+
+    expect(mails[0]?.text.match(/download \w+ --run \w+/g)).toEqual([
+      'download leads --run a',
+      'download customers --run b',
+    ]);
+    expect(mails[0]?.text).not.toMatch(/ENTITY|RUN/);
+  });
+
   test('of an entity that was never published says so, and where the bucket does not tell, that', async () => {
     const never = mailer([detail()], { newest: {} });
     const denied = mailer([detail()], { read: () => Promise.reject(new RunError('StorageDenied', 'No.')) });
@@ -166,6 +192,14 @@ describe('a run that failed', () => {
     expect(mails[0]?.subject).toBe('prod: update-1 ended in UpdatesIncomplete');
     expect(mails[0]?.text).toContain('  npx --no crm-export update-status update-1 --deployment prod\n');
     expect(mails[0]?.text).not.toContain('readers');
+  });
+
+  test('of a batch whose name is none names no batch', async () => {
+    const input = '{"file":"updates/a b/input.jsonl"}';
+    const { run, mails } = mailer([detail({ name: 'abc', input, error: 'UpdatesIncomplete', cause: 'x' })]);
+    await run();
+
+    expect(mails[0]?.subject).toBe('prod: a run ended in UpdatesIncomplete');
   });
 
   test('that reached the time limit, or ended in an error of nobody, has advice all the same', async () => {

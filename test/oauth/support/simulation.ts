@@ -17,6 +17,8 @@ interface ClientOptions {
   /** How far this client's clock is ahead. */
   skewMs?: number;
   secondsLeft?: () => number;
+  /** Else it is a command of a person. */
+  inFunction?: boolean;
   /** The process dies there: nothing of it ever happens again. */
   diesAfter?: 'claim' | 'answer' | 'store';
   change?: (deps: AccessTokenDeps) => Partial<AccessTokenDeps>;
@@ -52,7 +54,13 @@ export class Simulation {
     return this;
   }
 
-  client({ skewMs = 0, secondsLeft = () => 900, diesAfter, change }: ClientOptions = {}): GetAccessToken {
+  client({
+    skewMs = 0,
+    inFunction = true,
+    secondsLeft = () => 900,
+    diesAfter,
+    change,
+  }: ClientOptions = {}): GetAccessToken {
     const deps = accessTokenDeps(PLACES, {
       crm: deployment().crm,
       secrets: this.secrets.client,
@@ -63,6 +71,7 @@ export class Simulation {
       secondsLeft,
       count: (event) => this.counted.push(event),
       authorizeCommand: 'npx --no crm-export authorize --deployment dev',
+      inFunction,
     });
     const known: AccessTokenDeps = {
       ...deps,

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { storeAuthorization } from '../../cli/authorize/store-authorization.ts';
+import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createLedger } from '../../core/oauth/ledger.ts';
+import { Simulation } from './support/simulation.ts';
+
+/** A grant that a person gave, and that no function has refreshed yet. */
+const untried = (lifeLeftSeconds = 3600) => new Simulation().stored(lifeLeftSeconds, { functionStoredAt: null });
+const awsError = (name: string) => Object.assign(new Error('refused'), { name });
+const at = (world: Simulation) => new Date(world.clock.time).toISOString();
+
+/** What the command stores of a grant that a person has just given. */
+function authorize(world: Simulation): Promise<unknown> {
+  const stored = { clientId: 'id', clientSecret: 'c4n4ry-5ecret' };
+  const { earlierObtainedAt: _, ...tokens } = world.endpoint.grant();
+  return world.clock.run(
+    storeAuthorization({ ...stored, stored, from: 'stored' }, tokens, {
+      store: createGrantStore(world.secrets.client, 'tokens'),
+      ledger: createLedger(world.ledger.client, 'ledger', 'tokens'),
+      now: () => world.clock.time,
+      elapsed: () => world.clock.time,
+      sleep: world.clock.sleep,
+      writeClient: () => Promise.resolve(),
+    }),
+  );
+}
+
+test('the grant of a person is refreshed by the first of seven functions, though its access token lives for an hour', async () => {
+  const world = new Simulation().stored(-1);
+  await authorize(world);
+  const given = world.secrets.tokens;
+  expect(given.functionStoredAt).toBeNull();
+
+  const answers = await world.ask(world.clients(7));
+
+  expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
+  expect(answers[0]).not.toBe(given.accessToken);
+  expect(world.secrets.tokens.functionStoredAt?.slice(0, 16)).toBe(at(world).slice(0, 16));
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  await world.ask(world.clients(7));
+  expect(world.endpoint.calls).toBe(1);
+});
+
+test('a second authorization while the first is untried is untried too, and refreshed once', async () => {
+  const world = new Simulation().stored(-1);
+  await authorize(world);
+  await authorize(world);
+
+  await world.ask(world.clients(3));
+
+  expect(world.secrets.tokens.functionStoredAt).not.toBeNull();
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+});
+
+test('one whose access token has ended before any run is refreshed as any other', async () => {
+  const world = untried(-1);
+
+  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
+
+  expect(world.endpoint.calls).toBe(1);
+});
+
+test('a wrong right shows in the first run: without the ledger nothing is spent, and no token is handed out', async () => {
+  const world = untried();
+  world.ledger.trouble = (operation) => (operation === 'write' ? awsError('AccessDeniedException') : undefined);
+
+  expect(await world.ask([world.client()])).toMatchObject([{ name: 'ConfigInvalid' }]);
+  expect(world.endpoint.calls).toBe(0);
+});
+
+test('a wrong right to store shows in the next step of the first run', async () => {
+  const world = untried();
+  world.secrets.trouble = (operation) =>
+    operation === 'PutSecretValue' ? awsError('AccessDeniedException') : undefined;
+
+  const answers = [await world.ask([world.client()]), await world.ask([world.client()])].flat();
+
+  expect(answers).toMatchObject([expect.any(String), { name: 'ReauthorizationRequired' }]);
+});
+
+test('a grant of an earlier release is no untried one', async () => {
+  const world = new Simulation().stored(3600);
+
+  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
+  expect(world.endpoint.calls).toBe(0);
+});
+
+test('where no version of the secret is left, the access token is used while it lives', async () => {
+  const world = untried();
+  const earlierObtainedAt = Array.from({ length: 95 }, () => at(world));
+  world.secrets.place('often', { ...world.secrets.tokens, earlierObtainedAt });
+
+  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
+});
+
+test('what a command refreshes is neither tried by that, nor takes the time of the last function away', async () => {
+  const tried = new Simulation().stored(-1, { functionStoredAt: '2026-11-19T01:00:00.000Z' });
+  const worlds = [untried(-1), tried];
+  for (const world of worlds) await world.ask([world.client({ inFunction: false })]);
+
+  expect(worlds.map(({ endpoint }) => endpoint.calls)).toEqual([1, 1]);
+  expect(worlds.map(({ secrets }) => secrets.tokens.functionStoredAt)).toEqual([null, '2026-11-19T01:00:00.000Z']);
+});
