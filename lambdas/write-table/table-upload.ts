@@ -7,7 +7,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
+import { isGone, refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
 
 const CONTENT_TYPE = 'application/vnd.apache.parquet';
 
@@ -117,9 +117,4 @@ export class TableUpload {
       throw storageError(error, 'write', key);
     });
   }
-}
-
-/** Whether S3 knows no object of this key. */
-export function isGone(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'NotFound' || error.name === 'NoSuchKey');
 }

@@ -6,12 +6,12 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { updatingDeployment } from '../../scripts/definition.ts';
 
-/** What synthesis says of guards that have no history. */
-function warningsOf(deployment: Deployment): string[] {
+/** What synthesis warns of: by default of guards that have no history. */
+function warningsOf(deployment: Deployment, sign = '^Guards of'): string[] {
   const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
   const configuration = { name: 'test', file: 'config/test.json', deployment };
   const stack = new ExportStack(app, 'crm-export-test', { configuration, softwareVersion: '1.2.3' });
-  const found = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('^Guards of'));
+  const found = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp(sign));
   return found.map(({ entry }) => String(entry.data).replace(/ \[ack: .*/, ''));
 }
 
@@ -27,4 +27,11 @@ test('synthesis warns where exports are gone before the next start, of each enti
   expect(warningsOf(updatingDeployment({ retentionDays: 8, entities: weekly }))).toEqual([]);
   expect(warningsOf(updatingDeployment({ retentionDays: 1, entities: others }))).toHaveLength(1);
   expect(warningsOf(updatingDeployment({ retentionDays: 2, entities: others }))).toEqual([]);
+});
+
+test('synthesis warns of a night that spans local midnight: no date would have all of it', () => {
+  const night = (at: string) => updatingDeployment({ timeZone: 'Asia/Jerusalem', nightly: { at, spreadMinutes: 7 } });
+
+  expect(warningsOf(night('23:50'), 'spans midnight')).toEqual([expect.stringContaining('midnight in Asia/Jerusalem')]);
+  expect(warningsOf(night('00:10'), 'spans midnight')).toEqual([]);
 });

@@ -57,6 +57,7 @@ const VERBS: [sign: RegExp, verb: string][] = [
   [/^POST .*[?&]uploads/, 'begin to upload'],
   [/^POST /, 'complete'],
   [/^PUT .*partNumber/, 'upload a part of'],
+  [/^PUT .*nights\/complete/, 'tell of'],
   [/^PUT /, 'write'],
   [/^DELETE /, 'abort'],
   [/^HEAD /, 'look at'],
@@ -66,6 +67,7 @@ const VERBS: [sign: RegExp, verb: string][] = [
 ];
 
 const OBJECTS: [sign: RegExp, object: string][] = [
+  [/nights\//, 'the night'],
   [/tables\//, 'the table'],
   [/published\/.*latest\.json/, 'latest.json'],
   [/published\/.*date=[\d-]+\.json/, 'the pointer of a date'],
