@@ -38,7 +38,7 @@ export class ExportStack extends Stack {
     const steps = exportSteps(this, shared);
     const { machine } = new ExportWorkflow(this, 'ExportRun', { functions: aliasesOf(steps), deployment, key });
     const updates = deployment.customerUpdates ? new CustomerUpdates(this, shared) : undefined;
-    const { deadLetterQueue } = new NightlySchedules(this, 'Nightly', { deployment, machine, key });
+    const { deadLetterQueue } = new NightlySchedules(this, 'Nightly', { deployment, machine, key, ...steps });
     const watched = {
       machines: { export: machine, updates: updates?.machine },
       functions: Object.values({ ...steps, ...updates?.steps }),

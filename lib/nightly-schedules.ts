@@ -1,6 +1,6 @@
 import { Annotations, Duration, Stack } from 'aws-cdk-lib';
 import { EventField, Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
-import { SfnStateMachine } from 'aws-cdk-lib/aws-events-targets';
+import { LambdaFunction, SfnStateMachine } from 'aws-cdk-lib/aws-events-targets';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
@@ -8,22 +8,28 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
+import { spansMidnight } from '../core/night/expected.ts';
 import { longestGapDays } from '../core/schedule/longest-gap.ts';
 import { START_TRIED_HOURS } from '../core/schedule/timing.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
+import type { StepFunction } from './workflow/step-function.ts';
 
 interface NightlySchedulesProps {
   deployment: Deployment;
   machine: IStateMachine;
   key: EncryptionKey;
+  RecordNight: StepFunction;
 }
 
-/** One rule per entity, in UTC, for rules know nothing else. A start that cannot be delivered in time goes to the queue. */
+/** Between the full hours at which nights begin. Seldom enough to cost nothing, and sooner than anybody asks for a night. */
+const CHECK = Schedule.expression('cron(30 * * * ? *)');
+
+/** One rule per entity, in UTC, for rules know nothing else, and one that has the last nights looked at. A start that cannot be delivered in time goes to the queue. */
 export class NightlySchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly role: Role;
 
-  constructor(scope: Construct, id: string, { deployment, machine, key }: NightlySchedulesProps) {
+  constructor(scope: Construct, id: string, { deployment, machine, key, RecordNight }: NightlySchedulesProps) {
     super(scope, id);
     this.deadLetterQueue = new Queue(this, 'UndeliveredStarts', {
       encryption: QueueEncryption.KMS,
@@ -38,6 +44,18 @@ export class NightlySchedules extends Construct {
       this.rule(entity, Schedule.expression(timing.expression), enabled, machine);
       if (enabled) this.warnOf(entity, deployment.retentionDays, longestGapDays(timing, new Date()));
     }
+    // What killed runs leave out is recorded by nobody else (docs/adr/0042).
+    new Rule(this, 'Check', {
+      description: 'Records what there is of the last nights',
+      schedule: CHECK,
+      targets: [new LambdaFunction(RecordNight.alias, { deadLetterQueue: this.deadLetterQueue })],
+    });
+    if (spansMidnight(deployment, new Date())) this.warnOfMidnight(deployment.timeZone);
+  }
+
+  private warnOfMidnight(timeZone: string): void {
+    const text = `The night spans midnight in ${timeZone}: entities that start before and behind it get different dates, and no night is complete with all of them. Begin it at another time (nightly.at).`;
+    Annotations.of(this).addWarningV2('crm-export:night-spans-midnight', text);
   }
 
   private warnOf(entity: Entity, retentionDays: number, gapDays: number): void {

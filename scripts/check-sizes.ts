@@ -1,6 +1,6 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { ALL_STEPS, type AnyStepName, folderOf, MAILER, UPDATE_STEPS } from '../core/step/steps.ts';
+import { ALL_FUNCTIONS, ALL_STEPS, type AnyStepName, folderOf, UPDATE_STEPS } from '../core/step/steps.ts';
 
 /** Sizes, names and the direction of imports; a part of `npm run lint`. Biome measures functions. */
 
@@ -118,7 +118,7 @@ function valueImportsOf(file: string, text: string): string[] {
 /** Folder, files, function, state, construct and test of a step carry one name. */
 function nameProblems(root: string, texts: Map<string, string>): string[] {
   const steps = Object.keys(ALL_STEPS) as AnyStepName[];
-  const folders = [...steps, MAILER].map(folderOf);
+  const folders = ALL_FUNCTIONS.map(folderOf);
   const strangers = existsSync(join(root, 'lambdas'))
     ? readdirSync(join(root, 'lambdas')).filter((name) => !folders.includes(name))
     : [];

@@ -32,7 +32,7 @@ export interface State {
   Default?: string;
   Choices?: { Variable: string; StringEquals?: string; IsPresent?: boolean; Next: string }[];
   Retry?: Retrier[];
-  Catch?: { ErrorEquals: string[]; ResultPath: string; Next: string }[];
+  Catch?: { ErrorEquals: string[]; ResultPath: string | null; Next: string }[];
   Resource?: string;
   Parameters?: Record<string, unknown>;
   OutputPath?: string;

@@ -11,6 +11,7 @@ import { resultLineSchema } from '../core/batch/result-line.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
+import { nightSchema } from '../core/night/marker.ts';
 import { probeReportSchema } from '../core/probe/probe-report.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
@@ -46,6 +47,7 @@ export const GENERATED: Record<string, Text> = {
   'config/schema.json': () => schemaText('config/schema.json', deploymentSchema, 'draft-7'),
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
+  'docs/schemas/night.json': () => schemaText('docs/schemas/night.json', nightSchema),
   'docs/schemas/checks.json': () => schemaText('docs/schemas/checks.json', checksSchema),
   'docs/schemas/probe.json': () => schemaText('docs/schemas/probe.json', probeReportSchema),
   'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),

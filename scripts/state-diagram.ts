@@ -13,7 +13,7 @@ const ANY_STEP = 'AnyStep';
 /** The machine as a Mermaid state diagram. Choices become labelled arrows; what is the same for all steps is drawn once. */
 export function stateDiagram(definition: Definition): string {
   const arrows = storyOrder(definition).flatMap((id) => arrowsFrom(id, definition));
-  const tasks = Object.values(definition.States).filter(({ Type }) => Type === 'Task').length;
+  const tasks = Object.values(definition.States).filter(isOwnStep).length;
   const exceptional = Map.groupBy(
     arrows.filter((arrow) => arrow.exceptional),
     ({ to, label }) => `${to}: ${label}`,
@@ -28,6 +28,11 @@ export function stateDiagram(definition: Definition): string {
     ...common.flatMap(([arrow]) => (arrow ? [lineOf({ ...arrow, from: ANY_STEP })] : [])),
   ];
   return ['```mermaid', 'stateDiagram-v2', ...lines.map((line) => `  ${line}`), '```'].join('\n');
+}
+
+/** Whether a crash of the task leads elsewhere than its answer. */
+function isOwnStep({ Type, Catch = [], Next }: State): boolean {
+  return Type === 'Task' && Catch.some((caught) => caught.Next !== Next);
 }
 
 /** What the children of a Map run, as a state inside of it. */

@@ -6,9 +6,10 @@ import * as z from 'zod';
 import { createProgram } from '../cli/program.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
+import { completeKey, nightKey } from '../core/night/marker.ts';
 import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-text.ts';
 import { ALARMS } from '../lib/monitoring/alarm-list.ts';
-import { documentedEventPattern, matchesPattern } from './support/event-pattern.ts';
+import { documentedEventPattern, documentedNightPattern, matchesPattern } from './support/event-pattern.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
 
 /** Paths of all fields of a JSON schema, objects opened, with `ENTITY` for the names of entities. */
@@ -40,8 +41,10 @@ describe('docs/configuration.md', () => {
   });
 });
 
-describe('the event pattern of docs/reading.md', () => {
+describe('the event patterns of docs/reading.md', () => {
   const pattern: unknown = JSON.parse(documentedEventPattern('exports'));
+  const nights: unknown = JSON.parse(documentedNightPattern('exports'));
+  const complete = completeKey({ date: '2026-11-20', revision: 12 });
   const event = (key: string, { type = 'Object Created', bucket = 'exports' } = {}) => ({
     version: '0',
     'detail-type': type,
@@ -59,11 +62,22 @@ describe('the event pattern of docs/reading.md', () => {
 
   it.each([
     ['a file', event('runs/entity=leads/run=a/leads.csv')],
+    ['a night', event(nightKey('2026-11-20'))],
+    ['a night that is complete', event(complete)],
     ['a manifest', event('runs/entity=leads/run=a/_manifest.json')],
     ['a pointer that is deleted', event('published/entity=leads/latest.json', { type: 'Object Deleted' })],
     ['a pointer in another bucket', event('published/entity=leads/latest.json', { bucket: 'others' })],
   ])('does not match %s', (_, other) => {
     expect(matchesPattern(pattern, other)).toBe(false);
+  });
+
+  it('of the night matches a night that is complete, and nothing else', () => {
+    const others = [nightKey('2026-11-20'), 'published/entity=leads/latest.json'].map((key) => event(key));
+
+    expect(matchesPattern(nights, event(complete))).toBe(true);
+    expect([...others, event(complete, { bucket: 'others' })].filter((other) => matchesPattern(nights, other))).toEqual(
+      [],
+    );
   });
 });
 

@@ -27,7 +27,8 @@ With --excel every cell is the text that the file has: telephone numbers keep + 
 cannot hold is refused by row and column: 1,048,576 rows with the header, 16,384 columns, 32,767 characters in a cell.
 With --excel-csv an apostrophe stands before every = + - @ that begins a cell, or follows in it on anything but a letter, digit
 or blank: telephone numbers such as +972 get it, too. A packed file that becomes very large is refused.
-With --all the exit code is 1 where a file is missing or corrupt; the others are downloaded.`;
+With --all the exit code is 1 where a file is missing or corrupt; the others are downloaded. With --all --date all files are of one
+revision of the night.`;
 
 /** Registers `download`, which changes nothing in the deployment. */
 export function addDownload(command: Command): void {

@@ -8,6 +8,7 @@ import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
 import { parseJson } from '../../core/json.ts';
+import { nightKey, nightSchema } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
 import { awsErrorText } from '../support/aws-error.ts';
@@ -72,6 +73,8 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   const manifest = (key: string) => read(key, manifestSchema);
   return {
     manifest,
+    /** What there is of a date. */
+    night: (date: string) => read(nightKey(date), nightSchema),
     pointer: (entity: Entity, date: string | 'latest') =>
       read(date === 'latest' ? latestPointerKey(entity) : datePointerKey(entity, date), pointerSchema),
     /** Dates for which something is published, oldest first. */

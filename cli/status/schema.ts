@@ -31,6 +31,13 @@ export const statusSchema = z.object({
     .check(z.describe('Whether every date that is due is whole, or none is due yet; null = it cannot be told.')),
   headline: z.string(),
   entities: z.array(rowSchema),
+  night: z
+    .nullable(z.object({ date: z.iso.date(), revision: z.int(), complete: z.boolean(), lacking: z.array(z.string()) }))
+    .check(
+      z.describe(
+        'The night as its object in the bucket has it (docs/reading.md); null = there is none, or it is not known.',
+      ),
+    ),
   alarms: z.nullable(z.array(z.string())).check(z.describe('Those that are raised now; null = not known.')),
   grant: z
     .nullable(z.object({ obtainedAt: z.iso.datetime(), trouble: z.nullable(z.string()) }))

@@ -86,13 +86,27 @@ function stateText({ state, error, rule, missing, advice }: StatusRow): string {
   return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
-function footLines({ alarms, grant, nextStart, madeAt }: Status, place: TargetOptions, stream: Stream): string[] {
+/** A paused entity is a part of the night: without it none is complete. */
+function nightText({ night, entities }: Pick<Status, 'night' | 'entities'>): string[] {
+  if (!night) return [];
+  const ruleOf = (name: string) => entities.find(({ entity }) => entity === name.split(' ')[0])?.rule;
+  const lacking = night.lacking.map((name) => (ruleOf(name) === 'paused' ? `${name} (paused)` : name));
+  const state = night.complete ? 'complete' : `not complete, lacks ${lacking.join(', ')}`;
+  return [`Night of ${night.date}: ${state}; revision ${night.revision}`];
+}
+
+function footLines(
+  { alarms, grant, nextStart, madeAt, ...status }: Status,
+  place: TargetOptions,
+  stream: Stream,
+): string[] {
   const paint = painterOf(stream);
   const raised =
     alarms === null ? 'not known' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
   const at =
     nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
   const lines = [
+    ...nightText(status),
     alarms?.length ? paint('bad')(`Alarms: ${raised}`) : `Alarms: ${raised}`,
     ...(grant?.trouble
       ? [paint('bad')(`Grant: ${plainLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]

@@ -3,7 +3,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { storageError } from '../../core/storage/storage-errors.ts';
+import { isGone, storageError } from '../../core/storage/storage-errors.ts';
 import { SETTINGS_KEY, settingsDigest } from '../../core/table/settings-digest.ts';
 import { tableOfKey } from '../../core/table/table-key.ts';
 import type { Target } from '../support/target.ts';
@@ -52,7 +52,7 @@ async function digestOf({ s3, BucketName: Bucket }: TablesBucket, Key: string): 
     const { Metadata = {} } = await s3.send(new HeadObjectCommand({ Bucket, Key }));
     return Metadata[SETTINGS_KEY] ?? '';
   } catch (error) {
-    if (error instanceof Error && /^(NotFound|NoSuchKey)$/.test(error.name)) return undefined;
+    if (isGone(error)) return undefined;
     throw storageError(error, 'read', Key);
   }
 }

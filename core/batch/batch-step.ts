@@ -22,6 +22,7 @@ const CUSTOMER_UPDATES: Machine<BatchState> = {
     deadline: new Date(now().getTime() + (isLastWait(state) ? 0 : LONGEST_WAIT_SECONDS * 1000)),
   }),
   about: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
+  inputKept: () => null,
   // No command shows the wait of a batch: `update-status` counts lines.
   troubleAfter: () => ({}),
   endOf: batchEnd,

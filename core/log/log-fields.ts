@@ -6,7 +6,7 @@ const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
 const OTHERS = [
   ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames', 'oddities'],
   ...['method', 'path', 'status', 'code', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
-  ...['key', 'bytes', 'totalBytes', 'rows', 'lines', 'warnings', 'latest'],
+  ...['key', 'bytes', 'totalBytes', 'rows', 'date', 'revision', 'missing', 'lines', 'warnings', 'latest'],
   ...['mebibytesPerSecond', 'cpuUsed', 'boundBy', 'memoryMB'],
 ] as const;
 const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
@@ -17,7 +17,7 @@ export type RunFields = { [F in (typeof OF_A_RUN)[number]]?: (F extends 'chunk' 
 /** All fields of log lines: one that is not listed does not compile. There are none for bodies, URLs or tokens. */
 export type LogFields = RunFields & {
   [F in (typeof OTHERS)[number]]?:
-    | (F extends 'oddities' | 'frames' ? string[] : string | number | boolean | null)
+    | (F extends 'oddities' | 'frames' | 'missing' ? string[] : string | number | boolean | null)
     | undefined;
 };
 

@@ -2,6 +2,7 @@ import type { Context } from 'aws-lambda';
 import type { RunError } from '../errors.ts';
 import { type Connect, handlerOf, type Step } from './handler.ts';
 import { type Invocation, lambdaPlatform, type Platform } from './invocation.ts';
+import { nightInput } from './night-input.ts';
 import { type AnswerOf, type Machine, type Wait, waitOf, warnOfWait } from './outcome.ts';
 import { pacingOf, requestedEntity } from './pacing.ts';
 import { exportRunEnd } from './run-end.ts';
@@ -16,6 +17,7 @@ const EXPORT_RUN: Machine<RunState> = {
     execution,
     exportId: run?.exportId,
   }),
+  inputKept: nightInput,
   troubleAfter: (error, state, invocation) => ({ trouble: error ? troubleOf(error, state, invocation) : null }),
   endOf: exportRunEnd,
 };

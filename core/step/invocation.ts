@@ -3,7 +3,7 @@ import type { Deployment } from '../config/deployment.ts';
 import { readDeployment } from '../config/env.ts';
 import { createLog, type FunctionLog } from '../log/log.ts';
 import type { Random } from './pacing.ts';
-import type { AnyStepName } from './steps.ts';
+import type { FunctionName } from './steps.ts';
 
 /** What surrounds a function; tests replace it. */
 export interface Platform {
@@ -30,7 +30,7 @@ export interface Invocation {
   requestId: string;
 }
 
-export function lambdaPlatform(step: AnyStepName): Platform {
+export function lambdaPlatform(step: FunctionName): Platform {
   return {
     log: createLog(step),
     now: () => new Date(),

@@ -30,6 +30,8 @@ export interface Machine<T extends AnyState> {
   pacing: (state: T, invocation: Invocation) => Pacing;
   /** Names the run in every log line. */
   about: (state: T) => RunFields;
+  /** What remains of the input in the state of a run that fails: little, for a huge one would break the limit of a state. */
+  inputKept: (input: unknown) => unknown;
   /** What the state says of the transient error of this invocation, or of none. */
   troubleAfter: (error: RunError | undefined, state: T, invocation: Invocation) => Partial<T>;
   /** Metrics where the run ends with this answer. */
@@ -56,8 +58,8 @@ export async function nextState<T extends AnyState>(
     const wait = error.transient && waitOf(machine, state, invocation, error.retryAfterSeconds);
     if (wait) warnOfWait(error, wait, invocation);
     if (wait) return { ...state, ...trouble, ...wait, outcome: ALL_STEPS[name].waiting };
-    // A huge input would break the limit of a state, and hide the error.
-    return { ...state, ...trouble, input: null, outcome: 'FAILED', failure: error.failureOf(machine.about(state)) };
+    const failure = error.failureOf(machine.about(state));
+    return { ...state, ...trouble, input: machine.inputKept(state.input), outcome: 'FAILED', failure };
   }
 }
 

@@ -36,9 +36,15 @@ export type StepName = keyof typeof STEPS;
 export type UpdateStepName = keyof typeof UPDATE_STEPS;
 export type AnyStepName = StepName | UpdateStepName;
 
+/** The state that ends every run. What it answers decides nothing, so it has no outcomes (docs/adr/0042). */
+export const RECORDER = 'RecordNight' as const;
+export type InvokedName = AnyStepName | typeof RECORDER;
+
 /** The function that no machine invokes (docs/adr/0038). */
 export const MAILER = 'MailFailedRuns' as const;
-export type FunctionName = AnyStepName | typeof MAILER;
+export type FunctionName = InvokedName | typeof MAILER;
+
+export const ALL_FUNCTIONS: readonly FunctionName[] = [...(Object.keys(ALL_STEPS) as AnyStepName[]), RECORDER, MAILER];
 
 export type StepOutcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
 

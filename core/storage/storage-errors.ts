@@ -6,6 +6,11 @@ export function refusedCondition(error: unknown): boolean {
   return nameOf(error) === 'PreconditionFailed' || statusOf(error) === 412;
 }
 
+/** 409: another conditional write of the same key was under way. Nothing was written. */
+export function metAnotherWrite(error: unknown): boolean {
+  return error instanceof RunError && statusOf(error.cause) === 409;
+}
+
 /** Whether S3 knows no object of this key. */
 export function isGone(error: unknown): boolean {
   return error instanceof Error && (error.name === 'NotFound' || error.name === 'NoSuchKey');

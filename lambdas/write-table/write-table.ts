@@ -12,6 +12,7 @@ import { type Covered, NOTHING } from '../../core/table/columns.ts';
 import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
 import { settingsDigest } from '../../core/table/settings-digest.ts';
+import type { StandingTable } from '../../core/table/standing-table.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { parseTableInput } from '../../core/table/table-input.ts';
 import { tableKey } from '../../core/table/table-key.ts';
@@ -19,7 +20,7 @@ import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 import { afterTrouble } from './after-trouble.ts';
 import { publishedBytes, readingLimits } from './published-bytes.ts';
-import type { StandingTable, TableStore } from './table-store.ts';
+import type { TableStore } from './table-store.ts';
 import { tableWarnings } from './table-warnings.ts';
 
 export interface WriteTableDeps extends Invocation {

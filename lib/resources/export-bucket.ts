@@ -101,6 +101,14 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
+  /** Reads pointers, manifests and what tables say of themselves, and writes nights; lists for the same reason, and without a condition. */
+  allowNights(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*', 'tables/*']);
+    this.allow(role, ['s3:PutObject'], ['published/nights/*']);
+    this.allowListing(role);
+    this.allowKey(role);
+  }
+
   /** Reads batches of customer updates, and writes the named objects of them; lists for the same reason (docs/adr/0008). */
   allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
     this.allow(role, ['s3:GetObject'], ['updates/*']);

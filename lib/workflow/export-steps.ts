@@ -1,7 +1,7 @@
 import { Annotations, Duration, type Stack } from 'aws-cdk-lib';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
-import type { StepName } from '../../core/step/steps.ts';
+import type { RECORDER, StepName } from '../../core/step/steps.ts';
 import { tableEntities } from '../../core/table/table-entities.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
@@ -28,13 +28,15 @@ export interface StepsProps {
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
+/** Reads some twenty small objects, over again where others write, and at the check those of seven dates. */
+const NIGHT = { memorySize: 256, timeout: Duration.seconds(120) };
 /** 15 minutes are all that Lambda gives; docs/adr/0014 says what the memory means for large files. */
 const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
 /** The functions of the machine ExportRun, each with what it is given and allowed. */
 export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFunction> {
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
-  const step = (name: StepName, size: typeof SHORT, environment: Record<string, string>) =>
+  const step = (name: StepName | typeof RECORDER, size: typeof SHORT, environment: Record<string, string>) =>
     new StepFunction(stack, name, { configuration, key, ...size, environment });
   const { crm, files, network, tableMemoryMB } = configuration.deployment;
   const { memoryMB } = files;
@@ -52,6 +54,7 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
       ...place,
       ...streaming(memoryMB.download),
     }),
+    RecordNight: step('RecordNight', NIGHT, bucket),
     PublishFile: step('PublishFile', long(memoryMB.publish), { ...bucket, ...streaming(memoryMB.publish) }),
   };
   letCallCrm([steps.CreateExport, steps.CheckStatus, steps.DownloadFile], props);
@@ -59,6 +62,7 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   exports.allowComparing(steps.CreateExport.role);
   exports.allowStoring(steps.DownloadFile.role);
   exports.allowPublishing(steps.PublishFile.role);
+  exports.allowNights(steps.RecordNight.role);
   if (tableEntities(configuration.deployment).length === 0) return steps;
   warnOfMemory(stack, { tableMemoryMB });
   const options = gathering(tableMemoryMB);

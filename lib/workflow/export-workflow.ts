@@ -15,9 +15,10 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { machineNameOf, watched } from '../resources/machine-logs.ts';
-import { failStates, waitState } from './machine.ts';
+import { waitState } from './machine.ts';
+import { nightStates } from './night-states.ts';
 import type { OfExportRun } from './step-function.ts';
-import { connectStep, type Ends, stepTask } from './step-task.ts';
+import { connectStep, stepTask, toRecord } from './step-task.ts';
 import { tableStates } from './table-states.ts';
 
 interface ExportWorkflowProps {
@@ -49,8 +50,9 @@ export class ExportWorkflow extends Construct {
     const create = stepTask(this, 'CreateExport', 'Checks the input, requests an export', functions.CreateExport);
     const check = stepTask(this, 'CheckStatus', 'Reads the status of the export once', functions.CheckStatus);
     const download = stepTask(this, 'DownloadFile', 'Requests the link, stores the bytes', functions.DownloadFile);
-    const ends = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
-    const { publish, writeTable } = this.publication(functions, ends);
+    const record = nightStates(this, functions.RecordNight, functions.WriteTable !== undefined);
+    const ends = toRecord(record);
+    const { publish, writeTable } = this.publication(functions, record);
 
     const waitBeforeCreate = waitState(this, 'WaitBeforeCreate', 'The CRM could not take the request yet', create);
     const waitBeforeCheck = waitState(this, 'WaitBeforeCheck', 'The CRM works on the export; waits grow', check);
@@ -83,17 +85,15 @@ export class ExportWorkflow extends Construct {
   }
 
   /** What comes once a file is stored. */
-  private publication(functions: OfExportRun<IFunction>, ends: Ends) {
+  private publication(functions: OfExportRun<IFunction>, record: IChainable) {
     const publish = stepTask(this, 'PublishFile', 'Verifies the file, then names it', functions.PublishFile);
     const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
-    const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });
-    const stored = new Succeed(this, 'ExportStored', { comment: 'The manifest names the file; readers do not get it' });
     const table = functions.WriteTable;
     const writeTable = table && stepTask(this, 'WriteTable', 'Makes a table of the published file', table);
-    if (writeTable) tableStates(this, writeTable, ends);
+    if (writeTable) tableStates(this, writeTable, record);
     // An execution that began before the configuration had tables has no state for them.
-    const outcomes = { PUBLISHED: published, TABLE_DUE: writeTable ?? published, UNPUBLISHED: stored };
-    connectStep(this, 'PublishFile', publish, { ...outcomes, CONTINUE: waitBeforePublish }, ends);
+    const outcomes = { PUBLISHED: record, TABLE_DUE: writeTable ?? record, UNPUBLISHED: record };
+    connectStep(this, 'PublishFile', publish, { ...outcomes, CONTINUE: waitBeforePublish }, toRecord(record));
     return { publish, writeTable };
   }
 

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { type BuildOptions, build, buildSync, type OutputFile } from 'esbuild';
-import { ALL_STEPS, type AnyStepName, type FunctionName, folderOf, MAILER } from '../../core/step/steps.ts';
+import { ALL_FUNCTIONS, type FunctionName, folderOf } from '../../core/step/steps.ts';
 
 /** What esbuild makes of the steps. Imports nothing of CDK, so that it can begin before that library is loaded. */
 
@@ -32,7 +32,7 @@ const OPTIONS = {
 /** All steps are bundled together: what they share is read and parsed once. */
 const STEP_BUNDLES = {
   ...OPTIONS,
-  entryPoints: [...(Object.keys(ALL_STEPS) as AnyStepName[]), MAILER].map((step) => ({
+  entryPoints: ALL_FUNCTIONS.map((step) => ({
     in: join(folderOfStep(step), 'handler.ts'),
     out: join(folderOf(step), 'index'),
   })),

@@ -4,7 +4,7 @@ import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } fro
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { type FunctionName, MAILER, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
+import { type FunctionName, MAILER, RECORDER, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledCode } from './bundling.ts';
 
@@ -61,11 +61,12 @@ export class StepFunction extends Construct {
 
 function descriptionOf(id: FunctionName): string {
   if (id === MAILER) return 'Mails what became of runs that failed';
+  if (id === RECORDER) return 'Records what there is of a night: last state of the machine ExportRun, and every hour';
   return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }
 
-/** One for each step of ExportRun; WriteTable is there only where an entity has `tables`. */
-export type OfExportRun<T> = Record<Exclude<StepName, 'WriteTable'>, T> & { WriteTable?: T };
+/** One for each step of ExportRun, and for its last state; WriteTable is there only where an entity has `tables`. */
+export type OfExportRun<T> = Record<Exclude<StepName, 'WriteTable'> | typeof RECORDER, T> & { WriteTable?: T };
 
 /** What a machine invokes. */
 export function aliasesOf<Steps extends object>(steps: Steps): { [Name in keyof Steps]: Alias } {

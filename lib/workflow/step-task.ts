@@ -3,7 +3,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Choice, Condition, type IChainable, JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
-import type { Answered, AnyStepName } from '../../core/step/steps.ts';
+import type { Answered, AnyStepName, InvokedName } from '../../core/step/steps.ts';
 
 /** Refused before the function ran, whatever it does. */
 const NOT_INVOKED = [
@@ -48,7 +48,7 @@ const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
 const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
 
 /** What the platform did to a call, never what our code decided: that is an outcome, and has its branch. */
-function retriesOf(id: AnyStepName): RetryProps[] {
+export function retriesOf(id: InvokedName): RetryProps[] {
   if (id === 'ApplyChunk') {
     return [
       // Two hours: where the batch itself takes up the account's concurrency, a chunk that ends makes room for another, which
@@ -64,12 +64,13 @@ function retriesOf(id: AnyStepName): RetryProps[] {
 }
 
 /** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the CRM. */
-const REPEATABLE: Record<AnyStepName, boolean> = {
+const REPEATABLE: Record<InvokedName, boolean> = {
   CreateExport: false,
   CheckStatus: true,
   DownloadFile: true,
   PublishFile: true,
   WriteTable: true,
+  RecordNight: true,
   ValidateBatch: true,
   ApplyChunk: true,
   SummarizeBatch: true,
@@ -82,6 +83,11 @@ export interface Ends {
   otherwise: IChainable;
 }
 
+/** The ends of a step whose run is recorded before it ends. */
+export function toRecord(record: IChainable): Ends {
+  return { failed: record, crashed: record, otherwise: record };
+}
+
 /** The task of a step: given the whole state, answering the whole state. */
 export function stepTask(scope: Construct, id: AnyStepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
   const options = { outputPath: '$.Payload', retryOnServiceExceptions: false };
@@ -91,6 +97,7 @@ export function stepTask(scope: Construct, id: AnyStepName, comment: string, lam
 /**
  * Draws the arrows behind a task: one Choice that names every outcome, retries for the platform, a catch for crashes.
  * @param outcomes where each outcome of the step leads: one that is missing here does not compile.
+ * @param crashPath where the state says of a crash which error it was
  */
 export function connectStep<S extends AnyStepName>(
   scope: Construct,
@@ -98,12 +105,13 @@ export function connectStep<S extends AnyStepName>(
   task: LambdaInvoke,
   outcomes: Record<Answered<S>, IChainable>,
   ends: Ends,
+  crashPath = '$.crash',
 ): void {
   const choice = new Choice(scope, `After${id}`, { comment: `What did ${id} answer?` });
   for (const [outcome, next] of Object.entries<IChainable>({ ...outcomes, FAILED: ends.failed })) {
     choice.when(Condition.stringEquals('$.outcome', outcome), next);
   }
   for (const retry of retriesOf(id)) task.addRetry(retry);
-  task.addCatch(ends.crashed, { resultPath: '$.crash' });
+  task.addCatch(ends.crashed, { resultPath: crashPath });
   task.next(choice.otherwise(ends.otherwise));
 }

@@ -1,19 +1,29 @@
-import { Fail, JsonPath, Succeed } from 'aws-cdk-lib/aws-stepfunctions';
+import { type Choice, Condition, Fail, type IChainable, JsonPath, Succeed } from 'aws-cdk-lib/aws-stepfunctions';
 import type { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
 import { ERRORS } from '../../core/errors.ts';
 import { waitState } from './machine.ts';
-import { connectStep, type Ends } from './step-task.ts';
+import { connectStep, toRecord } from './step-task.ts';
 
-/** The states behind a publication whose file becomes a table. */
-export function tableStates(scope: Construct, writeTable: LambdaInvoke, ends: Ends): void {
+/** The states behind a publication whose file becomes a table. @param record comes before every end */
+export function tableStates(scope: Construct, writeTable: LambdaInvoke, record: IChainable): void {
   const waitBeforeTable = waitState(scope, 'WaitBeforeTable', 'The table could not be written yet', writeTable);
+  const outcomes = { WRITTEN: record, SUPERSEDED: record, CONTINUE: waitBeforeTable };
+  connectStep(scope, 'WriteTable', writeTable, outcomes, toRecord(record), TABLE_CRASH);
+}
+
+/** Where the state of a run has the crash of WriteTable, whose end is another than that of other steps. */
+const TABLE_CRASH = '$.tableCrash';
+
+/** The ends of a run whose table was due. */
+export function tableEnds(scope: Construct, end: Choice): void {
   const written = new Succeed(scope, 'TableWritten', { comment: 'The file is published, and its table is written' });
   const superseded = new Succeed(scope, 'TableSuperseded', {
     comment: 'Another run is published for the date: it writes the table',
   });
-  const outcomes = { WRITTEN: written, SUPERSEDED: superseded, CONTINUE: waitBeforeTable };
-  connectStep(scope, 'WriteTable', writeTable, outcomes, { ...ends, crashed: tableCrashed(scope) });
+  end.when(Condition.isPresent(TABLE_CRASH), tableCrashed(scope));
+  end.when(Condition.stringEquals('$.outcome', 'WRITTEN'), written);
+  end.when(Condition.stringEquals('$.outcome', 'SUPERSEDED'), superseded);
 }
 
 /** Out of memory or time: the publication stands all the same, which the name of the error says. */
@@ -22,6 +32,6 @@ function tableCrashed(scope: Construct): Fail {
   return new Fail(scope, 'TableCrashed', {
     comment: 'Its function died, or has a bug; the file is published',
     error: 'TableNotWritten',
-    causePath: JsonPath.format(cause, JsonPath.stringAt('$.crash.Error')),
+    causePath: JsonPath.format(cause, JsonPath.stringAt(`${TABLE_CRASH}.Error`)),
   });
 }

@@ -10,11 +10,13 @@ import {
 } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/cost/usage.ts';
+import { createManifests } from '../../cli/data/manifests.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
+import { completeKey } from '../../core/night/marker.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
 import type { Template } from '../../scripts/definition.ts';
@@ -75,6 +77,16 @@ describe('a night without trouble', () => {
       expect(manifest.warnings).toEqual([NO_HISTORY]);
     }
     expect(system.sandbox.ledger.violations()).toEqual([]);
+
+    // Meetings start every minute here: they are of no night.
+    const { date } = await manifestOf(reports[0] as NamedRun);
+    const night = await createManifests(system.target).night(date);
+    const runs = Object.values(night?.entities ?? {}).map(({ file }) => file?.run);
+    const ofNight = reports.filter((_, index) => ENTITIES[index] !== 'meetings');
+    expect(night?.complete).toBe(true);
+    expect(runs).toEqual(ofNight.map(({ run }) => run));
+    const told = await bucketTools(system.target).keys('published/nights/complete/');
+    expect(told).toContain(completeKey({ date, revision: night?.revision ?? 0 }));
   });
 });
 

@@ -43,7 +43,7 @@ describe('an execution that releases a stored file', () => {
   test('goes straight to PublishFile: nothing is asked of the CRM', async () => {
     const run = await walk({ PublishFile: [PUBLISHED] }, { input });
 
-    expect(way(run)).toBe('BeginRun PublishFile ExportPublished');
+    expect(way(run)).toBe('BeginRun PublishFile RecordNight ExportPublished');
   });
 
   test('waits like any other where one invocation is not enough', async () => {
@@ -51,7 +51,7 @@ describe('an execution that releases a stored file', () => {
 
     const run = await walk({ PublishFile: answers }, { input });
 
-    expect(way(run)).toBe('BeginRun PublishFile WaitBeforePublish PublishFile ExportPublished');
+    expect(way(run)).toBe('BeginRun PublishFile WaitBeforePublish PublishFile RecordNight ExportPublished');
   });
 });
 
@@ -64,7 +64,7 @@ describe('an execution that writes the table of a published file', () => {
       { input },
     );
 
-    expect(way(run)).toBe('BeginRun WriteTable WaitBeforeTable WriteTable TableWritten');
+    expect(way(run)).toBe('BeginRun WriteTable WaitBeforeTable WriteTable RecordNight TableWritten');
   });
 });
 
@@ -76,7 +76,7 @@ describe('a run whose file becomes a table', () => {
     const run = await walk({ ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [{ outcome }] });
 
     expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toMatch(new RegExp(`PublishFile WriteTable ${end}$`));
+    expect(way(run)).toMatch(new RegExp(`PublishFile WriteTable RecordNight ${end}$`));
     expect(run.output).toMatchObject({ manifestKey: PUBLISHED.manifestKey });
   });
 });
@@ -86,16 +86,18 @@ describe('a run that goes well', () => {
     const run = await walk(HAPPY);
 
     expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toBe('BeginRun CreateExport WaitBeforeCheck CheckStatus DownloadFile PublishFile ExportPublished');
+    expect(way(run)).toBe(
+      'BeginRun CreateExport WaitBeforeCheck CheckStatus DownloadFile PublishFile RecordNight ExportPublished',
+    );
     expect(run.seconds).toBe(15);
     expect(run.output).toMatchObject({ outcome: 'PUBLISHED', manifestKey: PUBLISHED.manifestKey, execution: 'run-1' });
   });
 
-  test('writes the 40 entries of history that AWS would write', async () => {
+  test('writes the 45 entries of history that AWS would write', async () => {
     const run = await walk(HAPPY);
 
-    // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; four tasks with 5 each; five choices with 2 each.
-    expect(run.events).toBe(2 + 3 * 2 + 4 * 5 + 5 * 2);
+    // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; five tasks with 5 each; six choices with 2 each.
+    expect(run.events).toBe(2 + 3 * 2 + 5 * 5 + 6 * 2);
   });
 
   test.each([['leads'], [[1, 2]], ['text'], [42], [null]])(
@@ -134,7 +136,7 @@ describe('a slow run', () => {
     const run = await walk({ ...HAPPY, PublishFile: [CONTINUE, PUBLISHED] });
 
     expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toContain('PublishFile WaitBeforePublish PublishFile ExportPublished');
+    expect(way(run)).toContain('PublishFile WaitBeforePublish PublishFile RecordNight ExportPublished');
   });
 
   test.each([
@@ -179,7 +181,7 @@ describe('a run that fails', () => {
         error: 'ExportFailed',
         cause: `The CRM reports a failure. ${ERRORS.ExportFailed.advice}`,
       });
-      expect(run.trail.slice(-3)).toEqual([step, `After${step}`, 'RunFailed']);
+      expect(run.trail.slice(-3)).toEqual(['RecordNight', 'AfterRecordNight', 'RunFailed']);
     },
   );
 });
@@ -234,7 +236,7 @@ describe('a step that crashes', () => {
     const run = await walk({ ...HAPPY, CreateExport: [new PlatformError('Sandbox.Timedout')] });
 
     expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
-    expect(way(run)).toBe('BeginRun CreateExport StepCrashed');
+    expect(way(run)).toBe('BeginRun CreateExport RecordNight StepCrashed');
   });
 });
 

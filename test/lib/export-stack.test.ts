@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { deployedBy, deployedOf } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { offsetsNow } from '../../core/config/timing.ts';
-import { MAILER, STEPS, type StepName } from '../../core/step/steps.ts';
+import { MAILER, RECORDER, STEPS, type StepName } from '../../core/step/steps.ts';
 import { exampleDeployment, resolved, synthesise } from '../../scripts/definition.ts';
 import { allOf, allowedIn, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
 
@@ -11,7 +11,8 @@ const json = synthesise();
 const template = Template.fromJSON(json);
 /** The step WriteTable is there only with tables: `test/lib/workflow/tables.test.ts`. */
 const steps = (Object.keys(STEPS) as StepName[]).filter((step) => step !== 'WriteTable');
-const names = [...steps, MAILER];
+const invoked = [...steps, RECORDER];
+const names = [...invoked, MAILER];
 
 const all = (type: string, from = json) => allOf(from, type);
 const only = (type: string, prefix?: string) => oneOf(json, type, prefix);
@@ -24,7 +25,7 @@ function templateWith(values: Record<string, unknown>) {
 describe('the functions', () => {
   const functions = all('AWS::Lambda::Function');
 
-  test('are one for each step, named after it, and one that mails', () => {
+  test('are one for each step, named after it, one that records nights, and one that mails', () => {
     expect(functions.map(([, { Properties }]) => Properties.FunctionName).sort()).toEqual(
       names.map((name) => `crm-export-example-${name}`).sort(),
     );
@@ -134,7 +135,7 @@ describe('the functions', () => {
   test('keep their log lines as many days as the configuration says', () => {
     const groups = all('AWS::Logs::LogGroup', templateWith({ logRetentionDays: 3 }));
 
-    expect(groups.map(([, { Properties }]) => Properties.RetentionInDays)).toEqual([3, 3, 3, 3, 3, 3]);
+    expect(groups.map(([, { Properties }]) => Properties.RetentionInDays)).toEqual([3, 3, 3, 3, 3, 3, 3]);
   });
 });
 
@@ -158,11 +159,11 @@ describe('the rights', () => {
     for (const [, role] of all('AWS::IAM::Role')) expect(role.Properties).not.toHaveProperty('Policies');
   });
 
-  test('of the machine are to invoke the four aliases, to log and to trace', () => {
+  test('of the machine are to invoke the five aliases, to log and to trace', () => {
     const granted = rightsOf(json, 'ExportRunMachineRole');
 
     expect(granted.filter((right) => !right.endsWith(' *'))).toEqual(
-      [...steps].sort().map((step) => expect.stringMatching(`^lambda:InvokeFunction ${step}Live`)),
+      [...invoked].sort().map((step) => expect.stringMatching(`^lambda:InvokeFunction ${step}Live`)),
     );
     expect(granted.filter((right) => right.endsWith(' *')).map((right) => right.split(':')[0])).toEqual([
       ...Array(8).fill('logs'),
@@ -251,6 +252,11 @@ describe('the bucket', () => {
       'PublishFile s3:PutObject /published/*',
       'PublishFile s3:PutObject /runs/*/_manifest.json',
       'PublishFile s3:PutObject /runs/*/_release.json',
+      'RecordNight s3:GetObject /published/*',
+      'RecordNight s3:GetObject /runs/*/_manifest.json',
+      'RecordNight s3:GetObject /tables/*',
+      'RecordNight s3:ListBucket ',
+      'RecordNight s3:PutObject /published/nights/*',
     ]);
   });
 });
@@ -303,7 +309,7 @@ describe('the ledger of the grant', () => {
 });
 
 describe('the rules', () => {
-  const nightlyRules = (from = json) => all('AWS::Events::Rule', from).filter(([id]) => id.startsWith('Nightly'));
+  const nightlyRules = (from = json) => all('AWS::Events::Rule', from).filter(([id]) => /^Nightly(?!Check)/.test(id));
   const rules = nightlyRules();
   const ruleOf = (entity: Entity, from = json) => {
     const found = nightlyRules(from).find(([, { Properties }]) => Properties.Name.endsWith(`-${entity}`));
@@ -332,6 +338,14 @@ describe('the rules', () => {
       InputTemplate: `{"entity":"${entity}","scheduledFor":<time>}`,
     });
     expect(resolved(Targets[0].Arn)).toBe(only('AWS::StepFunctions::StateMachine')[0]);
+  });
+
+  test('have the last nights looked at every hour, between the hours at which nights begin', () => {
+    const { ScheduleExpression, Targets } = only('AWS::Events::Rule', 'NightlyCheck')[1].Properties;
+
+    expect(ScheduleExpression).toBe('cron(30 * * * ? *)');
+    expect(resolved(Targets[0].Arn)).toMatch(/^RecordNightLive/);
+    expect(resolved(Targets[0].DeadLetterConfig.Arn)).toBe(`${only('AWS::SQS::Queue', 'Nightly')[0]}.Arn`);
   });
 
   test('try for two hours at most, and leave an undelivered start in the queue', () => {

@@ -16,3 +16,10 @@ test('synthesis warns where exports are gone before the next start, of each enti
   expect(warningsOf(updatingDeployment({ retentionDays: 1, entities: others }))).toHaveLength(1);
   expect(warningsOf(updatingDeployment({ retentionDays: 2, entities: others }))).toEqual([]);
 });
+
+test('synthesis warns of a night that spans local midnight: no date would have all of it', () => {
+  const night = (at: string) => updatingDeployment({ timeZone: 'Asia/Jerusalem', nightly: { at, spreadMinutes: 7 } });
+
+  expect(warningsOf(night('23:50'), 'spans midnight')).toEqual([expect.stringContaining('midnight in Asia/Jerusalem')]);
+  expect(warningsOf(night('00:10'), 'spans midnight')).toEqual([]);
+});

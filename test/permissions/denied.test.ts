@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ALL_STEPS, MAILER } from '../../core/step/steps.ts';
+import { ALL_STEPS, MAILER, RECORDER } from '../../core/step/steps.ts';
 import { ACCOUNT, REGION } from './support/arns.ts';
 import type { Request } from './support/calls.ts';
 import { decide, type ServiceRequest } from './support/decide.ts';
@@ -80,6 +80,11 @@ const OTHERS: [steps: string[], action: string, resource: string, context?: Reco
   [steps, 'kms:Decrypt', key, via('sqs')],
   [steps, 'sns:Publish', topic],
   [steps, 'sqs:ReceiveMessage', mails],
+  [[RECORDER], 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],
+  [[RECORDER], 's3:PutObject', `${bucket}/published/entity=leads/date=2026-11-20.json`],
+  [[RECORDER], 's3:PutObject', `${bucket}/tables/entity=leads/date=2026-11-20/leads.parquet`],
+  [[RECORDER], 'secretsmanager:GetSecretValue', tokens],
+  [[RECORDER], 'sns:Publish', topic],
   [[MAILER], 'sqs:SendMessage', mails],
   [[MAILER], 'sns:Subscribe', topic],
   [[MAILER], 's3:GetObject', `${bucket}/published/entity=leads/date=2026-11-20.json`],

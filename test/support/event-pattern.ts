@@ -5,6 +5,11 @@ export function documentedEventPattern(bucket: string): string {
   return fencedBlock('docs/reading.md', '<!-- event-pattern:begin -->', 'json').replace('BUCKET', bucket);
 }
 
+/** The pattern for nights that are complete. */
+export function documentedNightPattern(bucket: string): string {
+  return fencedBlock('docs/reading.md', '<!-- night-pattern:begin -->', 'json').replace('BUCKET', bucket);
+}
+
 /** The pattern for ends of executions of a machine. */
 export function documentedExecutionPattern(machine: string): string {
   return fencedBlock('docs/notifications.md', '<!-- execution-pattern:begin -->', 'json').replace('MACHINE', machine);

@@ -1,7 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { nightKey } from '../../../core/night/marker.ts';
 import { tempDir } from '../../local/support/support.ts';
+import { manifestKeyOf } from '../../support/manifests.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -40,8 +42,28 @@ test('an entity that lacks the date is named, the others are downloaded, and the
   expect(JSON.parse(stdout)).toEqual({
     files: [expect.objectContaining({ entity: 'leads', date: '2026-11-20', whole: true })],
     missing: [{ entity: 'contacts', error }],
+    revision: null,
   });
   expect(await readdir(directory)).toEqual(['leads-2026-11-20.csv']);
+});
+
+test('of a date there are the files of one revision of its night, though a pointer was moved since', async () => {
+  const { directory, all, objects, publish, newest } = await setting();
+  const { key, rows, bytes, crc32 } = newest.file;
+  const file = { run: newest.execution, manifestKey: manifestKeyOf(newest.execution), key, rows, bytes, crc32 };
+  const marked = { file: null, tableVersion: null, table: null, error: null };
+  const entities = { leads: { ...marked, file }, workflows: { ...marked, error: 'CrmUnavailable' } };
+  const night = { schemaVersion: 2, date: '2026-11-20', revision: 4, complete: false, entities };
+  objects.set(nightKey('2026-11-20'), Buffer.from(JSON.stringify(night)));
+  publish({ entity: 'leads', date: '2026-11-20', execution: 'later', content: 'id,name\n8,h\n' });
+
+  const { code, stdout, stderr } = await all('--date', '2026-11-20', '--json');
+
+  const missing = 'The night of 2026-11-20, revision 4, has no file of workflows: CrmUnavailable.';
+  expect([code, JSON.parse(stdout).revision]).toEqual([1, 4]);
+  expect(stderr).toContain(missing);
+  expect(JSON.parse(stdout).missing).toContainEqual({ entity: 'workflows', error: missing });
+  expect(await readFile(join(directory, 'leads-2026-11-20.csv'), 'utf8')).not.toContain('8,h');
 });
 
 test('a corrupt file does not stop the others, and does not get its name', async () => {

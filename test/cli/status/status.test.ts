@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { type Status, statusSchema } from '../../../cli/status/schema.ts';
 import { statusText } from '../../../cli/status/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { nightKey } from '../../../core/night/marker.ts';
 import { clockAt } from '../../support/clock.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -46,6 +47,25 @@ async function deployed(published: Partial<Record<Entity, string>>, ...parts: Pa
   return cloud;
 }
 const whole = Object.fromEntries(ENTITIES.map((entity) => [entity, NIGHT]));
+
+test.each<[boolean, Entity[], string]>([
+  [true, [], 'Night of 2026-11-20: complete; revision 3'],
+  [false, ['leads'], 'Night of 2026-11-20: not complete, lacks leads (paused); revision 3'],
+])('what the bucket has of the night stands below it (complete: %s)', async (complete, lacking, line) => {
+  const { cli, objects } = await deployed(
+    { ...whole, ...(complete ? {} : { leads: '2026-11-19' }) },
+    rules({ paused: lacking }),
+  );
+  const file = { run: 'a', manifestKey: 'm', key: 'k', rows: 1, bytes: 1, crc32: '' };
+  const marked = (entity: Entity) => ({ file: lacking.includes(entity) ? null : file, tableVersion: null });
+  const entities = ENTITIES.map((entity) => [entity, { ...marked(entity), table: null, error: null }]);
+  const night = { schemaVersion: 2, date: NIGHT, revision: 3, complete, entities: Object.fromEntries(entities) };
+  objects.set(nightKey(NIGHT), Buffer.from(JSON.stringify(night)));
+
+  expect((await cli('status')).stdout.split('\n')).toContain(line);
+  const { stdout } = await cli('status', '--json');
+  expect(statusSchema.parse(JSON.parse(stdout)).night).toEqual({ date: NIGHT, revision: 3, complete, lacking });
+});
 
 test('of a night that is whole the screen says so, with what readers have, the grant and the next start', async () => {
   const { cli } = await deployed(whole);
@@ -249,7 +269,7 @@ describe('on a terminal', () => {
       ...{ ...row, entity, state: 'published', missing: false, error: null, advice: null },
       readers: { date: NIGHT, run: 'x', startedAt: LAST_NIGHT, hours: 6 },
     })),
-    ...{ alarms: null, grant: null, nextStart: null, warnings: [] },
+    ...{ night: null, alarms: null, grant: null, nextStart: null, warnings: [] },
   };
   const bad = { ...row, state: 'failed', missing: true, error: 'ReauthorizationRequired', advice: 'do this' } as const;
   const screen = (columns: number) =>

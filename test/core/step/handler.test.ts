@@ -31,12 +31,12 @@ function answering(answer: Answer<'CheckStatus'>) {
 test.each(NAMES)('%s: a final error is FAILED with its name and a sentence that ends in advice', async (name) => {
   const { handler } = throwing(name, new RunError('ExportFailed', 'Export 7 failed.'));
 
-  const answer = await handler(runState(), lambdaContext());
+  const answer = await handler(runState({ input: { entity: 'leads', Comment: 'a'.repeat(1000) } }), lambdaContext());
 
   expect(answer).toMatchObject({
     outcome: 'FAILED',
-    // Nobody reads it any more, and a huge one would break the limit of a state.
-    input: null,
+    // By it the night is known. All of a huge one would break the limit of a state.
+    input: { entity: 'leads' },
     waitSeconds: 0,
     failure: { error: 'ExportFailed', cause: `Export 7 failed. ${ERRORS.ExportFailed.advice}` },
   });

@@ -58,6 +58,7 @@ const VERBS: [sign: RegExp, verb: string][] = [
   [/^POST /, 'complete'],
   [/^PUT .*partNumber/, 'upload a part of'],
   [/^PUT .*[?&]tagging/, 'tag'],
+  [/^PUT .*nights\/complete/, 'tell of'],
   [/^PUT /, 'write'],
   [/^DELETE /, 'abort'],
   [/^HEAD /, 'look at'],
@@ -67,6 +68,7 @@ const VERBS: [sign: RegExp, verb: string][] = [
 ];
 
 const OBJECTS: [sign: RegExp, object: string][] = [
+  [/nights\//, 'the night'],
   [/tables\//, 'the table'],
   [/published\/.*latest\.json/, 'latest.json'],
   [/published\/.*date=[\d-]+\.json/, 'the pointer of a date'],

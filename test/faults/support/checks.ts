@@ -18,7 +18,7 @@ function json(world: World, key: string) {
 
 /** Readers find a whole file behind every pointer. @returns the run that `latest.json` names */
 export function expectReadable(world: World): string {
-  const pointers = world.store.keys().filter((key) => key.startsWith('published/'));
+  const pointers = world.store.keys().filter((key) => key.startsWith('published/entity='));
   for (const key of pointers) {
     const manifest = json(world, json(world, key).manifestKey);
     const body = world.store.object(manifest.file.key)?.body ?? Buffer.alloc(0);

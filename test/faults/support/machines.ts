@@ -1,4 +1,4 @@
-import type { AnyStepName } from '../../../core/step/steps.ts';
+import type { InvokedName } from '../../../core/step/steps.ts';
 import { type Definition, definitionOf, fullDeployment, synthesise } from '../../../scripts/definition.ts';
 
 const template = () => synthesise(fullDeployment());
@@ -12,10 +12,10 @@ export function machineOf(name: 'ExportRun' | 'CustomerUpdates'): Definition {
   return machine;
 }
 
-const timeouts = new Map<AnyStepName, number>();
+const timeouts = new Map<InvokedName, number>();
 
 /** Seconds after which the platform ends a function. */
-export function functionTimeout(step: AnyStepName): number {
+export function functionTimeout(step: InvokedName): number {
   const timeout = timeouts.get(step) ?? timeoutOf(step);
   timeouts.set(step, timeout);
   return timeout;

@@ -5,7 +5,7 @@ import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Platform } from '../../../core/step/invocation.ts';
-import type { AnyStepName } from '../../../core/step/steps.ts';
+import type { InvokedName } from '../../../core/step/steps.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { connect as connectApplyChunk } from '../../../lambdas/apply-chunk/handler.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
@@ -16,6 +16,7 @@ import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { connect as connectDownloadFile } from '../../../lambdas/download-file/handler.ts';
 import { connect as connectPublishFile } from '../../../lambdas/publish-file/handler.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { recorder } from '../../../lambdas/record-night/handler.ts';
 import { connect as connectSummarizeBatch } from '../../../lambdas/summarize-batch/handler.ts';
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { connect as connectValidateBatch } from '../../../lambdas/validate-batch/handler.ts';
@@ -42,7 +43,7 @@ export const CANARY = 'c4n4ry-of-a-customer';
 const SANDBOX: SandboxOptions = { canary: CANARY, rows: 12, jobChecks: 1, accessTokenSeconds: 86_400 };
 
 export interface Met extends Exchange {
-  step: AnyStepName;
+  step: InvokedName;
   call: string;
   /** How often this step has made this call, from 1. */
   nth: number;
@@ -93,7 +94,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
     polling: { firstWaitSeconds: 600, largestWaitSeconds: 3600, deadlineSeconds: 14_400 },
   });
   const output = keptOutput();
-  const containers = new Map<AnyStepName, Handler>();
+  const containers = new Map<InvokedName, Handler>();
   /** Everything that a person could see of the runs. */
   const states: unknown[] = [];
   const crashes: unknown[] = [];
@@ -101,9 +102,9 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
   const causes: unknown[] = [];
   /** What nobody may see. */
   const secrets = new Set([CANARY, HASH_KEY, sandbox.clientSecret]);
-  const met: { step: AnyStepName; call: string }[] = [];
+  const met: { step: InvokedName; call: string }[] = [];
   const world = { meet: undefined as Meet | undefined };
-  let step: AnyStepName = 'CreateExport';
+  let step: InvokedName = 'CreateExport';
   let die: (name: string) => void = () => undefined;
 
   front.meddler = async (exchange) => {
@@ -121,7 +122,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
   };
 
   const invoke = async (name: string, payload: unknown): Promise<unknown> => {
-    step = name as AnyStepName;
+    step = name as InvokedName;
     const handler = containers.get(step) ?? HANDLERS[step](platformOf(step, settings));
     containers.set(step, handler);
     states.push(payload);
@@ -218,11 +219,12 @@ function jsonLines(body: Buffer | undefined): unknown[] {
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
 /** The functions as they are deployed: their clients are made by `handler.ts`, from the environment. */
-const HANDLERS: Record<AnyStepName, (platform: Platform) => Handler> = {
+const HANDLERS: Record<InvokedName, (platform: Platform) => Handler> = {
   CreateExport: (platform) => asStep('CreateExport', createExport, connectCreateExport, platform),
   CheckStatus: (platform) => asStep('CheckStatus', checkStatus, connectCheckStatus, platform),
   DownloadFile: (platform) => asStep('DownloadFile', downloadFile, connectSmallDownload, platform),
   PublishFile: (platform) => asStep('PublishFile', publishFile, connectPublishFile, platform),
+  RecordNight: (platform) => recorder(platform),
   WriteTable: (platform) => asStep('WriteTable', writeTable, connectWriteTable, platform),
   ValidateBatch: (platform) => asBatchStep('ValidateBatch', validateBatch, connectValidateBatch, platform),
   ApplyChunk: (platform) => asBatchStep('ApplyChunk', applyChunk, connectApplyChunk, platform),
@@ -238,7 +240,7 @@ const connectSmallDownload: typeof connectDownloadFile = () => {
   });
 };
 
-function platformOf(step: AnyStepName, settings: ReturnType<typeof deployment>): Platform {
+function platformOf(step: InvokedName, settings: ReturnType<typeof deployment>): Platform {
   const now = () => new Date();
   return { log: createLog(step, 'faults'), now, random: () => 0.5, deployment: () => settings };
 }

@@ -57,7 +57,7 @@ describe('the dashboard', () => {
   test('reads more metrics than a free one may, as its setting and docs/cost.md say', () => {
     const plain = dashboardBody.parse(bodyText(synthesise(exampleDeployment({ dashboard: true }))));
 
-    expect(metricsIn(plain.widgets).length).toBe(64);
+    expect(metricsIn(plain.widgets).length).toBe(67);
   });
 
   test('is named after the deployment, and found by an output', () => {

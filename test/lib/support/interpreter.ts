@@ -138,6 +138,7 @@ class Run {
     const payload = this.filled(state.Parameters ?? {}, data).Payload;
     try {
       const answer = await this.attempts(step, payload, state.Retry ?? []);
+      if (state.ResultPath === null) return [state.Next, data];
       return [state.Next, read({ Payload: answer }, state.OutputPath ?? '$')];
     } catch (error) {
       const [name, cause] = error instanceof Error ? [error.name, error.message] : ['Error', ''];
@@ -145,6 +146,7 @@ class Run {
         ({ ErrorEquals }) => ErrorEquals.includes(name) || ErrorEquals[0] === 'States.ALL',
       );
       if (!caught) throw new RuntimeFailure(name);
+      if (caught.ResultPath === null) return [caught.Next, data];
       const key = caught.ResultPath.replace(/^\$\./, '');
       return [caught.Next, { ...(data as object), [key]: { Error: name, Cause: cause } }];
     }

@@ -7,7 +7,7 @@ import type { FunctionLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Invocation } from '../../../core/step/invocation.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import type { StepName } from '../../../core/step/steps.ts';
+import { RECORDER, type StepName } from '../../../core/step/steps.ts';
 import type { Bucket } from '../../../core/storage/bucket.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import type { ClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
@@ -28,6 +28,7 @@ export type Script = Partial<Record<StepName, (Partial<RunState> | Error)[]>>;
 export function scriptedSteps(script: Script, deployment: Deployment): Invoke {
   const left: Script = Object.fromEntries(Object.entries(script).map(([step, answers]) => [step, [...answers]]));
   return async (step, payload, clock) => {
+    if (step === RECORDER) return null;
     const name = step as StepName;
     const answer = left[name]?.shift();
     if (!answer) throw new Error(`the script has no further answer of ${step}`);
@@ -69,6 +70,7 @@ export interface World {
 /** The steps as they are deployed, in a made-up world; jitter draws the shortest waits. */
 export function realSteps(world: World, deployment: Deployment): Invoke {
   return async (step, payload, clock) => {
+    if (step === RECORDER) return null;
     const deps = {
       ...dependencies(deployment, clock),
       ...clients(world),

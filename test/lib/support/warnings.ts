@@ -3,11 +3,14 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import type { Deployment } from '../../../core/config/deployment.ts';
 import { ExportStack } from '../../../lib/export-stack.ts';
 
-/** What the CDK CLI would print of the stack, without the ids of the warnings. */
-export function warningsOf(deployment: Deployment): string[] {
+/**
+ * What the CDK CLI would print of the stack, without the ids of the warnings.
+ * @param sign a pattern that they have
+ */
+export function warningsOf(deployment: Deployment, sign = '.*'): string[] {
   const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
   const configuration = { name: 'example', file: 'config/example.json', deployment };
   const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
-  const warnings = Annotations.fromStack(stack).findWarning('*', Match.anyValue());
+  const warnings = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp(sign));
   return warnings.map(({ entry }) => String(entry.data).replace(/ \[ack: .*/, ''));
 }

@@ -29,7 +29,7 @@ test('nothing of it is there unless the configuration asks for it', () => {
   const without = synthesise();
 
   expect(all('AWS::StepFunctions::StateMachine', without)).toHaveLength(1);
-  expect(all('AWS::Lambda::Function', without)).toHaveLength(5);
+  expect(all('AWS::Lambda::Function', without)).toHaveLength(6);
   expect(without.Outputs).not.toHaveProperty('UpdatesStateMachineArn');
 });
 

@@ -27,27 +27,27 @@ const ARROWS: Record<StepName, Record<string, string>> = {
     RETRY: 'WaitBeforeCreate',
     NOT_DUE: 'NotDue',
     ALREADY_STARTED: 'AlreadyStarted',
-    FAILED: 'RunFailed',
+    FAILED: 'RecordNight',
   },
-  CheckStatus: { READY: 'DownloadFile', PENDING: 'WaitBeforeCheck', FAILED: 'RunFailed' },
+  CheckStatus: { READY: 'DownloadFile', PENDING: 'WaitBeforeCheck', FAILED: 'RecordNight' },
   DownloadFile: {
     STORED: 'PublishFile',
     NOT_READY: 'WaitBeforeCheck',
     CONTINUE: 'WaitBeforeDownload',
-    FAILED: 'RunFailed',
+    FAILED: 'RecordNight',
   },
   PublishFile: {
-    PUBLISHED: 'ExportPublished',
+    PUBLISHED: 'RecordNight',
     TABLE_DUE: 'WriteTable',
-    UNPUBLISHED: 'ExportStored',
+    UNPUBLISHED: 'RecordNight',
     CONTINUE: 'WaitBeforePublish',
-    FAILED: 'RunFailed',
+    FAILED: 'RecordNight',
   },
   WriteTable: {
-    WRITTEN: 'TableWritten',
-    SUPERSEDED: 'TableSuperseded',
+    WRITTEN: 'RecordNight',
+    SUPERSEDED: 'RecordNight',
     CONTINUE: 'WaitBeforeTable',
-    FAILED: 'RunFailed',
+    FAILED: 'RecordNight',
   },
 };
 
@@ -134,6 +134,8 @@ describe('the definition as a whole', () => {
         '$.Payload',
         '$.crash',
         '$.crash.Error',
+        '$.tableCrash',
+        '$.tableCrash.Error',
         '$.failure.cause',
         '$.failure.error',
         // Asked whether it is there.
@@ -216,14 +218,14 @@ describe.each(steps)('the step %s', (id) => {
     expect(wait.Next).toBe(id);
   });
 
-  test('ends in UnknownOutcome on an answer without a branch', () => {
-    expect(choice.Default).toBe('UnknownOutcome');
+  test('has the night recorded on an answer without a branch', () => {
+    expect(choice.Default).toBe('RecordNight');
   });
 
-  test('ends in a crash on every other error, and keeps it apart from the state', () => {
-    const Next = id === 'WriteTable' ? 'TableCrashed' : 'StepCrashed';
+  test('has the night recorded on every other error, and keeps it apart from the state', () => {
+    const ResultPath = id === 'WriteTable' ? '$.tableCrash' : '$.crash';
 
-    expect(task.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.crash', Next }]);
+    expect(task.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath, Next: 'RecordNight' }]);
   });
 
   test('retries names of the platform only, with an end, each in one retrier', () => {
@@ -261,6 +263,39 @@ test('CreateExport is invoked again only when its function was not invoked, for 
   expect(state('CreateExport').Retry?.flatMap(({ ErrorEquals }) => ErrorEquals)).toEqual(NOT_INVOKED);
 });
 
+describe('the record of the night', () => {
+  const { Choices = [], Default } = state('AfterRecordNight');
+
+  test('passes the state of the run unchanged, and is left on any error: it decides no end', () => {
+    const { OutputPath, ResultPath, Catch, Next } = state('RecordNight');
+
+    expect([OutputPath, ResultPath, Next]).toEqual([undefined, null, 'AfterRecordNight']);
+    expect(Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: null, Next: 'AfterRecordNight' }]);
+  });
+
+  test('is followed by the end that the run came to before, a crash first: it may have no outcome', () => {
+    const ends = Choices.map(({ Variable, StringEquals, Next }) => [StringEquals ?? Variable, Next]);
+
+    expect(ends).toEqual([
+      ['$.crash', 'StepCrashed'],
+      ['$.tableCrash', 'TableCrashed'],
+      ['WRITTEN', 'TableWritten'],
+      ['SUPERSEDED', 'TableSuperseded'],
+      ['FAILED', 'RunFailed'],
+      ['PUBLISHED', 'ExportPublished'],
+      ['TABLE_DUE', 'ExportPublished'],
+      ['UNPUBLISHED', 'ExportStored'],
+    ]);
+    expect(Default).toBe('UnknownOutcome');
+  });
+
+  test('is passed by every run that has begun, whatever it ends in', () => {
+    const past = reachable(definition, ['BeginRun'], (id) => id !== 'RecordNight');
+
+    expect(ENDS.filter((end) => past.has(end))).toEqual(['AlreadyStarted', 'NotDue']);
+  });
+});
+
 describe('the waits', () => {
   test('last as long as the step before them said, and lead to the step that they are named after', () => {
     expect(statesOfType(definition, 'Wait').sort()).toEqual(Object.keys(WAITS).sort());
@@ -295,7 +330,7 @@ describe('the ends', () => {
 
     expect(crashed.Error).toBe('TableNotWritten');
     expect(crashed.CausePath).toBe(
-      `States.Format('WriteTable stopped with {} before it could answer. ${ERRORS.TableNotWritten.advice}', $.crash.Error)`,
+      `States.Format('WriteTable stopped with {} before it could answer. ${ERRORS.TableNotWritten.advice}', $.tableCrash.Error)`,
     );
   });
 
@@ -318,12 +353,14 @@ describe('without tables', () => {
   test('no state is about them, and a run whose publication asks for one ends as published', () => {
     expect(Object.keys(without.States).filter((id) => id.includes('Table'))).toEqual([]);
     const due = without.States.AfterPublishFile?.Choices?.find(({ StringEquals }) => StringEquals === 'TABLE_DUE');
-    expect(due?.Next).toBe('ExportPublished');
+    expect(due?.Next).toBe('RecordNight');
     expect(without.States.AfterBeginRun?.Choices).toHaveLength(1);
   });
 
   test('every other state is the same', () => {
-    const shared = Object.keys(without.States).filter((id) => id !== 'AfterPublishFile' && id !== 'AfterBeginRun');
+    const shared = Object.keys(without.States).filter(
+      (id) => !['AfterPublishFile', 'AfterBeginRun', 'AfterRecordNight'].includes(id),
+    );
 
     for (const id of shared) expect(without.States[id], id).toEqual(definition.States[id]);
   });

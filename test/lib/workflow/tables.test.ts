@@ -7,7 +7,7 @@ const tables = synthesise(tableDeployment());
 const hashing = synthesise(tableDeployment({ hash: ['idNumber'] }));
 
 test('nothing of it is there unless an entity has tables', () => {
-  expect(allOf(plain, 'AWS::Lambda::Function')).toHaveLength(5);
+  expect(allOf(plain, 'AWS::Lambda::Function')).toHaveLength(6);
   expect(Object.keys(plain.Resources).filter((id) => /^(WriteTable|Tables)/.test(id))).toEqual([]);
   expect(Object.keys(plain.Outputs).filter((id) => id.startsWith('Table'))).toEqual([]);
 });
@@ -40,6 +40,7 @@ describe('the function WriteTable', () => {
     const allowed = allowedIn(oneOf(tables, 'AWS::S3::BucketPolicy', 'ExportsBucketPolicy')[1], bucketId);
 
     expect(allowed.filter((right) => right.startsWith('WriteTable') || right.includes('tables/'))).toEqual([
+      'RecordNight s3:GetObject /tables/*',
       'WriteTable s3:AbortMultipartUpload /tables/*',
       'WriteTable s3:GetObject /published/*',
       'WriteTable s3:GetObject /runs/*',

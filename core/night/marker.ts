@@ -1,0 +1,76 @@
+import * as z from 'zod/mini';
+import { entitySchema } from '../config/entities.ts';
+import { RunError } from '../errors.ts';
+import { isOfEarlierRelease, LAYOUT, layoutVersion } from '../export/layout.ts';
+import { parseJson, strictText } from '../json.ts';
+import type { Bucket } from '../storage/bucket.ts';
+
+const fileSchema = z.object({
+  run: z.string().check(z.describe('Name of the Step Functions execution.')),
+  manifestKey: z.string().check(z.describe('Key of the manifest, which says all that was verified.')),
+  key: z.string(),
+  rows: z.nullable(z.int().check(z.minimum(0))).check(z.describe('As in the manifest.')),
+  bytes: z.int().check(z.minimum(0)),
+  crc32: z.string().check(z.describe('CRC-32 of all bytes, as in the manifest.')),
+});
+
+const markedSchema = z.object({
+  file: z.nullable(fileSchema).check(z.describe('What readers of the date have; null = nothing yet.')),
+  tableVersion: z
+    .nullable(z.int().check(z.minimum(1)))
+    .check(
+      z.describe(
+        'Version of its tables when the night began; null = the entity had none, and the night waits for none.',
+      ),
+    ),
+  table: z
+    .nullable(z.object({ key: z.string(), etag: z.string() }))
+    .check(z.describe('The table of this file; null = there is none, or none yet.')),
+  error: z
+    .nullable(z.string())
+    .check(
+      z.describe('The error in which a run ended that leaves the file or the table missing; null = none is known.'),
+    ),
+});
+
+/** What there is of a date. Read loosely, as pointers are: fields may be added. */
+export const nightSchema = z.object({
+  schemaVersion: layoutVersion,
+  date: z.iso.date().check(z.describe('The logical date of the night.')),
+  revision: z
+    .int()
+    .check(
+      z.minimum(1),
+      z.describe('Counts what was written of the date. The greater is the later; some may be left out.'),
+    ),
+  complete: z.boolean().check(z.describe('Every entity has its file, and its table where the night waits for one.')),
+  entities: z
+    .partialRecord(entitySchema, markedSchema)
+    .check(z.describe('The entities that the night is made of, as the first run of the date found them configured.')),
+});
+export type Night = z.infer<typeof nightSchema>;
+export type Marked = z.infer<typeof markedSchema>;
+
+const writtenSchema = z.extend(nightSchema, { schemaVersion: z.literal(LAYOUT) });
+
+export const nightKey = (date: string) => `published/nights/date=${date}.json`;
+export const completeKey = ({ date, revision }: Pick<Night, 'date' | 'revision'>) =>
+  `published/nights/complete/date=${date}/revision=${revision}.json`;
+
+export const nightText = (night: Night) => strictText(writtenSchema, night);
+
+/**
+ * What is written of a date, and the tag of that object. One of an earlier release counts as none.
+ * @throws RunError `StorageConflict` when the object there is none of this software
+ */
+export async function readNight(
+  bucket: Pick<Bucket, 'read'>,
+  date: string,
+): Promise<{ night: Night | undefined; etag: string | undefined }> {
+  const key = nightKey(date);
+  const { text, etag } = (await bucket.read(key)) ?? {};
+  if (text === undefined || isOfEarlierRelease(text)) return { night: undefined, etag };
+  const night = parseJson(nightSchema, text);
+  if (night) return { night, etag };
+  throw new RunError('StorageConflict', `The object at ${key} says of no night what is there.`);
+}

@@ -1,0 +1,87 @@
+import type { Deployment } from '../config/deployment.ts';
+import type { Entity } from '../config/entities.ts';
+import { readManifest } from '../export/manifest.ts';
+import { datePointerKey, readPointer, runPrefix } from '../export/pointer.ts';
+import type { Bucket } from '../storage/bucket.ts';
+import { metAnotherWrite } from '../storage/storage-errors.ts';
+import type { StandingTable } from '../table/standing-table.ts';
+import { tableKey } from '../table/table-key.ts';
+import { startsOfNight } from './expected.ts';
+import { completeKey, type Marked, type Night, nightKey, nightText, readNight } from './marker.ts';
+import type { Waited } from './next-night.ts';
+import type { NightStore } from './record-night.ts';
+
+export interface NightDeps {
+  bucket: Pick<Bucket, 'read' | 'putOnce' | 'replace'>;
+  /** The table at a key, and of which run it is. */
+  standingTable: (key: string) => Promise<Pick<StandingTable, 'run' | 'etag'> | undefined>;
+  deployment: Deployment;
+}
+
+export function nightStore(date: string, deps: NightDeps): NightStore {
+  const { bucket, deployment } = deps;
+  return {
+    date,
+    expected: () => expectedOf(deployment, date),
+    writesTables: (entity) => deployment.entities[entity].tables !== undefined,
+    read: () => readNight(bucket, date),
+    look: async (entity, tableVersion, known) => {
+      const file = await fileOf(entity, date, known?.file ?? null, bucket);
+      return { file, table: file && (await tableOf(entity, date, tableVersion, file.run, deps)) };
+    },
+    write: (night, etag) => write(bucket, night, etag),
+    tell: async (night) => void (await bucket.putOnce(completeKey(night), nightText(night))),
+  };
+}
+
+function expectedOf(deployment: Deployment, date: string): Waited {
+  const entities = [...startsOfNight(deployment, date).keys()];
+  return new Map(entities.map((entity) => [entity, deployment.entities[entity].tables?.version ?? null]));
+}
+
+async function write(bucket: NightDeps['bucket'], night: Night, etag: string | undefined): Promise<boolean> {
+  const key = nightKey(night.date);
+  const text = nightText(night);
+  try {
+    return await (etag === undefined ? bucket.putOnce(key, text) : bucket.replace(key, text, etag));
+  } catch (error) {
+    if (metAnotherWrite(error)) return false;
+    throw error;
+  }
+}
+
+/** What readers of the date have. The file of a partial run is not the night's. */
+async function fileOf(
+  entity: Entity,
+  date: string,
+  known: Marked['file'],
+  bucket: NightDeps['bucket'],
+): Promise<Marked['file']> {
+  const { run: pointer } = await readPointer(bucket, datePointerKey(entity, date));
+  if (!pointer || pointer.kind === 'partial') return null;
+  const run = pointer.execution;
+  // Manifests are written once.
+  if (known?.run === run) return known;
+  const manifestKey = `${runPrefix(entity, run)}_manifest.json`;
+  const manifest = await readManifest(bucket, manifestKey);
+  if (!manifest) return null;
+  const { key, rows, bytes, crc32 } = manifest.file;
+  return { run, manifestKey, key, rows, bytes, crc32 };
+}
+
+/** The table of this run, under the version of today or of when the night began. */
+async function tableOf(
+  entity: Entity,
+  date: string,
+  version: number | null,
+  run: string,
+  { standingTable, deployment }: NightDeps,
+): Promise<Marked['table']> {
+  if (version === null) return null;
+  for (const each of new Set([deployment.entities[entity].tables?.version ?? version, version])) {
+    const key = tableKey(entity, date, each);
+    const table = await standingTable(key);
+    if (table?.run === run) return { key, etag: table.etag };
+  }
+  return null;
+}

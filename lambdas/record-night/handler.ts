@@ -1,0 +1,39 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import type { Context } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import { readEnv } from '../../core/config/env.ts';
+import { crash } from '../../core/step/crash.ts';
+import { lambdaPlatform, once, type Platform } from '../../core/step/invocation.ts';
+import { runStateSchema } from '../../core/step/states.ts';
+import { RECORDER } from '../../core/step/steps.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { readStandingTable } from '../../core/table/standing-table.ts';
+import { checkNights, recordNight } from './record-night.ts';
+
+/** What the rule gives. */
+const checkSchema = z.object({ source: z.literal('aws.events'), time: z.iso.datetime() });
+
+/** @param platform what surrounds the function; tests replace it */
+export function recorder({ log, deployment }: Platform = lambdaPlatform(RECORDER)) {
+  const connect = once(() => {
+    const { BUCKET_NAME } = readEnv(process.env, 'BUCKET_NAME');
+    const client = new S3Client(AWS_LIMITS);
+    const standingTable = (key: string) => readStandingTable(client, BUCKET_NAME, key);
+    return { bucket: createBucket(client, BUCKET_NAME), standingTable };
+  });
+  return async (event: unknown, { awsRequestId }: Context): Promise<void> => {
+    try {
+      const deps = { ...connect(), deployment: deployment(), log };
+      const check = checkSchema.safeParse(event).data;
+      if (check) return await checkNights(new Date(check.time), deps);
+      const state = z.parse(runStateSchema, event);
+      await recordNight(state, { ...deps, log: log.about({ execution: state.execution }) });
+    } catch (error) {
+      throw crash(RECORDER, error, awsRequestId, log);
+    }
+  };
+}
+
+/** State RecordNight of the machine ExportRun, and of a rule every hour. Answers nothing. */
+export const handler = recorder();

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { spansMidnight, startsOfNight } from '../../../core/night/expected.ts';
+import { deployment } from '../../support/builders.ts';
+
+const DATE = '2026-11-20';
+const names = (settings: Parameters<typeof deployment>[0], date = DATE) => [
+  ...startsOfNight(deployment(settings), date).keys(),
+];
+const without = (entity: string) => ENTITIES.filter((each) => each !== entity);
+
+test('a night is made of every enabled entity with one start on its date', () => {
+  expect(names({})).toEqual(ENTITIES);
+  expect(names({ entities: { leads: { enabled: false } } })).toEqual(without('leads'));
+  expect(names({ timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } })).toEqual(ENTITIES);
+});
+
+test.each(['rate(1 day)', 'cron(0 1,13 * * ? *)', 'cron(0 1 ? * SAT *)'])(
+  'what is started by %s is of no night of a Friday',
+  (schedule) => {
+    expect(names({ entities: { leads: { schedule } } })).toEqual(without('leads'));
+  },
+);
+
+test('the date of a start is that of its time zone', () => {
+  const settings = { timeZone: 'America/New_York', entities: { leads: { schedule: 'cron(0 3 20 11 ? *)' } } };
+
+  expect(names(settings, '2026-11-19')).toContain('leads');
+  expect(names(settings)).not.toContain('leads');
+});
+
+test('has one start of each entity on the dates on which clocks change', () => {
+  const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
+
+  for (const date of ['2026-03-27', '2026-10-25']) expect(names(settings, date)).toEqual(ENTITIES);
+});
+
+test.each<[string, Parameters<typeof deployment>[0], boolean]>([
+  ['begins at 23:50', { timeZone: 'Asia/Jerusalem', nightly: { at: '23:50' } }, true],
+  ['begins at 03:00', { timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } }, false],
+  ['begins at 01:00 UTC, as everywhere by default', {}, false],
+  [
+    'begins in UTC and is over behind midnight elsewhere',
+    { timeZone: 'America/Sao_Paulo', nightly: { spreadMinutes: 25 } },
+    true,
+  ],
+  [
+    'is one entity',
+    { entities: Object.fromEntries(without('leads').map((each) => [each, { enabled: false }])) },
+    false,
+  ],
+  ['has two parts, neither of which is at midnight', { entities: { leads: { at: '13:00' } } }, false],
+])('whether a night that %s spans midnight: %o, %s', (_, settings, spans) => {
+  expect(spansMidnight(deployment(settings), new Date('2026-11-20T12:00:00Z'))).toBe(spans);
+});
