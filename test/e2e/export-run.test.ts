@@ -4,7 +4,6 @@ import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
-  GetExecutionHistoryCommand,
   ListExecutionsCommand,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
@@ -28,7 +27,6 @@ import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, ledgerItems, logs, type NamedText, objects } from './support/everything.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
-import { throttled } from './support/throttled.ts';
 
 const CANARY = 'canary-7f3a91';
 const SECONDS = 1000;
@@ -87,22 +85,6 @@ describe('a night without trouble', () => {
     expect(runs).toEqual(ofNight.map(({ run }) => run));
     const told = await bucketTools(system.target).keys('published/nights/complete/');
     expect(told).toContain(completeKey({ date, revision: night?.revision ?? 0 }));
-  });
-});
-
-describe('an account that runs fewer functions at once than there are runs', () => {
-  it('publishes all seven entities at once, though only one call of each function runs', async () => {
-    const reports = await throttled(system, () => Promise.all(ENTITIES.map((entity) => system.run(entity))));
-
-    for (const report of reports) expect((await manifestOf(report)).file.rows).toBe(240);
-    const ends = await Promise.all(
-      reports.map(({ executionArn }) =>
-        system.target.sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000 })),
-      ),
-    );
-    const refusals = ends.flatMap(({ events = [] }) => events.flatMap((event) => event.taskFailedEventDetails ?? []));
-    expect(refusals.length).toBeGreaterThan(0);
-    for (const { cause } of refusals) expect(cause).toContain('Rate Exceeded');
   });
 });
 

@@ -154,6 +154,7 @@ const NOT_ENFORCED = ['encryption', 'lifecycle', 'plain-http', 'foreign-key', 'm
 it('says at once what this cloud leaves out, and holds by all else', async () => {
   const ids = ALL_CHECKS.map(({ id }) => id).filter((id) => id !== 'rule-start');
   const began = performance.now();
+  expect(await findingAbout('grant-stored', {})).toMatchObject([{ verdict: 'warning' }]);
 
   const { checks } = await verified(ids, { pace: { ...IMPATIENT, patienceMs: 300_000 } });
 
@@ -162,7 +163,7 @@ it('says at once what this cloud leaves out, and holds by all else', async () =>
     ids.filter((id) => NOT_ENFORCED.includes(id)).map((id) => [id, 'unknown']),
   );
   expect(isProof(checks)).toBe(true);
-  expect(performance.now() - began).toBeLessThan(60_000);
+  expect(performance.now() - began).toBeLessThan(150_000);
   expect(await temporary()).toEqual([]);
 });
 
@@ -170,7 +171,6 @@ it('holds where all is as it should be, and leaves nothing but its runs', async 
   await setWhatIsDropped();
   await putMetrics();
   const here = ALL_CHECKS.map(({ id }) => id).filter((id) => !NOT_HERE.includes(id));
-  expect(await findingAbout('grant-stored', {})).toMatchObject([{ verdict: 'warning' }]);
 
   const { checks, runs } = await verified(here, { alarm: true, pace: { ...IMPATIENT, patienceMs: 20_000 } });
 

@@ -1,6 +1,6 @@
 import { DeleteFunctionConcurrencyCommand, PutFunctionConcurrencyCommand } from '@aws-sdk/client-lambda';
 import { DescribeStateMachineCommand, UpdateStateMachineCommand } from '@aws-sdk/client-sfn';
-import type { Deployed } from './deployed.ts';
+import type { Deployed } from '../../e2e/support/deployed.ts';
 
 const STEPS_OF_A_RUN = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
 
