@@ -1,10 +1,11 @@
 import type { Context } from 'aws-lambda';
 import type { RunError } from '../errors.ts';
+import { aboutRun } from './about-run.ts';
 import { type Connect, handlerOf, type Step } from './handler.ts';
 import { type Invocation, lambdaPlatform, type Platform } from './invocation.ts';
 import { nightInput } from './night-input.ts';
 import { type AnswerOf, type Machine, type Wait, waitOf, warnOfWait } from './outcome.ts';
-import { pacingOf, requestedEntity } from './pacing.ts';
+import { pacingOf } from './pacing.ts';
 import { exportRunEnd } from './run-end.ts';
 import { type RunState, runStateSchema, type Trouble } from './states.ts';
 import type { StepName } from './steps.ts';
@@ -12,11 +13,7 @@ import type { StepName } from './steps.ts';
 const EXPORT_RUN: Machine<RunState> = {
   schema: runStateSchema,
   pacing: (state, { deployment }) => pacingOf(state, deployment),
-  about: ({ run, input, execution }) => ({
-    entity: run?.entity ?? requestedEntity(input),
-    execution,
-    exportId: run?.exportId,
-  }),
+  about: aboutRun,
   inputKept: nightInput,
   troubleAfter: (error, state, invocation) => ({ trouble: error ? troubleOf(error, state, invocation) : null }),
   endOf: exportRunEnd,

@@ -3,6 +3,7 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/config/env.ts';
+import { aboutRun } from '../../core/step/about-run.ts';
 import { crash } from '../../core/step/crash.ts';
 import { lambdaPlatform, once, type Platform } from '../../core/step/invocation.ts';
 import { runStateSchema } from '../../core/step/states.ts';
@@ -28,7 +29,7 @@ export function recorder({ log, deployment }: Platform = lambdaPlatform(RECORDER
       const check = checkSchema.safeParse(event).data;
       if (check) return await checkNights(new Date(check.time), deps);
       const state = z.parse(runStateSchema, event);
-      await recordNight(state, { ...deps, log: log.about({ execution: state.execution }) });
+      await recordNight(state, { ...deps, log: log.about(aboutRun(state)) });
     } catch (error) {
       throw crash(RECORDER, error, awsRequestId, log);
     }

@@ -490,11 +490,14 @@ describe('what the functions say of themselves', () => {
   });
 
   it('says in every line which step and execution it is of, and which export and entity as soon as there is one', async () => {
-    const lines = await linesOf(system);
+    // The check of the nights is of no execution.
+    const lines = (await linesOf(system)).filter(({ step, execution }) => step !== 'RecordNight' || execution);
 
     expect(lines.length).toBeGreaterThan(100);
     for (const line of lines) expect(line).toMatchObject({ step: expect.any(String), execution: expect.any(String) });
-    for (const line of lines.filter(({ step }) => step !== 'CreateExport')) {
+    for (const line of lines.filter(
+      ({ step, exportId }) => step !== 'CreateExport' && (step !== 'RecordNight' || exportId),
+    )) {
       expect(line).toMatchObject({ entity: expect.any(String), exportId: expect.any(String) });
     }
     const without = lines.filter(({ entity }) => entity === undefined);

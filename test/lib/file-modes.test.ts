@@ -30,7 +30,7 @@ describe('synthesised under umask 077', () => {
   test('the deployment that is named is there, each of its functions an asset, and nothing is complained of', () => {
     expect(said.filter((line) => !line.startsWith('Bundling asset '))).toEqual([]);
     expect(readdirSync(outdir)).toContain('crm-export-example.template.json');
-    expect(assets).toHaveLength(Object.keys({ ...STEPS, ...UPDATE_STEPS, MailFailedRuns: {} }).length);
+    expect(assets).toHaveLength(Object.keys({ ...STEPS, ...UPDATE_STEPS, MailFailedRuns: {}, RecordNight: {} }).length);
   });
 
   test('everybody can read each file of each asset, and enter each folder', () => {
