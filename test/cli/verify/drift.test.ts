@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checked } from '../../../cli/checks/check.ts';
 import type { Verifying } from '../../../cli/verify/base/verifying.ts';
 import { DRIFT_CHECK } from '../../../cli/verify/checks/drift-check.ts';
-import { type Answers, xml } from '../support/cloud/answers.ts';
+import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 /** What CloudFormation says of a stack, as AWS documents it and as users report it. */
@@ -141,6 +141,17 @@ test('a real difference is printed with what is and what should be, beside those
   expect((await found([LEDGER, memory, { id: 'Leads', type: 'AWS::Events::Rule', status: 'DELETED' }]))?.found).toBe(
     'CheckStatus is MODIFIED: MemorySize is 1024, in the template 256, Tags is [{"Key":"a"}], not in the template; Leads is DELETED',
   );
+});
+
+test('what may not be looked up hides no real difference; alone, it is said', async () => {
+  const denied = { s3: refused('AccessDenied', 'no', { status: 403 }) };
+  const gone: Drifted = { id: 'Leads', type: 'AWS::Events::Rule', status: 'DELETED' };
+
+  expect(await found([BUCKET, gone], denied)).toMatchObject({ verdict: 'broken', found: 'Leads is DELETED' });
+  expect(await found([BUCKET], denied)).toMatchObject({
+    verdict: 'unknown',
+    found: expect.stringContaining('these credentials lack the right'),
+  });
 });
 
 test('values are compared, however they are written', async () => {
