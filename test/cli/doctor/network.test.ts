@@ -71,7 +71,10 @@ test('behind a route to an internet gateway, one to another network is no way to
   const internet = `${block('0.0.0.0/0')}<gatewayId>igw-0123456789abcdef0</gatewayId>`;
 
   expect(await look(routes(peering, internet))).toMatchObject([
-    { verdict: 'broken', found: expect.stringMatching(/has no way out: .* An internet gateway is none.* no endpoint for S3/) },
+    {
+      verdict: 'broken',
+      found: expect.stringMatching(/has no way out: .* An internet gateway is none.* no endpoint for S3/),
+    },
   ]);
   const throughEndpoints = listed('DescribeVpcEndpoints', 'vpcEndpointSet', ...endpointsWith(true));
   expect(await look(routes(peering, internet), throughEndpoints)).toMatchObject([
