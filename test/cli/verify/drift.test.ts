@@ -19,6 +19,9 @@ interface Drifted {
   physicalId?: string;
   status?: 'MODIFIED' | 'DELETED';
   differences?: Difference[];
+  /** All properties, as JSON. */
+  expected?: string;
+  actual?: string;
 }
 
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
@@ -27,9 +30,11 @@ function differenceOf({ path, expected, actual = 'null', how = 'NOT_EQUAL' }: Di
   return `<member><PropertyPath>${path}</PropertyPath><ExpectedValue>${escaped(expected)}</ExpectedValue><ActualValue>${escaped(actual)}</ActualValue><DifferenceType>${how}</DifferenceType></member>`;
 }
 
-function driftOf({ id, type, physicalId = id, status = 'MODIFIED', differences = [] }: Drifted): string {
+function driftOf({ id, type, physicalId = id, status = 'MODIFIED', differences = [], ...all }: Drifted): string {
+  const { expected = '{}', actual = '{}' } = all;
+  const whole = `<ExpectedProperties>${escaped(expected)}</ExpectedProperties><ActualProperties>${escaped(actual)}</ActualProperties>`;
   const properties = `<PropertyDifferences>${differences.map(differenceOf).join('')}</PropertyDifferences>`;
-  return `<member><LogicalResourceId>${id}</LogicalResourceId><PhysicalResourceId>${physicalId}</PhysicalResourceId><ResourceType>${type}</ResourceType><StackResourceDriftStatus>${status}</StackResourceDriftStatus>${properties}</member>`;
+  return `<member><LogicalResourceId>${id}</LogicalResourceId><PhysicalResourceId>${physicalId}</PhysicalResourceId><ResourceType>${type}</ResourceType><StackResourceDriftStatus>${status}</StackResourceDriftStatus>${whole}${properties}</member>`;
 }
 
 /** The finding where CloudFormation reports these. */
@@ -117,6 +122,25 @@ test('what the account really lacks is a difference, although CloudFormation rep
       `Leads is MODIFIED: Targets/0/DeadLetterConfig is missing, in the template {"Arn":"${QUEUE}"}`,
     advice: expect.stringContaining('npx cdk deploy -c deployment=prod --revert-drift'),
   });
+});
+
+/** A function in two subnets, as its network is answered. */
+function inSubnets(...answered: string[]): Drifted {
+  const properties = (SubnetIds: string[]) => JSON.stringify({ VpcConfig: { SubnetIds, SecurityGroupIds: ['sg-1'] } });
+  const template = ['subnet-a', 'subnet-b'];
+  const differences = template.flatMap((expected, index) =>
+    answered[index] === expected
+      ? []
+      : [{ path: `/VpcConfig/SubnetIds/${index}`, expected, actual: answered[index] ?? 'null' }],
+  );
+  const type = 'AWS::Lambda::Function';
+  return { id: 'F', type, differences, expected: properties(template), actual: properties(answered) };
+}
+
+test('a network is the same in any order, and another where a subnet is another', async () => {
+  expect(await found([inSubnets('subnet-b', 'subnet-a')])).toMatchObject({ verdict: 'holds' });
+  expect(await found([inSubnets('subnet-b', 'subnet-c')])).toMatchObject({ verdict: 'broken' });
+  expect(await found([inSubnets('subnet-b')])).toMatchObject({ verdict: 'broken' });
 });
 
 test('another key of the ledger is a difference', async () => {
