@@ -1,8 +1,9 @@
+import { RunError } from '../../core/errors.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { isUntried } from '../../core/oauth/token-freshness.ts';
 import { type Check, ifSeen } from './check.ts';
-import { type Finding, holds, warning } from './finding.ts';
+import { CannotTell, type Finding, holds, warning } from './finding.ts';
 
 /** The run that refreshes an untried grant; `checked` completes the command. */
 export const FIRST_RUN = 'npx --no crm-export start leads --wait';
@@ -21,10 +22,16 @@ export const GRANT_STORED: Check<Context> = ifSeen({
     'kms:Decrypt on the key, through Secrets Manager and DynamoDB',
   ],
   look: async ({ newest }) => {
-    const generation = await newest();
+    const generation = await newest().catch(whereUnavailable);
     return generation ? storedFinding(generation.tokens) : [];
   },
 });
+
+/** Stores that do not answer say nothing about the grant. */
+function whereUnavailable(error: unknown): never {
+  if (error instanceof RunError && error.name === 'TokenStoreUnavailable') throw new CannotTell(error.message);
+  throw error;
+}
 
 function storedFinding(tokens: Tokens): Finding {
   const { functionStoredAt, obtainedAt } = tokens;

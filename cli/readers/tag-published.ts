@@ -2,6 +2,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { PUBLISHED_TAG, sharedAsFiles } from '../../core/readers/readers.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
+import { isGone } from '../../core/storage/storage-errors.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import type { Target } from '../support/target.ts';
 
@@ -26,8 +27,14 @@ export async function tagPublished(
     await eachOf([...named], async (manifestKey) => {
       const manifest = await ifReadable(manifests.manifest(manifestKey), warn);
       if (!manifest) return;
-      for (const key of [manifest.file.key, manifestKey]) await bucket.tag(key, PUBLISHED_TAG, 'true');
-      files += 1;
+      try {
+        for (const key of [manifest.file.key, manifestKey]) await bucket.tag(key, PUBLISHED_TAG, 'true');
+        files += 1;
+      } catch (error) {
+        if (!(error instanceof Error && isGone(error.cause))) throw error;
+        // Files go before their manifests do (docs/removing-a-customer.md).
+        warn(`${manifest.file.key} is gone: it is not tagged.`);
+      }
     });
   }
   return files;

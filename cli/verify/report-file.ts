@@ -51,12 +51,15 @@ export async function writeReport(file: string, { target, verified, ok, options 
   }
 }
 
-/** A sentence without whose account it is, addresses and people. */
+/** A sentence without whose accounts these are, its own and those of readers, addresses and people. */
 function withoutNames(text: string, account: string): string {
   return text
     .replace(/\bhttps?:\/\/\S+/gi, '(an address)')
     .replace(/\barn:[\w-]+:(?:iam|sts)::\S+/g, '(a principal)')
     .replace(/[^\s@"'<>]+@[^\s@"'<>]+/g, '(a mail address)')
     .replace(/ --profile (?:'[^']*'|\S+)/g, '')
-    .replaceAll(account, 'ACCOUNT');
+    .replaceAll(account, 'ACCOUNT')
+    .replace(/\b\d{12}\b/g, '(an account)')
+    .replace(/\bo-[a-z0-9]{10,32}\b/g, '(an organization)')
+    .replace(/\bA(?:RO|ID|KI|SI|GP)A[A-Z0-9]{12,}\b/g, '(a principal)');
 }

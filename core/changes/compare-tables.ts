@@ -38,18 +38,28 @@ export async function* compareTables(
 ): AsyncGenerator<Iterable<Change>> {
   const dir = await mkdtemp(join(tmpdir(), 'changes-'));
   const rows = Math.max(before.rows, after.rows);
-  const count = Math.min(MOST_PARTS, 1 + Math.floor(Math.max(rows / ROWS_OF_PART, bytes / BYTES_OF_PART)));
-  try {
+  const expected = Math.min(MOST_PARTS, 1 + Math.floor(Math.max(rows / ROWS_OF_PART, bytes / BYTES_OF_PART)));
+  const spreadInto = async (count: number) => {
     const old = await spread(before, new Partitions(dir, 'before', count), plan, onProgress);
     const recent = await spread(after, new Partitions(dir, 'after', count), plan, onProgress);
-    for (let part = 0; part < count; part += 1) {
+    return { old, recent, count };
+  };
+  try {
+    let parts = await spreadInto(expected);
+    // Values that a file has once are in every row here: only the rows show how many parts there have to be.
+    if (tooLarge(parts)) parts = await spreadInto(MOST_PARTS);
+    if (tooLarge(parts)) throw new FeedError('Too many rows have the same key: `changes.key` has to name others.');
+    for (let part = 0; part < parts.count; part += 1) {
       onProgress();
-      yield changesOf(old.take(part), recent.take(part), counts);
+      yield changesOf(parts.old.take(part), parts.recent.take(part), counts);
     }
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
+
+const tooLarge = ({ old, recent }: Record<'old' | 'recent', Partitions>) =>
+  Math.max(old.largest, recent.largest) > LARGEST_PART;
 
 async function spread(
   table: TableReader,
@@ -63,8 +73,7 @@ async function spread(
       onProgress();
       writeRecords(group, plan, row, (hash, record) => parts.add(hash, record));
     }
-    if (parts.finish() > LARGEST_PART)
-      throw new FeedError('Too many rows have the same key: `changes.key` has to name others.');
+    parts.finish();
     return parts;
   } finally {
     parts.close();

@@ -53,13 +53,17 @@ export class Partitions {
     part.written += bytes.length;
   }
 
-  /** Ends the writing. @returns bytes of the largest part */
-  finish(): number {
+  /** Ends the writing. */
+  finish(): void {
     for (const part of this.#parts) {
       this.#flush(part);
       part.gathered = undefined;
     }
     this.close();
+  }
+
+  /** Bytes of the largest part, when all is written. */
+  get largest(): number {
     return this.#parts.reduce((largest, { written }) => Math.max(largest, written), 0);
   }
 

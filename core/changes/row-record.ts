@@ -31,8 +31,8 @@ export function rowPlan(columns: readonly TableColumn[], key: readonly string[],
     if (place < 0) throw new RangeError(`The table has no column "${name}".`);
     return place;
   };
-  const keys = key.map(placeOf);
-  const ignored = ignore.map(placeOf).filter((place) => !keys.includes(place));
+  const keys = [...new Set(key.map(placeOf))];
+  const ignored = [...new Set(ignore.map(placeOf))].filter((place) => !keys.includes(place));
   const rest = columns.map((_, place) => place).filter((place) => !keys.includes(place) && !ignored.includes(place));
   return { columns, order: [...keys, ...rest, ...ignored], keys: keys.length, compared: keys.length + rest.length };
 }

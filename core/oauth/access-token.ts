@@ -68,7 +68,7 @@ export function createGetAccessToken(
   };
   /** The cached token, if it may still be used. */
   const known = (rejected: string | undefined, least: TokenFreshness): Generation | undefined => {
-    const freshness = cache.generation ? grantFreshness(cache.generation.tokens, rejected, deps.now()) : 'stale';
+    const freshness = cache.generation ? grantFreshness(cache.generation.tokens, rejected, deps) : 'stale';
     return freshness === 'fresh' || freshness === least ? cache.generation : undefined;
   };
   const look = async (rejected: string | undefined): Promise<Generation> => {
@@ -98,7 +98,7 @@ export function createGetAccessToken(
 async function paused(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   try {
     const generation = await obtain(rejected, pause, deps);
-    if (grantFreshness(generation.tokens, rejected, deps.now()) !== 'fresh') pause.begin(deps.now());
+    if (grantFreshness(generation.tokens, rejected, deps) !== 'fresh') pause.begin(deps.now());
     return generation;
   } catch (error) {
     // The next call may look at once where this one waited in vain, or had too little time left.
@@ -113,7 +113,7 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   for (;;) {
     const generation = await newest(rejected, pause, deps);
-    const freshness = grantFreshness(generation.tokens, rejected, deps.now());
+    const freshness = grantFreshness(generation.tokens, rejected, deps);
     if (freshness === 'fresh') return generation;
     const refusal = pause.refreshesLater(deps.now()) ? pause.error : versionsExhausted(generation.tokens, deps.now());
     if (refusal && freshness === 'stale') throw refusal;
@@ -129,10 +129,10 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
 
 /** The label may be late, but a successor proves that there is a newer generation. */
 async function newest(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
-  const { store, now } = deps;
+  const { store } = deps;
   let generation = await store.current();
   for (;;) {
-    const freshness = grantFreshness(generation.tokens, rejected, now());
+    const freshness = grantFreshness(generation.tokens, rejected, deps);
     if (freshness === 'fresh') return generation;
     try {
       const successor = await store.version(successorOf(generation.versionId));

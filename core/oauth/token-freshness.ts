@@ -27,10 +27,14 @@ export function isUntried({ functionStoredAt }: Pick<Tokens, 'functionStoredAt'>
 }
 
 /**
- * What a function goes by. An untried grant is refreshed at once: what is wrong with a right of the functions shows while the
+ * A function refreshes an untried grant at once, a command does not: what is wrong with a right of the functions shows while the
  * person can consent again, and not in the night. Where no version is left for that, its token is used.
  */
-export function grantFreshness(tokens: Tokens, rejected: string | undefined, now: Date): TokenFreshness {
-  if (isUntried(tokens) && !versionsExhausted(tokens, now)) return 'stale';
-  return tokenFreshness(tokens, rejected, now);
+export function grantFreshness(
+  tokens: Tokens,
+  rejected: string | undefined,
+  { now, inFunction }: { now: () => Date; inFunction?: boolean },
+): TokenFreshness {
+  if (inFunction && isUntried(tokens) && !versionsExhausted(tokens, now())) return 'stale';
+  return tokenFreshness(tokens, rejected, now());
 }

@@ -11,9 +11,9 @@ export function metAnotherWrite(error: unknown): boolean {
   return error instanceof RunError && statusOf(error.cause) === 409;
 }
 
-/** Whether S3 knows no object of this key. */
+/** Whether S3 knows no object of this key. A tag meets the marker of a deleted one (https://github.com/getmoto/moto/issues/9401). */
 export function isGone(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'NotFound' || error.name === 'NoSuchKey');
+  return error instanceof Error && ['NotFound', 'NoSuchKey', 'MethodNotAllowed'].includes(error.name);
 }
 
 /** An error of S3 as one of the run; a RunError (of the stream that was being stored) stays as it is. */

@@ -63,7 +63,8 @@ export function adviceFor({ name, error, entity, batch }: Named): string | undef
 function sentenceOf(run: Named, cause: string): string | undefined {
   const { error } = run;
   if (!isOurs(error) || ERRORS[error].class === 'machine') return undefined;
-  const told = cause.replace(adviceFor(run) ?? '', '');
+  // A function may end a batch before it knows its name.
+  const told = [run, { ...run, batch: undefined }].reduce((text, one) => text.replace(adviceFor(one) ?? '', ''), cause);
   const sentence = plain(told).replace(/\bhttps?:\/\/\S+/gi, '(an address)');
   return sentence === '' ? undefined : sentence;
 }

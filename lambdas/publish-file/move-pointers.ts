@@ -11,6 +11,7 @@ import {
 import { PUBLISHED_TAG, sharedAsFiles } from '../../core/readers/readers.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
+import { isUnavailable } from '../../core/storage/read-object.ts';
 
 type Named = Pick<Pointer, 'entity' | 'date' | 'startedAt' | 'execution' | 'manifestKey' | 'keptUntil' | 'kind'> &
   Pick<Manifest, 'file'>;
@@ -47,9 +48,19 @@ export async function movePointers(
 ): Promise<boolean[]> {
   const shared = sharedAsFiles(deployment).includes(entity) ? [file.key, manifestKey] : [];
   const named = { schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
-  for (const key of shared) await bucket.tag(key, PUBLISHED_TAG, 'true');
   const moved: boolean[] = [];
-  for (const standing of pointers) moved.push(await movePointer(bucket, standing, { ...named, released, newNormal }));
-  if (!moved.includes(true)) for (const key of shared) await bucket.tag(key, PUBLISHED_TAG, 'false');
+  const tag = async (value: 'true' | 'false') => {
+    for (const key of shared) await bucket.tag(key, PUBLISHED_TAG, value);
+  };
+  const isNamed = () => moved.includes(true) || pointers.some(({ run }) => run?.execution === execution);
+  try {
+    await tag('true');
+    for (const standing of pointers) moved.push(await movePointer(bucket, standing, { ...named, released, newNormal }));
+  } catch (error) {
+    // Where S3 did not answer, the pointer may have moved, and the step is repeated.
+    if (!isNamed() && !isUnavailable(error)) await tag('false').catch(() => undefined);
+    throw error;
+  }
+  if (!isNamed()) await tag('false');
   return moved;
 }

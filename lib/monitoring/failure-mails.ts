@@ -39,9 +39,9 @@ export class FailureMails extends Construct {
       visibilityTimeout: Duration.minutes(5),
       deadLetterQueue: { queue: deadLetterQueue, maxReceiveCount: MOST_READINGS },
     });
-    monitoring.watchMails(queue);
     this.collect(props, queue);
-    const { alias } = this.mailer(props, queue);
+    const { alias, functionName } = this.mailer(props, queue);
+    monitoring.watchMails(queue, { functionName });
     new Rule(this, 'Every', {
       description: 'Mails what became of runs that failed',
       schedule: Schedule.rate(EVERY),

@@ -9,6 +9,7 @@ import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
+import { MAILER } from '../../core/step/steps.ts';
 import { tableEntities } from '../../core/table/table-entities.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarm-list.ts';
@@ -147,14 +148,19 @@ export class Monitoring extends Construct {
   }
 
   /**
-   * Of the queue of mails: a mail is sent within 75 minutes of the first failure. Whatever keeps it back raises this, also while
-   * UndeliveredStarts is raised: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
+   * A mail is sent within 75 minutes of the first failure. Whatever keeps it back raises one of these, also while
+   * UndeliveredStarts is raised: the first where nobody reads the queue, the second where mails are refused. SQS leaves a message
+   * that was received three times out of its age: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
    */
-  watchMails({ queueName }: IQueue): void {
+  watchMails({ queueName }: IQueue, { functionName }: { functionName: string }): void {
     const options = { statistic: Stats.MAXIMUM, period: SOON };
     const metric = awsMetric('AWS/SQS', 'ApproximateAgeOfOldestMessage', { QueueName: queueName }, options);
     const threshold = Duration.hours(2).toSeconds();
     this.alarm('MailsNotSent', { metric, threshold, tellsEnd: true, missing: TreatMissingData.IGNORE });
+    // One for each of eight readings, less those in which a mail may wait for others.
+    const period = Duration.hours(2);
+    const errors = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period });
+    this.alarm('MailsNotSent', { of: MAILER, metric: errors, threshold: 5, tellsEnd: true });
   }
 
   private watchGrant(): void {

@@ -101,3 +101,14 @@ test('what a command refreshes is neither tried by that, nor takes the time of t
   expect(worlds.map(({ endpoint }) => endpoint.calls)).toEqual([1, 1]);
   expect(worlds.map(({ secrets }) => secrets.tokens.functionStoredAt)).toEqual([null, '2026-11-19T01:00:00.000Z']);
 });
+
+test('a command that meets it behind its own look, for a person authorized meanwhile, uses the token and spends nothing', async () => {
+  const world = new Simulation().stored(-1, { functionStoredAt: '2026-11-19T01:00:00.000Z' });
+  const before = world.secrets.tokens.accessToken;
+  await authorize(world);
+  const given = world.secrets.tokens.accessToken;
+
+  expect(await world.ask([world.client({ inFunction: false })])).toEqual([given]);
+  expect(await world.ask([world.client({ inFunction: false })], { rejected: before })).toEqual([given]);
+  expect(world.endpoint.calls).toBe(0);
+});

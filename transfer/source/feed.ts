@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { lateFailures } from '../base/http.ts';
+import type { Limits } from '../base/limits.ts';
 import type { RequestContext } from '../base/retry.ts';
 
 /** How much is read from a connection before anyone wants it. */
@@ -19,6 +20,15 @@ export interface Feed {
   readonly failure: Error | undefined;
   /** The end of the body was read, and all bytes before it were taken. */
   readonly ended: boolean;
+}
+
+/**
+ * How long a connection is watched for bytes behind the declared end. In a process that was busy meanwhile, timers come before
+ * what has arrived: that is read too.
+ */
+export async function surplusTime({ surplusMs }: Limits): Promise<void> {
+  await sleep(surplusMs);
+  await turn();
 }
 
 /** Bytes of a body that the HTTP parser has to read: in chunks, without a length, or here before anyone could ask for them. */
@@ -79,7 +89,7 @@ export class ParsedFeed implements Feed {
       this.#failure = new Error('more bytes than declared');
     };
     socket.on('data', surplus);
-    await sleep(limits.surplusMs);
+    await surplusTime(limits);
     socket.off('data', surplus);
   }
 }

@@ -1,10 +1,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { lateFailures } from '../base/http.ts';
 import type { RequestContext } from '../base/retry.ts';
 import type { Block, Blocks } from './blocks.ts';
-import { type Feed, READ_AHEAD_BYTES } from './feed.ts';
+import { type Feed, READ_AHEAD_BYTES, surplusTime } from './feed.ts';
 
 /** What is read at once: four TLS records. */
 const READ_BYTES = 64 * 1024;
@@ -103,7 +102,7 @@ export class Intake implements Feed {
   #whole(): void {
     if (this.#response?.statusCode !== 200) return;
     this.#socket?.resume();
-    this.watch = sleep(this.#context.limits.surplusMs);
+    this.watch = surplusTime(this.#context.limits);
   }
 
   #failed(error: Error): void {

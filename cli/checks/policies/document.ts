@@ -45,8 +45,11 @@ export function policyOf(text: string | undefined): Policy | undefined {
 
 function fieldsOf({ Sid: _, Condition = {}, ...rest }: z.infer<typeof statementSchema>): Statement {
   const fields: Statement = new Map();
-  const add = (name: string, values: string[]) =>
-    fields.set(name.toLowerCase(), { name, values: [...new Set(values)].toSorted() });
+  const add = (name: string, values: string[]) => {
+    // Names that differ in their case alone are one here, and none overwrites another.
+    const before = fields.get(name.toLowerCase())?.values ?? [];
+    fields.set(name.toLowerCase(), { name, values: [...new Set([...before, ...values])].toSorted() });
+  };
   for (const [name, value] of Object.entries(rest)) {
     if (value !== undefined) add(name, /Principal$/.test(name) ? principals(value) : listed(value));
   }
@@ -56,8 +59,10 @@ function fieldsOf({ Sid: _, Condition = {}, ...rest }: z.infer<typeof statementS
   return fields;
 }
 
+/** A condition without a value is met by nothing, which is not the same as none. */
 function listed(value: unknown): string[] {
-  return [value].flat().map(String);
+  const values = [value].flat().map(String);
+  return values.length > 0 ? values : ['(no value)'];
 }
 
 /** `*` and `{"AWS":"*"}` are one (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html). */

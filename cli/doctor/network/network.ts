@@ -65,13 +65,15 @@ function subnetFinding(id: string, facts: NetworkFacts, internal: boolean): Find
   const routes = (table?.Routes ?? []).filter((one) => one.State !== 'blackhole' && !one.DestinationIpv6CidrBlock);
   const outward = routes.find(({ DestinationCidrBlock }) => DestinationCidrBlock === '0.0.0.0/0');
   if (outward?.NatGatewayId) return holds(`${id} leads to the NAT gateway ${outward.NatGatewayId}.`);
-  const behind = routes.map(gatewayOf).find(Boolean);
   const missing = AWS_SERVICES.filter(([service]) => !facts.endpoints.some((one) => serves(one, service, table)));
   const names = missing.map(([, name]) => name).join(', ');
+  // Where all else goes to an internet gateway, no other route leads to AWS.
+  const toInternet = outward?.GatewayId?.startsWith('igw-') === true;
+  const behind = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
   const lacking =
     missing.length > 0 ? ` It has no endpoint for ${names}.` : ' It has endpoints for all that AWS needs.';
   if (behind) return unknown(`${id} leads to ${behind}, and what is behind it cannot be told here.${lacking}`, TRY);
-  const igw = outward ? ' An internet gateway is none, because functions have no public address.' : '';
+  const igw = toInternet ? ' An internet gateway is none, because functions have no public address.' : '';
   const found = `${id} has no way out: no route to a NAT gateway.${igw}${lacking}`;
   if (missing.length > 0 || !internal) return broken(found, ADVICE);
   return holds(`${found} Every host of the CRM is in \`crm.privateHosts\`.`);

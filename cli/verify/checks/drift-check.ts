@@ -34,7 +34,8 @@ async function drift(verifying: Verifying): Promise<Finding> {
   );
   const { DetectionStatus, DetectionStatusReason, StackDriftStatus } = status;
   if (DetectionStatus === 'DETECTION_IN_PROGRESS') throw new CannotTell('CloudFormation was still comparing');
-  const { changed, none } = await changes(verifying);
+  const { changed, none, unseen } = await changes(verifying);
+  if (unseen !== undefined && changed.length === 0) throw unseen;
   const nothing = changed.length === 0 && none.length === 0;
   if (DetectionStatus === 'DETECTION_FAILED' && changed.length === 0) {
     throw new CannotTell(
@@ -46,25 +47,32 @@ async function drift(verifying: Verifying): Promise<Finding> {
   return holdsUnless(changed, `CloudFormation finds nothing that was changed by hand${reported}`);
 }
 
-/** What was changed, and the differences that are none. */
-async function changes({ target }: Verifying): Promise<{ changed: string[]; none: string[] }> {
+/** What was changed, the differences that are none, and the error for which one could not be told. */
+async function changes({ target }: Verifying): Promise<{ changed: string[]; none: string[]; unseen: unknown }> {
   const changed: string[] = [];
   const none: string[] = [];
+  let unseen: unknown;
+  const untold = (error: unknown) => {
+    unseen = error;
+    return undefined;
+  };
   const look = { StackName: target.stack, StackResourceDriftStatusFilters: ['MODIFIED' as const, 'DELETED' as const] };
   for await (const page of paginateDescribeStackResourceDrifts({ client: target.cloudformation }, look)) {
     for (const one of page.StackResourceDrifts ?? []) {
       const { LogicalResourceId, StackResourceDriftStatus, PropertyDifferences = [] } = one;
       const judged = await eachOf(PropertyDifferences, async (difference) => {
-        return { difference, isReal: !(await isNone(one, difference, target)) };
+        return { difference, none: await isNone(one, difference, target).catch(untold) };
       });
-      const real = judged.filter(({ isReal }) => isReal).map(({ difference }) => text(difference));
-      const others = judged.filter(({ isReal }) => !isReal);
-      none.push(...others.map(({ difference }) => `${nameOf(difference)} of ${LogicalResourceId}`));
+      const real = judged.filter((each) => each.none === false).map(({ difference }) => text(difference));
+      const others = judged.filter((each) => each.none !== false);
+      none.push(
+        ...others.filter((each) => each.none).map(({ difference }) => `${nameOf(difference)} of ${LogicalResourceId}`),
+      );
       if (real.length === 0 && others.length > 0) continue;
       changed.push([`${LogicalResourceId} is ${StackResourceDriftStatus}`, real.join(', ')].filter(Boolean).join(': '));
     }
   }
-  return { changed, none };
+  return { changed, none, unseen };
 }
 
 function nameOf({ PropertyPath }: PropertyDifference): string | undefined {

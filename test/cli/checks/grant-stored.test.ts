@@ -51,3 +51,9 @@ test('whoever may not read the secret is told so, and nothing fails by it', asyn
     found: 'these credentials lack the right secretsmanager:GetSecretValue',
   });
 });
+
+test('a store that does not answer says nothing about the grant', async () => {
+  const found = await look({ GetSecretValue: () => refused('InternalServiceError') });
+
+  expect(found).toMatchObject({ verdict: 'unknown', exitCode: 0 });
+});

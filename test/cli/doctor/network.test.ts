@@ -56,6 +56,32 @@ test("an interface endpoint counts where AWS's own names lead to it", async () =
   ]);
 });
 
+/** The main table of the VPC with these routes. */
+const routes = (...targets: string[]) =>
+  listed(
+    'DescribeRouteTables',
+    'routeTableSet',
+    '<routeTableId>rtb-0123456789abcdef0</routeTableId><associationSet><item><main>true</main></item></associationSet>' +
+      `<routeSet>${targets.map((target) => `<item>${target}<state>active</state></item>`).join('')}</routeSet>`,
+  );
+const block = (cidr: string) => `<destinationCidrBlock>${cidr}</destinationCidrBlock>`;
+
+test('behind a route to an internet gateway, one to another network is no way to AWS', async () => {
+  const peering = `${block('10.0.0.0/8')}<vpcPeeringConnectionId>pcx-0123456789abcdef0</vpcPeeringConnectionId>`;
+  const internet = `${block('0.0.0.0/0')}<gatewayId>igw-0123456789abcdef0</gatewayId>`;
+
+  expect(await look(routes(peering, internet))).toMatchObject([
+    {
+      verdict: 'broken',
+      found: expect.stringMatching(/has no way out: .* An internet gateway is none.* no endpoint for S3/),
+    },
+  ]);
+  const throughEndpoints = listed('DescribeVpcEndpoints', 'vpcEndpointSet', ...endpointsWith(true));
+  expect(await look(routes(peering, internet), throughEndpoints)).toMatchObject([
+    { verdict: 'unknown', found: expect.stringContaining('leads to pcx-0123456789abcdef0') },
+  ]);
+});
+
 test('without the right to look it cannot be told, by the name of the right, and no night fails by it', async () => {
   const refusal = new Reply((response) => {
     const error = '<Error><Code>UnauthorizedOperation</Code><Message>You are not authorized.</Message></Error>';

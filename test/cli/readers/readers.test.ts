@@ -151,6 +151,27 @@ test('--tag tags file and manifest of everything that pointers of shared files n
   expect(tagged.sort()).toEqual(keys.sort());
 });
 
+test.each([
+  ['never was there', refused('NoSuchKey', 'no', { status: 404 })],
+  // What a versioned bucket has in the place of what was deleted or has expired.
+  ['was deleted', refused('MethodNotAllowed', 'no', { status: 405 })],
+])('--tag passes over a file that %s, and says so', async (_, gone) => {
+  const tagged: string[] = [];
+  const { cli, publish } = await sharing([ROLE], (request) => {
+    if (request.key.includes('run=older')) return gone;
+    tagged.push(request.key);
+    return xml('');
+  });
+  publish({ date: '2026-11-19', execution: 'older', pointers: ['date'] });
+  publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
+
+  const { code, stdout, stderr } = await cli('--tag');
+
+  expect(stderr).toContain('runs/entity=leads/run=older/leads.csv is gone: it is not tagged.');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '1 published file tagged.\n' });
+  expect(tagged).toHaveLength(2);
+});
+
 test('--tag without the right to do so says so', async () => {
   const { cli, publish } = await sharing([ROLE], refused('AccessDenied', 'no', { status: 403 }));
   publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });

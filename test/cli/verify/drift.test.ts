@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checked } from '../../../cli/checks/check.ts';
 import type { Verifying } from '../../../cli/verify/base/verifying.ts';
 import { DRIFT_CHECK } from '../../../cli/verify/checks/drift-check.ts';
-import { type Answers, xml } from '../support/cloud/answers.ts';
+import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 /** What CloudFormation says of a stack, as AWS documents it and as users report it. */
@@ -19,6 +19,9 @@ interface Drifted {
   physicalId?: string;
   status?: 'MODIFIED' | 'DELETED';
   differences?: Difference[];
+  /** All properties, as JSON. */
+  expected?: string;
+  actual?: string;
 }
 
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
@@ -27,9 +30,11 @@ function differenceOf({ path, expected, actual = 'null', how = 'NOT_EQUAL' }: Di
   return `<member><PropertyPath>${path}</PropertyPath><ExpectedValue>${escaped(expected)}</ExpectedValue><ActualValue>${escaped(actual)}</ActualValue><DifferenceType>${how}</DifferenceType></member>`;
 }
 
-function driftOf({ id, type, physicalId = id, status = 'MODIFIED', differences = [] }: Drifted): string {
+function driftOf({ id, type, physicalId = id, status = 'MODIFIED', differences = [], ...all }: Drifted): string {
+  const { expected = '{}', actual = '{}' } = all;
+  const whole = `<ExpectedProperties>${escaped(expected)}</ExpectedProperties><ActualProperties>${escaped(actual)}</ActualProperties>`;
   const properties = `<PropertyDifferences>${differences.map(differenceOf).join('')}</PropertyDifferences>`;
-  return `<member><LogicalResourceId>${id}</LogicalResourceId><PhysicalResourceId>${physicalId}</PhysicalResourceId><ResourceType>${type}</ResourceType><StackResourceDriftStatus>${status}</StackResourceDriftStatus>${properties}</member>`;
+  return `<member><LogicalResourceId>${id}</LogicalResourceId><PhysicalResourceId>${physicalId}</PhysicalResourceId><ResourceType>${type}</ResourceType><StackResourceDriftStatus>${status}</StackResourceDriftStatus>${whole}${properties}</member>`;
 }
 
 /** The finding where CloudFormation reports these. */
@@ -119,6 +124,25 @@ test('what the account really lacks is a difference, although CloudFormation rep
   });
 });
 
+/** A function in two subnets, as its network is answered. */
+function inSubnets(...answered: string[]): Drifted {
+  const properties = (SubnetIds: string[]) => JSON.stringify({ VpcConfig: { SubnetIds, SecurityGroupIds: ['sg-1'] } });
+  const template = ['subnet-a', 'subnet-b'];
+  const differences = template.flatMap((expected, index) =>
+    answered[index] === expected
+      ? []
+      : [{ path: `/VpcConfig/SubnetIds/${index}`, expected, actual: answered[index] ?? 'null' }],
+  );
+  const type = 'AWS::Lambda::Function';
+  return { id: 'F', type, differences, expected: properties(template), actual: properties(answered) };
+}
+
+test('a network is the same in any order, and another where a subnet is another', async () => {
+  expect(await found([inSubnets('subnet-b', 'subnet-a')])).toMatchObject({ verdict: 'holds' });
+  expect(await found([inSubnets('subnet-b', 'subnet-c')])).toMatchObject({ verdict: 'broken' });
+  expect(await found([inSubnets('subnet-b')])).toMatchObject({ verdict: 'broken' });
+});
+
 test('another key of the ledger is a difference', async () => {
   const other = [{ path: '/Replicas/0/SSESpecification/KMSMasterKeyId', expected: KEY, actual: 'alias/aws/dynamodb' }];
 
@@ -141,6 +165,17 @@ test('a real difference is printed with what is and what should be, beside those
   expect((await found([LEDGER, memory, { id: 'Leads', type: 'AWS::Events::Rule', status: 'DELETED' }]))?.found).toBe(
     'CheckStatus is MODIFIED: MemorySize is 1024, in the template 256, Tags is [{"Key":"a"}], not in the template; Leads is DELETED',
   );
+});
+
+test('what may not be looked up hides no real difference; alone, it is said', async () => {
+  const denied = { s3: refused('AccessDenied', 'no', { status: 403 }) };
+  const gone: Drifted = { id: 'Leads', type: 'AWS::Events::Rule', status: 'DELETED' };
+
+  expect(await found([BUCKET, gone], denied)).toMatchObject({ verdict: 'broken', found: 'Leads is DELETED' });
+  expect(await found([BUCKET], denied)).toMatchObject({
+    verdict: 'unknown',
+    found: expect.stringContaining('these credentials lack the right'),
+  });
 });
 
 test('values are compared, however they are written', async () => {

@@ -135,3 +135,10 @@ test('rows without a key, and of a key that stands twice, are told as delete and
   ]);
   expect(counts).toEqual({ keys: 3, gone: 2, unmatched: 5 });
 });
+
+test('columns that key or ignored ones name twice count once', async () => {
+  const before: Row[] = [['1', 'x', 'old', null]];
+  const after: Row[] = [['1', 'y', 'new', null]];
+  const once = await changesBetween(before, after, ['a'], ['c']);
+  expect(await changesBetween(before, after, ['a', 'a'], ['c', 'c'])).toEqual(once);
+});

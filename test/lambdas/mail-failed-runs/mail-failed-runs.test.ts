@@ -162,6 +162,18 @@ describe('a run that failed', () => {
     expect(mails[0]?.text).toContain('\n  The file is stored, not published.\n');
   });
 
+  test.each(['InvalidInput', 'EarlierRelease'] as const)(
+    'in %s before its function knows the batch is not told twice what to do either',
+    async (error) => {
+      const cause = `What happened. ${adviceOf(error, { execution: 'a' })}`;
+      const { run, mails } = mailer([detail({ name: 'a', error, cause, input: '{"file":"updates/b-1/input.jsonl"}' })]);
+      await run();
+
+      expect(mails[0]?.text).toContain('\n  What happened.\n');
+      expect(mails[0]?.text).not.toContain('BATCH');
+    },
+  );
+
   test('beside another says what to do about each, where their commands differ', async () => {
     const quarantined = (name: string, entity: string) =>
       detail({ name, error: 'FileQuarantined', input: JSON.stringify({ entity }) });

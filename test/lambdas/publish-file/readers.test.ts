@@ -104,3 +104,23 @@ test('a tag that is refused keeps the pointers where they are', async () => {
   await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
   expect(bucket.keys().filter((key) => key.startsWith('published/'))).toEqual([]);
 });
+
+test.each(['putOnce published/', `tag ${MANIFEST_KEY}`])(
+  'where "%s" is refused, the run has failed, and the tag is taken back',
+  async (at) => {
+    const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
+    const before = failing(operation, key, new RunError('StorageDenied', 'No.'));
+    const { bucket, state } = storedRun(SMALL_CSV, { before });
+
+    await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
+    expect([...bucket.tags.values()]).not.toContain('published=true');
+  },
+);
+
+test('where only the newest pointer is refused, the tag stays: the pointer of the date names the file', async () => {
+  const before = failing('putOnce', 'latest.json', new RunError('StorageDenied', 'No.'));
+  const { bucket, state } = storedRun(SMALL_CSV, { before });
+
+  await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
+  expect(Object.fromEntries(bucket.tags)).toEqual(TAGGED);
+});

@@ -85,6 +85,18 @@ test('a mail that is not sent raises an alarm of its own, also while that of und
   expect(mails).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 2 * 60 * 60 });
 });
 
+/** SQS leaves a message that was received three times out of its age: the first alarm would never hear of a mail that is refused. */
+test('a mail that is refused again and again raises one too, before its message is given up', () => {
+  const refused = Object.values(json.Resources).find(({ Properties }) =>
+    String(Properties?.AlarmName).endsWith('-MailsNotSent-MailFailedRuns'),
+  )?.Properties;
+
+  expect(refused).toMatchObject({ MetricName: 'Errors', Period: 2 * 60 * 60, EvaluationPeriods: 1 });
+  expect(resolved(refused.Dimensions[0].Value)).toMatch(/MailFailedRuns/);
+  // One failure for each reading: seven or eight in two hours, the first of which are no more than a mail may wait.
+  expect(refused.Threshold).toBe(5);
+});
+
 test('the documented pattern takes every end of an execution, and no start', () => {
   const pattern = JSON.parse(documentedExecutionPattern('machine'));
 

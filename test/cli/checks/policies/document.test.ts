@@ -58,6 +58,20 @@ test('a changed statement is named by its Sid, or by what it allows to whom, wit
   ]);
 });
 
+test('a condition that nothing meets, for its list is empty or its key is there twice, is a difference', () => {
+  const never = (Condition: object) => found(DENY, { ...ALLOW, Condition }, ROOT);
+  const name = 'Allow s3:GetObject and 1 more of PublishFile';
+
+  expect(never({ StringEquals: { 'aws:SourceVpc': [] } })).toEqual([
+    `${name}: StringEquals aws:SourceVpc has (no value)`,
+  ]);
+  const twice = { ...DENY.Condition, null: { 'S3:X-Amz-Key': 'true' } };
+  expect(found({ ...DENY, Condition: twice }, ALLOW, ROOT)).toEqual(['OtherKey: Null s3:x-amz-key has true']);
+  expect(found({ ...DENY, Condition: { null: { 'S3:X-Amz-Key': 'true' }, ...DENY.Condition } }, ALLOW, ROOT)).toEqual([
+    'OtherKey: Null s3:x-amz-key has true',
+  ]);
+});
+
 test('a deleted role, whose id S3 shows in its place, is said as such', () => {
   const deleted = 'AROAEXAMPLEID1234567';
 

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { compareTables } from '../../../core/changes/compare-tables.ts';
+import { rowPlan } from '../../../core/changes/row-record.ts';
+import type { TableReader } from '../../../core/changes/table-reader.ts';
+
+const KIB = 1024;
+const COLUMNS = ['id', 'text'].map((name) => ({ name, type: 'BYTE_ARRAY' as const }));
+
+/** A table of so many rows of 16 KiB each, in which one text stands in every row: as a file it is small. */
+function tableOf(rows: number, idOf: (row: number) => string): TableReader {
+  const text = Buffer.alloc(16 * KIB, 'x');
+  return {
+    columns: COLUMNS,
+    rows,
+    said: {},
+    async *groups() {
+      const ids = Array.from({ length: rows }, (_, row) => Buffer.from(idOf(row)));
+      yield { rows, columns: [ids, ids.map(() => text)] };
+    },
+  };
+}
+
+async function changesTo(after: TableReader): Promise<number> {
+  const counts = { keys: 0, gone: 0, unmatched: 0 };
+  const before = tableOf(1, String);
+  const plan = rowPlan(COLUMNS, ['id'], []);
+  let changes = 0;
+  for await (const part of compareTables({ before, after, bytes: 1, plan, onProgress: () => undefined }, counts))
+    for (const _ of part) changes += 1;
+  return changes;
+}
+
+test('tables are compared that are small as files and large as rows', async () => {
+  expect(await changesTo(tableOf(9000, String))).toBe(8999);
+});
+
+test('rows of one key that do not fit into the memory are refused', async () => {
+  await expect(changesTo(tableOf(9000, () => 'one'))).rejects.toThrow('Too many rows have the same key');
+});

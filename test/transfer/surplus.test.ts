@@ -1,0 +1,44 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { lookAtFile } from '../../transfer/index.ts';
+import { KIB } from '../support/transfers.ts';
+
+const SURPLUS_MS = 100;
+
+/** Keeps the process busy, as a machine does that others use too. */
+function busy(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+/** Sends a body, and one byte more when the client has read it; nothing is read for longer than the connection is watched. */
+async function originOf(bytes: number): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', async () => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nContent-Length: ${bytes}\r\n\r\n`);
+      await turn();
+      socket.write('x'.repeat(bytes));
+      for (let turns = 0; turns < 20; turns += 1) await turn();
+      socket.write('y');
+      busy(3 * SURPLUS_MS);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
+}
+
+test('a byte too many behind a whole file is found although the process was busy when it came', async () => {
+  const looked = lookAtFile(await originOf(100 * KIB), {
+    policy: { hosts: [], local: true },
+    mostBytes: 1000 * KIB,
+    signal: new AbortController().signal,
+    limits: { surplusMs: SURPLUS_MS },
+  });
+  const outcome = await looked.then(
+    () => 'whole',
+    ({ reason }) => reason,
+  );
+  expect(outcome).toBe('incomplete');
+});
