@@ -1,5 +1,8 @@
 import { CommandError, INTERRUPTED } from './exit.ts';
 
+/** A command that was interrupted has ended by then; if it has not, the next signal ends it. */
+const ENDING_MS = 2000;
+
 /** Work that Ctrl-C ends. @throws CommandError (exit code 130) with these words, or the one with which the work itself ended so */
 export async function untilInterrupted<T>(words: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
@@ -14,6 +17,11 @@ export async function untilInterrupted<T>(words: string, work: (signal: AbortSig
     if (!interrupt.signal.aborted || said) throw error;
     throw new CommandError(words, INTERRUPTED, { cause: error });
   } finally {
-    for (const name of signals) process.off(name, abort);
+    const end = () => {
+      for (const name of signals) process.off(name, abort);
+    };
+    // The second one may come while the command ends by the first.
+    if (interrupt.signal.aborted) setTimeout(end, ENDING_MS).unref();
+    else end();
   }
 }
