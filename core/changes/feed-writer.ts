@@ -1,9 +1,10 @@
 import { ParquetWriter } from 'hyparquet-writer';
+import type { Value } from '../table/column-types.ts';
+import { createdBy } from '../table/created-by.ts';
 import { GatheredColumns } from '../table/gathered-columns.ts';
 import { type Sink, SinkWriter } from '../table/sink-writer.ts';
 import type { ChangeType } from './compare-part.ts';
 import { type FeedPlace, feedSchema, ownValues } from './feed-columns.ts';
-import type { Value } from './row-code.ts';
 import type { TableColumn } from './table-reader.ts';
 
 export type ChangeCounts = Record<ChangeType, number>;
@@ -23,8 +24,12 @@ export class FeedWriter {
       schema.slice(1).map(({ name, type }) => ({ name, boolean: type === 'BOOLEAN' })),
     );
     this.#bytes = new SinkWriter(sink);
-    const createdBy = `crm-nightly-export version ${softwareVersion} (build ${softwareVersion})`;
-    this.#parquet = new ParquetWriter({ writer: this.#bytes, schema, codec: 'SNAPPY', createdBy });
+    this.#parquet = new ParquetWriter({
+      writer: this.#bytes,
+      schema,
+      codec: 'SNAPPY',
+      createdBy: createdBy(softwareVersion),
+    });
   }
 
   get bytes(): number {

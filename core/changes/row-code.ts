@@ -1,9 +1,8 @@
+import type { Value } from '../table/column-types.ts';
 import type { TableColumn } from './table-reader.ts';
 
 /** A value as the table's file has it: texts as UTF-8. */
 export type Stored = Uint8Array | bigint | number | boolean | null | undefined;
-/** A value as hyparquet-writer takes it. */
-export type Value = string | bigint | number | boolean | null;
 
 const NONE = 0xffffffff;
 const HEAD_BYTES = 4;

@@ -1,5 +1,6 @@
 import type { DecodedArray } from 'hyparquet';
-import { type RowBytes, readValues, type Stored, type Value } from './row-code.ts';
+import type { Value } from '../table/column-types.ts';
+import { type RowBytes, readValues, type Stored } from './row-code.ts';
 import type { RowGroupColumns, TableColumn } from './table-reader.ts';
 
 /**

@@ -6,6 +6,7 @@ import { provenRecords, whyUnread } from '../records/proven-records.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
 import { schemaOf } from './column-types.ts';
 import { type Covered, missingFields, tableColumns } from './columns.ts';
+import { createdBy } from './created-by.ts';
 import { type FileColumns, fileColumns } from './file-columns.ts';
 import { type CountedRows, RowCount } from './row-count.ts';
 import { type Misfits, RowGroup } from './row-group.ts';
@@ -82,8 +83,7 @@ function formatOf({ manifest, digest, softwareVersion }: TableInput) {
   return {
     codec: 'SNAPPY' as const,
     kvMetadata: Object.entries(said).map(([key, value]) => ({ key: `crm-export.${key}`, value })),
-    // Readers in Java trust no statistics of texts by a writer that names itself otherwise (apache/parquet-format, parquet.thrift).
-    createdBy: `crm-nightly-export version ${softwareVersion} (build ${softwareVersion})`,
+    createdBy: createdBy(softwareVersion),
   };
 }
 
