@@ -15,7 +15,7 @@ let system: Deployed;
 
 beforeAll(async () => {
   system = await deployForTests('runbook', {
-    polling: { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 6, createAgainSeconds: 1 },
+    polling: { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 45, createAgainSeconds: 1 },
     files: { maxBytes: MAX_BYTES },
   });
 }, 180_000);
