@@ -71,6 +71,12 @@ export const ERRORS = {
   TableNotWritten: final(
     'The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, then write the table alone: npx --no crm-export table RUN.',
   ),
+  ChangesStopped: final(
+    'The file and its table are published; the feed tells nothing of it, and the next night is compared with the same table as this one. Look at what is gone: npx --no crm-export changes ENTITY. If that is right, let the next feed through: npx --no crm-export changes ENTITY --release --reason WHY.',
+  ),
+  ChangesNotWritten: final(
+    'The file and its table are published: nothing needs to be exported again. Correct what is named here; the next night tells what this one did not.',
+  ),
   SchemaChanged: final(
     'Nothing was requested. Find out at the CRM what happened to these columns. If that is right, accept it, or change columns or drift in the configuration and deploy; then start the run again.',
   ),

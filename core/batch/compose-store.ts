@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../aws/aws-limits.ts';
-import { readEnv } from '../config/env.ts';
+import { readEnv } from '../aws/env.ts';
 import { fastReadFromEnv } from '../storage/compose.ts';
 import { type BatchStore, createBatchStore } from './batch-store.ts';
 

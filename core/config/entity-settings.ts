@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { exceptedIn } from '../excepted-columns.ts';
 import { isSchedule } from '../schedule/schedule-expression.ts';
+import { changeContradictions, changeSettingsSchema } from './change-settings.ts';
 import { exceptedOf } from './chosen-columns.ts';
 import { configuredColumns } from './configured-columns.ts';
 import { driftSettingsSchema, guardsSchema, opaqueContradictions, opaqueSchema } from './gate-settings.ts';
@@ -43,6 +44,9 @@ export const entitySettingsSchema = z.strictObject({
     .describe(
       'Makes a table of every published file, and describes it in a database of AWS Glue. Where Lake Formation does not leave new databases to IAM, the role that deploys needs its right CREATE_DATABASE first (docs/tables.md).',
     ),
+  changes: changeSettingsSchema
+    .optional()
+    .describe('Tells after every night what has changed since the night before, row by row (docs/changes.md).'),
 });
 
 /** What the configuration says of an entity, with its defaults. */
@@ -72,5 +76,12 @@ export function entityContradictions(plan: EntitySettings, reserved: readonly st
     path: [...place, 'extra', key],
     message: 'has a setting of its own: give it there',
   }));
-  return [...extras, ...starts, ...named, ...opaqueContradictions(plan, place), ...tableContradictions(plan, place)];
+  return [
+    ...extras,
+    ...starts,
+    ...named,
+    ...opaqueContradictions(plan, place),
+    ...tableContradictions(plan, place),
+    ...changeContradictions(plan, place),
+  ];
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { LEASE_LIMITS } from '../aws/aws-limits.ts';
-import { readEnv } from '../config/env.ts';
+import { readEnv } from '../aws/env.ts';
 import { createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
 import { accessTokenDeps } from '../oauth/compose.ts';
 import { RefreshPause } from '../oauth/refresh-pause.ts';

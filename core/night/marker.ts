@@ -26,6 +26,13 @@ const markedSchema = z.object({
   table: z
     .nullable(z.object({ key: z.string(), etag: z.string() }))
     .check(z.describe('The table of this file; null = there is none, or none yet.')),
+  feed: z
+    ._default(z.nullable(z.object({ key: z.string(), etag: z.string() })), null)
+    .check(
+      z.describe(
+        'The feed of changes that ends at this file; null = there is none, or none yet. No night waits for one.',
+      ),
+    ),
   error: z
     .nullable(z.string())
     .check(

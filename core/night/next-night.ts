@@ -7,7 +7,9 @@ import type { Marked, Night } from './marker.ts';
 export type Waited = ReadonlyMap<Entity, number | null>;
 
 /** What the bucket has of an entity and a date. */
-export type Found = Pick<Marked, 'file' | 'table'>;
+export type Found = Pick<Marked, 'file' | 'table' | 'feed'>;
+
+const NOTHING: Found = { file: null, table: null, feed: null };
 
 /** A run that ended in an error. */
 export interface Failure {
@@ -31,10 +33,10 @@ export function nextNight({ date, standing, waited, withoutTables, found, failur
   const entities: Night['entities'] = {};
   let complete = true;
   for (const [entity, tableVersion] of waited) {
-    const { file, table } = found.get(entity) ?? { file: null, table: null };
+    const { file, table, feed } = found.get(entity) ?? NOTHING;
     const whole = file !== null && (tableVersion === null || table !== null || withoutTables.includes(entity));
     const known = failure?.entity === entity ? failure.error : (standing?.entities[entity]?.error ?? null);
-    entities[entity] = { file, tableVersion, table, error: whole ? null : known };
+    entities[entity] = { file, tableVersion, table, feed, error: whole ? null : known };
     complete &&= whole;
   }
   const nothing = Object.values(entities).every(({ file, error }) => file === null && error === null);

@@ -1,3 +1,4 @@
+import { feedKey } from '../changes/chain/feed-keys.ts';
 import type { Deployment } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import { readManifest } from '../export/manifest.ts';
@@ -13,7 +14,7 @@ import type { NightStore } from './record-night.ts';
 
 export interface NightDeps {
   bucket: Pick<Bucket, 'read' | 'putOnce' | 'replace'>;
-  /** The table at a key, and of which run it is. */
+  /** The table or feed at a key; of a table also of which run it is. */
   standingTable: (key: string) => Promise<Pick<StandingTable, 'run' | 'etag'> | undefined>;
   deployment: Deployment;
 }
@@ -27,7 +28,9 @@ export function nightStore(date: string, deps: NightDeps): NightStore {
     read: () => readNight(bucket, date),
     look: async (entity, tableVersion, known) => {
       const file = await fileOf(entity, date, known?.file ?? null, bucket);
-      return { file, table: file && (await tableOf(entity, date, tableVersion, file.run, deps)) };
+      if (!file) return { file, table: null, feed: null };
+      const table = await tableOf(entity, date, tableVersion, file.run, deps);
+      return { file, table, feed: await feedOf(entity, { date, run: file.run }, deps) };
     },
     write: (night, etag) => write(bucket, night, etag),
     tell: async (night) => void (await bucket.putOnce(completeKey(night), nightText(night))),
@@ -84,4 +87,16 @@ async function tableOf(
     if (table?.run === run) return { key, etag: table.etag };
   }
   return null;
+}
+
+/** The feed that ends at this run. Of an entity without feeds nothing is looked for. */
+async function feedOf(
+  entity: Entity,
+  to: { date: string; run: string },
+  { standingTable, deployment }: NightDeps,
+): Promise<Marked['feed']> {
+  if (!deployment.entities[entity].changes) return null;
+  const key = feedKey(entity, to);
+  const feed = await standingTable(key);
+  return feed ? { key, etag: feed.etag } : null;
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
+import { readDeployment } from '../aws/env.ts';
 import type { Deployment } from '../config/deployment.ts';
-import { readDeployment } from '../config/env.ts';
 import { createLog, type FunctionLog } from '../log/log.ts';
 import type { Random } from './pacing.ts';
 import type { FunctionName } from './steps.ts';

@@ -141,6 +141,18 @@ export const tableSchema = z.looseObject({
   warnings: z.array(z.string()),
 });
 
+const feedSchema = z.looseObject({
+  /** The run that the feed ends at. */
+  run: z.string(),
+  date: z.iso.date(),
+  key: z.string(),
+  sequence: z.int(),
+  kind: z.enum(['changes', 'snapshot']),
+  inserts: z.int(),
+  deletes: z.int(),
+  updates: z.int(),
+});
+
 export const runStateSchema = z.looseObject({
   machineVersion: z.int(),
   /** The input of the execution, whatever a person or a rule gave. */
@@ -174,6 +186,8 @@ export const runStateSchema = z.looseObject({
   released: z._default(z.nullable(releasedSchema), null),
   /** The table that was written; `null` where none was. */
   table: z._default(z.nullable(tableSchema), null),
+  /** The feed of changes that was written; `null` where none was. */
+  feed: z._default(z.nullable(feedSchema), null),
   outcome: z._default(z.nullable(z.string()), null),
   waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
   failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),

@@ -11,14 +11,16 @@ export const STEPS = {
     waiting: 'CONTINUE',
   },
   /** The machine has this step only where an entity has `tables`. */
-  WriteTable: { outcomes: ['WRITTEN', 'SUPERSEDED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+  WriteTable: { outcomes: ['WRITTEN', 'SUPERSEDED', 'CHANGES_DUE', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+  /** The machine has this step only where an entity has `changes`. `UP_TO_DATE`: readers of the feed know all that is published. */
+  WriteChanges: { outcomes: ['CHANGES_WRITTEN', 'UP_TO_DATE', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
 } as const;
 
 /**
  * The version in the state of every execution that a machine begins. One that began before a deployment keeps its
  * definition: whoever adds an outcome raises the number, and steps answer the outcome from that number on.
  */
-export const MACHINE_VERSION = 4;
+export const MACHINE_VERSION = 5;
 
 /** Executions with a lower one, or with none, began under a release whose states this one does not read (docs/adr/0030). */
 export const OLDEST_MACHINE = 4;

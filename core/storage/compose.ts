@@ -1,5 +1,5 @@
+import { bucketAddress } from '../aws/env.ts';
 import { defaultProvider } from '../aws/environment-credentials.ts';
-import { bucketAddress } from '../config/env.ts';
 import type { Bucket } from './bucket.ts';
 import { createFastRead } from './fast-read.ts';
 

@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { LEASE_LIMITS } from '../../core/aws/aws-limits.ts';
-import { readEnv } from '../../core/config/env.ts';
+import { readEnv } from '../../core/aws/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';

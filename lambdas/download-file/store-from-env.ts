@@ -1,6 +1,6 @@
+import { bucketAddress } from '../../core/aws/env.ts';
 import { defaultProvider } from '../../core/aws/environment-credentials.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { bucketAddress } from '../../core/config/env.ts';
 import { RunError } from '../../core/errors.ts';
 import type { StoreOptions } from '../../transfer/index.ts';
 

@@ -2,7 +2,7 @@ import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, ScheduledEvent } from 'aws-lambda';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
-import { readDeployment, readEnv } from '../../core/config/env.ts';
+import { readDeployment, readEnv } from '../../core/aws/env.ts';
 import { createLog } from '../../core/log/log.ts';
 import { crash } from '../../core/step/crash.ts';
 import { once } from '../../core/step/invocation.ts';

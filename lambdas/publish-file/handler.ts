@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
+import { readEnv } from '../../core/aws/env.ts';
 import { streamingLimits } from '../../core/aws/reading-agent.ts';
-import { readEnv } from '../../core/config/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
-import { readEnv } from '../../core/config/env.ts';
+import { readEnv } from '../../core/aws/env.ts';
 import { aboutRun } from '../../core/step/about-run.ts';
 import { crash } from '../../core/step/crash.ts';
 import { lambdaPlatform, once, type Platform } from '../../core/step/invocation.ts';

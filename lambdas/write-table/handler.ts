@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
-import { readEnv } from '../../core/config/env.ts';
+import { readEnv } from '../../core/aws/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

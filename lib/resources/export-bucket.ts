@@ -2,6 +2,7 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { sharedAsFiles } from '../../core/readers/readers.ts';
 import type { EncryptionKey } from './encryption-key.ts';
@@ -101,9 +102,18 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
+  /** Reads pointers and tables, and writes feeds and their bases; lists for the same reason, and without a condition. */
+  allowChanges(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['published/*', 'tables/*', 'changes/*']);
+    this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload'], ['changes/*']);
+    this.allowListing(role);
+    this.allowKey(role);
+  }
+
   /** Reads pointers, manifests and what tables say of themselves, and writes nights; lists for the same reason, and without a condition. */
   allowNights(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*', 'tables/*']);
+    const feeds = feedEntities(this.deployment).length > 0 ? ['changes/*'] : [];
+    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*', 'tables/*', ...feeds]);
     this.allow(role, ['s3:PutObject'], ['published/nights/*']);
     this.allowListing(role);
     this.allowKey(role);
@@ -206,8 +216,9 @@ function lifecycle({ retentionDays, updates }: Deployment): LifecycleRule[] {
     INCOMPLETE,
     { id: 'Runs', prefix: 'runs/', expiration: kept },
     { id: 'Pointers', prefix: 'published/', expiration: kept },
-    // The following two are there whether switched on or not: what was left when they were must go as well.
+    // The following three are there whether switched on or not: what was left when they were must go as well.
     { id: 'Tables', prefix: 'tables/', expiration: kept },
+    { id: 'Changes', prefix: 'changes/', expiration: kept },
     { id: 'Updates', prefix: 'updates/', expiration: Duration.days(updates.retentionDays) },
     NONCURRENT,
   ];

@@ -1,4 +1,6 @@
-import { Annotations, Duration, type Stack } from 'aws-cdk-lib';
+import { Annotations, Duration, Size, type Stack } from 'aws-cdk-lib';
+import { FEED_DISK_MB } from '../../core/changes/feed-disk.ts';
+import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
 import type { RECORDER, StepName } from '../../core/step/steps.ts';
@@ -9,7 +11,7 @@ import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
 import { checkSubnets, letCallCrm } from './crm-access.ts';
 import { gathering, streaming } from './node-options.ts';
-import { type OfExportRun, StepFunction } from './step-function.ts';
+import { type OfExportRun, StepFunction, type StepFunctionProps } from './step-function.ts';
 
 /** What the functions of a deployment work with. */
 export interface StepsProps {
@@ -30,14 +32,19 @@ const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
 /** Reads some twenty small objects, over again where others write, and at the check those of seven dates. */
 const NIGHT = { memorySize: 256, timeout: Duration.seconds(120) };
+/** Both tables of a comparison are on it, row by row (docs/adr/0043). */
+const FEED_DISK = Size.mebibytes(FEED_DISK_MB);
 /** 15 minutes are all that Lambda gives; docs/adr/0014 says what the memory means for large files. */
 const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
 /** The functions of the machine ExportRun, each with what it is given and allowed. */
 export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFunction> {
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
-  const step = (name: StepName | typeof RECORDER, size: typeof SHORT, environment: Record<string, string>) =>
-    new StepFunction(stack, name, { configuration, key, ...size, environment });
+  const step = (
+    name: StepName | typeof RECORDER,
+    size: Pick<StepFunctionProps, 'memorySize' | 'timeout' | 'ephemeralStorageSize'>,
+    environment: Record<string, string>,
+  ) => new StepFunction(stack, name, { configuration, key, ...size, environment });
   const { crm, files, network, tableMemoryMB } = configuration.deployment;
   const { memoryMB } = files;
   warnOfMemory(stack, { 'files.memoryMB.download': memoryMB.download, 'files.memoryMB.publish': memoryMB.publish });
@@ -70,7 +77,11 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   const WriteTable = step('WriteTable', long(tableMemoryMB), table);
   exports.allowTables(WriteTable.role);
   hashKey.allowReading(WriteTable.role);
-  return { ...steps, WriteTable };
+  if (feedEntities(configuration.deployment).length === 0) return { ...steps, WriteTable };
+  const changes = { ...bucket, ...options, SOFTWARE_VERSION: softwareVersion };
+  const WriteChanges = step('WriteChanges', { ...long(tableMemoryMB), ephemeralStorageSize: FEED_DISK }, changes);
+  exports.allowChanges(WriteChanges.role);
+  return { ...steps, WriteTable, WriteChanges };
 }
 
 function warnOfMemory(stack: Stack, settings: Record<string, number>): void {

@@ -15,6 +15,7 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { machineNameOf, watched } from '../resources/machine-logs.ts';
+import { changesStates } from './changes-states.ts';
 import { waitState } from './machine.ts';
 import { nightStates } from './night-states.ts';
 import type { OfExportRun } from './step-function.ts';
@@ -50,7 +51,10 @@ export class ExportWorkflow extends Construct {
     const create = stepTask(this, 'CreateExport', 'Checks the input, requests an export', functions.CreateExport);
     const check = stepTask(this, 'CheckStatus', 'Reads the status of the export once', functions.CheckStatus);
     const download = stepTask(this, 'DownloadFile', 'Requests the link, stores the bytes', functions.DownloadFile);
-    const record = nightStates(this, functions.RecordNight, functions.WriteTable !== undefined);
+    const record = nightStates(this, functions.RecordNight, {
+      tables: functions.WriteTable !== undefined,
+      changes: functions.WriteChanges !== undefined,
+    });
     const ends = toRecord(record);
     const { publish, writeTable } = this.publication(functions, record);
 
@@ -90,7 +94,11 @@ export class ExportWorkflow extends Construct {
     const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
     const table = functions.WriteTable;
     const writeTable = table && stepTask(this, 'WriteTable', 'Makes a table of the published file', table);
-    if (writeTable) tableStates(this, writeTable, record);
+    const { WriteChanges } = functions;
+    const writeChanges =
+      WriteChanges && stepTask(this, 'WriteChanges', 'Tells what has changed since the last table', WriteChanges);
+    if (writeTable) tableStates(this, writeTable, writeChanges, record);
+    if (writeChanges) changesStates(this, writeChanges, record);
     // An execution that began before the configuration had tables has no state for them.
     const outcomes = { PUBLISHED: record, TABLE_DUE: writeTable ?? record, UNPUBLISHED: record };
     connectStep(this, 'PublishFile', publish, { ...outcomes, CONTINUE: waitBeforePublish }, toRecord(record));

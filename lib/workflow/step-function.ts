@@ -1,4 +1,4 @@
-import { type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { type Duration, RemovalPolicy, type Size, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -13,6 +13,8 @@ export interface StepFunctionProps {
   key: EncryptionKey;
   memorySize: number;
   timeout: Duration;
+  /** The function's own disk; 512 MB without. */
+  ephemeralStorageSize?: Size;
   environment: Record<string, string>;
 }
 
@@ -44,6 +46,7 @@ export class StepFunction extends Construct {
       architecture: Architecture.ARM_64,
       memorySize: props.memorySize,
       timeout: props.timeout,
+      ...(props.ephemeralStorageSize && { ephemeralStorageSize: props.ephemeralStorageSize }),
       role: this.role,
       logGroup,
       tracing: Tracing.ACTIVE,
@@ -65,8 +68,14 @@ function descriptionOf(id: FunctionName): string {
   return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }
 
-/** One for each step of ExportRun, and for its last state; WriteTable is there only where an entity has `tables`. */
-export type OfExportRun<T> = Record<Exclude<StepName, 'WriteTable'> | typeof RECORDER, T> & { WriteTable?: T };
+/**
+ * One for each step of ExportRun, and for its last state; WriteTable is there only where an entity has `tables`, WriteChanges only
+ * where one has `changes`.
+ */
+export type OfExportRun<T> = Record<Exclude<StepName, OptionalStep> | typeof RECORDER, T> & {
+  [Name in OptionalStep]?: T;
+};
+type OptionalStep = 'WriteTable' | 'WriteChanges';
 
 /** What a machine invokes. */
 export function aliasesOf<Steps extends object>(steps: Steps): { [Name in keyof Steps]: Alias } {

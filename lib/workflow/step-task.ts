@@ -70,6 +70,7 @@ const REPEATABLE: Record<InvokedName, boolean> = {
   DownloadFile: true,
   PublishFile: true,
   WriteTable: true,
+  WriteChanges: true,
   RecordNight: true,
   ValidateBatch: true,
   ApplyChunk: true,

@@ -5,10 +5,21 @@ import { ERRORS } from '../../core/errors.ts';
 import { waitState } from './machine.ts';
 import { connectStep, toRecord } from './step-task.ts';
 
-/** The states behind a publication whose file becomes a table. @param record comes before every end */
-export function tableStates(scope: Construct, writeTable: LambdaInvoke, record: IChainable): void {
+/**
+ * The states behind a publication whose file becomes a table.
+ * @param writeChanges comes where the table has a feed
+ * @param record comes before every end
+ */
+export function tableStates(
+  scope: Construct,
+  writeTable: LambdaInvoke,
+  writeChanges: IChainable | undefined,
+  record: IChainable,
+): void {
   const waitBeforeTable = waitState(scope, 'WaitBeforeTable', 'The table could not be written yet', writeTable);
-  const outcomes = { WRITTEN: record, SUPERSEDED: record, CONTINUE: waitBeforeTable };
+  // An execution that began before the configuration had feeds has no state for them.
+  const changes = { CHANGES_DUE: writeChanges ?? record };
+  const outcomes = { WRITTEN: record, SUPERSEDED: record, ...changes, CONTINUE: waitBeforeTable };
   connectStep(scope, 'WriteTable', writeTable, outcomes, toRecord(record), TABLE_CRASH);
 }
 
@@ -23,6 +34,7 @@ export function tableEnds(scope: Construct, end: Choice): void {
   });
   end.when(Condition.isPresent(TABLE_CRASH), tableCrashed(scope));
   end.when(Condition.stringEquals('$.outcome', 'WRITTEN'), written);
+  end.when(Condition.stringEquals('$.outcome', 'CHANGES_DUE'), written);
   end.when(Condition.stringEquals('$.outcome', 'SUPERSEDED'), superseded);
 }
 

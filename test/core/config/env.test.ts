@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readDeployment, readEnv } from '../../../core/config/env.ts';
+import { readDeployment, readEnv } from '../../../core/aws/env.ts';
 import { deployment } from '../../support/builders.ts';
 
 function fileWith(text: string): string {

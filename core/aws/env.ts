@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { Deployment } from '../config/deployment.ts';
 import { RunError } from '../errors.ts';
-import type { Deployment } from './deployment.ts';
 
 /** @throws RunError `ConfigInvalid` naming every variable that is missing */
 export function readEnv<N extends string>(env: NodeJS.ProcessEnv, ...names: N[]): Record<N, string> {

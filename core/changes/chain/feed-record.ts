@@ -1,0 +1,43 @@
+import * as z from 'zod/mini';
+import { entitySchema } from '../../config/entities.ts';
+import { LAYOUT, layoutVersion } from '../../export/layout.ts';
+import { strictText } from '../../json.ts';
+
+const placeSchema = z.object({
+  run: z.string().check(z.describe('Name of the Step Functions execution whose file the table is made of.')),
+  date: z.iso.date(),
+});
+
+const count = z.int().check(z.minimum(0));
+
+/** What is said of a feed, beside it. Read loosely: fields may be added. */
+export const feedRecordSchema = z.object({
+  schemaVersion: layoutVersion,
+  entity: entitySchema,
+  sequence: z
+    .int()
+    .check(z.minimum(1), z.describe('The place in the chain of feeds: each is one more than the one before.')),
+  kind: z
+    .enum(['changes', 'snapshot'])
+    .check(z.describe('changes: what differs between two tables. snapshot: all rows, which replace everything.')),
+  from: z.nullable(placeSchema).check(z.describe('The table that the feed before ended at; null for the first one.')),
+  to: placeSchema.check(z.describe('The table that this feed ends at.')),
+  key: z.array(z.string()).check(z.describe('Columns of the table that a row is known by.')),
+  ignore: z.array(z.string()).check(z.describe('Columns whose changes are none.')),
+  feed: z.object({ key: z.string(), bytes: count, etag: z.string() }),
+  rows: count.check(z.describe('Rows of the table that the feed ends at.')),
+  inserts: count,
+  deletes: count,
+  updates: count.check(z.describe('Each is two rows of the feed, update_preimage and update_postimage.')),
+  unmatched: count.check(
+    z.describe('Rows of both tables without a key, or whose key is not theirs alone: compared as a bag of rows.'),
+  ),
+  keys: count.check(z.describe('Keys of the table before; a row without one counts as one.')),
+  gone: count.check(z.describe('Those of them that the table does not have any more.')),
+  released: z.nullable(z.string()).check(z.describe('Why a person let the feed through; null = nothing was stopped.')),
+});
+export type FeedRecord = z.infer<typeof feedRecordSchema>;
+
+const writtenSchema = z.extend(feedRecordSchema, { schemaVersion: z.literal(LAYOUT) });
+
+export const recordText = (record: FeedRecord) => strictText(writtenSchema, record);

@@ -1,0 +1,95 @@
+import * as z from 'zod/mini';
+import type { Entity } from '../../config/entities.ts';
+import { RunError } from '../../errors.ts';
+import { LAYOUT, layoutVersion } from '../../export/layout.ts';
+import { parseJson, strictText } from '../../json.ts';
+import { kindSchema } from '../../step/kind.ts';
+import type { Bucket } from '../../storage/bucket.ts';
+import { headKey } from './feed-keys.ts';
+
+/** A table that feeds end at: the run in the order of runs, and its copy. */
+const endSchema = z.object({
+  run: z.string(),
+  date: z.iso.date(),
+  startedAt: z.iso.datetime(),
+  kind: kindSchema,
+  /** Tag of the copy below `base/`. */
+  etag: z.string(),
+  /** Columns of the table as they are compared. */
+  key: z.array(z.string()),
+  ignore: z.array(z.string()),
+});
+export type FeedEnd = z.infer<typeof endSchema>;
+
+/** A feed that is being made. Whoever comes finishes it: equal pairs make equal bytes. */
+const pairSchema = z.object({
+  sequence: z.int(),
+  kind: z.enum(['changes', 'snapshot']),
+  from: z.nullable(endSchema),
+  to: endSchema,
+  /** Largest share of the keys that may be gone; `null`: as many as are, for a person let it through. */
+  maxRemoved: z.nullable(z.number()),
+  /** Why a person let it through. */
+  released: z.nullable(z.string()),
+  /** How often it was begun, and the last time. */
+  attempts: z.int(),
+  attemptedAt: z.iso.datetime(),
+});
+export type FeedPair = z.infer<typeof pairSchema>;
+
+const stoppedSchema = z.object({
+  /** The run whose table lacks the keys. */
+  run: z.string(),
+  date: z.iso.date(),
+  keys: z.int(),
+  gone: z.int(),
+  at: z.iso.datetime(),
+});
+
+/** Where the feeds of an entity stand; replaced by conditional writes alone. */
+export const headSchema = z.object({
+  schemaVersion: layoutVersion,
+  /** Of the last feed that was written; 0: none was. */
+  sequence: z.int(),
+  /** The table that it ended at. */
+  end: z.nullable(endSchema),
+  pair: z.nullable(pairSchema),
+  /** A mass deletion: no feed is written from here until a night lacks fewer keys, or a person lets it through. */
+  stopped: z.nullable(stoppedSchema),
+  /** Why a person lets the next feed from here through, whatever it lacks. */
+  release: z.nullable(z.string()),
+});
+export type FeedHead = z.infer<typeof headSchema>;
+
+const writtenSchema = z.extend(headSchema, { schemaVersion: z.literal(LAYOUT) });
+
+export const NO_FEEDS: FeedHead = {
+  schemaVersion: LAYOUT,
+  ...{ sequence: 0, end: null, pair: null, stopped: null, release: null },
+};
+
+/** A head as it was read; no `etag` where there is none. */
+export interface StandingHead {
+  head: FeedHead;
+  etag: string | undefined;
+}
+
+/** @throws RunError `StorageConflict` where the object there is no head */
+export async function readHead(bucket: Pick<Bucket, 'read'>, entity: Entity): Promise<StandingHead> {
+  const object = await bucket.read(headKey(entity));
+  if (!object) return { head: NO_FEEDS, etag: undefined };
+  const head = parseJson(headSchema, object.text);
+  if (head) return { head, etag: object.etag };
+  throw new RunError('StorageConflict', `The object at ${headKey(entity)} does not say where the feeds stand.`);
+}
+
+/** Replaces what was read. @returns whether nobody came in between */
+export function writeHead(
+  bucket: Pick<Bucket, 'putOnce' | 'replace'>,
+  entity: Entity,
+  { etag }: StandingHead,
+  next: FeedHead,
+): Promise<boolean> {
+  const text = strictText(writtenSchema, { ...next, schemaVersion: LAYOUT });
+  return etag === undefined ? bucket.putOnce(headKey(entity), text) : bucket.replace(headKey(entity), text, etag);
+}

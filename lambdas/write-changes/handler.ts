@@ -1,0 +1,26 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import { readEnv } from '../../core/aws/env.ts';
+import { asStep } from '../../core/step/export-run.ts';
+import type { Connect } from '../../core/step/handler.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { type WriteChangesDeps, writeChanges } from './write-changes.ts';
+
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<WriteChangesDeps> = () => {
+  const { BUCKET_NAME, SOFTWARE_VERSION } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME', 'SOFTWARE_VERSION');
+  const client = new S3Client(AWS_LIMITS);
+  return (invocation) => {
+    const count = () => {
+      invocation.requests.store += 1;
+    };
+    return {
+      ...invocation,
+      bucket: createBucket(client, BUCKET_NAME, count),
+      softwareVersion: SOFTWARE_VERSION,
+    };
+  };
+};
+
+/** State WriteChanges of the machine ExportRun: tells what has changed. */
+export const handler = asStep('WriteChanges', writeChanges, connect);
