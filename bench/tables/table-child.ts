@@ -42,6 +42,7 @@ await whenBegun(async (): Promise<TableCost> => {
       limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
       covered: NOTHING,
       digest: 'd',
+      identity: 'i',
       hashKey: 'a key of the benchmark',
       softwareVersion: '0.0.0',
     };

@@ -12,6 +12,7 @@ import { type CountedRows, RowCount } from './row-count.ts';
 import { type Misfits, RowGroup } from './row-group.ts';
 import { type Sink, SinkWriter } from './sink-writer.ts';
 import { TableError } from './table-error.ts';
+import { IDENTITY_KEY } from './table-identity.ts';
 
 export interface TableInput {
   manifest: Pick<Manifest, 'entity' | 'date' | 'execution' | 'file' | 'request'>;
@@ -23,6 +24,8 @@ export interface TableInput {
   covered: Covered;
   /** The digest of the settings that decide what is readable. */
   digest: string;
+  /** The digest of all that decides how the rows come to be. */
+  identity: string;
   /** The key of the hashed columns; `null` where there is none. */
   hashKey: string | null;
   /** Release that writes the table. */
@@ -76,13 +79,14 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
 }
 
 /** What the file says of itself, beside its rows. */
-function formatOf({ manifest, digest, softwareVersion }: TableInput) {
+function formatOf({ manifest, digest, identity, softwareVersion }: TableInput) {
   const { entity, date, execution, file } = manifest;
   const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
   const said = { ...source, settings: digest, software: softwareVersion };
+  const told = Object.entries(said).map(([key, value]) => ({ key: `crm-export.${key}`, value }));
   return {
     codec: 'SNAPPY' as const,
-    kvMetadata: Object.entries(said).map(([key, value]) => ({ key: `crm-export.${key}`, value })),
+    kvMetadata: [...told, { key: IDENTITY_KEY, value: identity }],
     createdBy: createdBy(softwareVersion),
   };
 }

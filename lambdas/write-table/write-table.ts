@@ -14,6 +14,7 @@ import { fileColumns } from '../../core/table/file-columns.ts';
 import { settingsDigest } from '../../core/table/settings-digest.ts';
 import type { StandingTable } from '../../core/table/standing-table.ts';
 import { TableError } from '../../core/table/table-error.ts';
+import { tableIdentity } from '../../core/table/table-identity.ts';
 import { parseTableInput } from '../../core/table/table-input.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
@@ -107,7 +108,9 @@ async function replaceTable(
   try {
     const source = publishedBytes(manifest.file, deps);
     const read = { source, limits: readingLimits(deps) };
-    const input = { manifest, settings, covered, digest, ...read, hashKey, softwareVersion: deps.softwareVersion };
+    const identity = tableIdentity(plan, { plan: manifest.plan, hashKey });
+    const told = { digest, identity, softwareVersion: deps.softwareVersion };
+    const input = { manifest, settings, covered, ...read, hashKey, ...told };
     const written = await writeParquet(input, (chunk) => upload.write(chunk));
     const inPlace = (await isNamed(manifest, deps)) && (await upload.complete(standing?.etag));
     return inPlace ? finished(subject, written, deps) : await afterOther(subject, written, state, deps);

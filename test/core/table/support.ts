@@ -23,6 +23,7 @@ export interface Published {
   settings?: Partial<TableSettings>;
   covered?: Covered;
   hashKey?: string | null;
+  identity?: string;
   /** How many bytes come at once. */
   chunk?: number;
 }
@@ -42,6 +43,7 @@ export function inputOf({
   settings,
   covered = NOTHING,
   hashKey = null,
+  identity = '0123456789abcdef',
   chunk = 64 * 1024,
 }: Published): TableInput {
   const bytes = Buffer.from(content);
@@ -72,6 +74,7 @@ export function inputOf({
     softwareVersion: '0.2.0',
     covered,
     digest: 'fedcba98fedcba98',
+    identity,
     limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
     source: { size: bytes.length, read: (from, to) => chunksOf(bytes.subarray(from, to), chunk) },
   };
