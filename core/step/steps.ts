@@ -22,6 +22,9 @@ export const STEPS = {
  */
 export const MACHINE_VERSION = 5;
 
+/** Machines from this one on have a branch for CHANGES_DUE. */
+export const FEEDS_SINCE_MACHINE = 5;
+
 /** Executions with a lower one, or with none, began under a release whose states this one does not read (docs/adr/0030). */
 export const OLDEST_MACHINE = 4;
 

@@ -7,6 +7,7 @@ import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../
 import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState } from '../../core/step/states.ts';
+import { FEEDS_SINCE_MACHINE } from '../../core/step/steps.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { type Covered, NOTHING } from '../../core/table/columns.ts';
 import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
@@ -50,14 +51,21 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     const subject = await subjectOf(state, deps);
     const { manifest, key } = subject;
     // The rows of a partial run are of another plan than those of other dates.
-    if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
+    const due = feedIsDue(subject, state);
+    if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
     const standing = await deps.tables.standing(key);
-    return await replaceTable(subject, standing, state, deps).catch((error: unknown) => {
+    const replaced = replaceTable(subject, standing, state, deps).catch((error: unknown) => {
       throw withStanding(error, manifest, standing);
     });
+    return { ...(await replaced), ...due };
   } catch (error) {
     return afterTrouble(error, state, deps);
   }
+}
+
+/** Where its entity has feeds, one may be due though this run has no table: whoever comes finishes what others began. */
+function feedIsDue({ plan }: Subject, { machineVersion }: RunState): { outcome: 'CHANGES_DUE' } | undefined {
+  return plan.changes && machineVersion >= FEEDS_SINCE_MACHINE ? { outcome: 'CHANGES_DUE' } : undefined;
 }
 
 /** @throws RunError `InvalidInput` where a person asked for a table that cannot be; TableError */

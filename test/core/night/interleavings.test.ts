@@ -127,10 +127,10 @@ function storeOf(place: Place, turn: () => Promise<void>): NightStore {
     look: async (entity, tableVersion) => {
       await turn();
       const file = place.file(entity);
-      if (tableVersion === null) return { file, table: null };
+      if (tableVersion === null) return { file, table: null, feed: null };
       await turn();
       const table = place.table(entity);
-      return { file, table: table?.etag === file?.run ? table : null };
+      return { file, table: table?.etag === file?.run ? table : null, feed: null };
     },
     write: async (night, etag) => {
       await turn();

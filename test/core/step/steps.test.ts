@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/export-run.ts';
+import { type Answer, asStep } from '../../../core/step/export-run.ts';
+import type { Invocation } from '../../../core/step/invocation.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
 import { STEPS, type StepName, type StepOutcome } from '../../../core/step/steps.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
@@ -63,15 +64,33 @@ const publish = (trouble?: Error, overrides: Partial<RunState> = {}, configured 
   )(runState({ file, ...overrides }), lambdaContext());
 };
 
-const table = async (pointed: string, trouble?: Fault) => {
+const withFeeds = deployment({ entities: { leads: { tables: {}, changes: { key: 'id' } } } });
+
+const table = async (pointed: string, trouble?: Fault, configured = withTables) => {
   const { publish, point, stored } = await publishedRuns({
     faults: ({ operation }) => (operation === 'HeadObject' ? trouble : undefined),
   });
   await publish(CSV);
   await point(pointed);
-  const deps = { ...testDeps({ deployment: withTables }), ...stored(), hashKey: async () => '', softwareVersion: '1' };
+  const deps = { ...testDeps({ deployment: configured }), ...stored(), hashKey: async () => '', softwareVersion: '1' };
   const state = runState({ manifestKey: manifestKeyOf('night-1') });
   return asStep('WriteTable', writeTable, ...composed(deps))(state, lambdaContext());
+};
+
+const FEED = {
+  ...{ run: 'night-1', date: '2026-11-20', key: 'changes/feed', sequence: 1, kind: 'snapshot' as const },
+  ...{ inserts: 1, deletes: 0, updates: 0 },
+};
+/** What the step answers of its own is tested beside it; this is what its wrapper makes of that. */
+const changes = (answer: Error | Answer<'WriteChanges'>) => {
+  const step = async () => {
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  return asStep<'WriteChanges', Invocation>('WriteChanges', step, ...composed(testDeps()))(
+    runState({ manifestKey: manifestKeyOf('night-1') }),
+    lambdaContext(),
+  );
 };
 
 /** How each outcome comes about. One that is missing here does not compile. */
@@ -104,8 +123,15 @@ const PRODUCED: { [S in StepName]: Record<StepOutcome<S>, () => Promise<RunState
   WriteTable: {
     WRITTEN: () => table('night-1'),
     SUPERSEDED: () => table('later'),
+    CHANGES_DUE: () => table('night-1', undefined, withFeeds),
     CONTINUE: () => table('night-1', { status: 503, code: 'SlowDown' }),
     FAILED: () => table('night-1', { status: 403, code: 'AccessDenied' }),
+  },
+  WriteChanges: {
+    CHANGES_WRITTEN: () => changes({ outcome: 'CHANGES_WRITTEN', feed: FEED }),
+    UP_TO_DATE: () => changes({ outcome: 'UP_TO_DATE' }),
+    CONTINUE: () => changes(new RunError('StorageUnavailable', 'Down.')),
+    FAILED: () => changes(new RunError('ChangesNotWritten', 'No.')),
   },
 };
 

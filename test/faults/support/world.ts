@@ -21,6 +21,8 @@ import { connect as connectSummarizeBatch } from '../../../lambdas/summarize-bat
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { connect as connectValidateBatch } from '../../../lambdas/validate-batch/handler.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
+import { connect as connectWriteChanges } from '../../../lambdas/write-changes/handler.ts';
+import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { connect as connectWriteTable } from '../../../lambdas/write-table/handler.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
@@ -226,6 +228,7 @@ const HANDLERS: Record<InvokedName, (platform: Platform) => Handler> = {
   PublishFile: (platform) => asStep('PublishFile', publishFile, connectPublishFile, platform),
   RecordNight: (platform) => recorder(platform),
   WriteTable: (platform) => asStep('WriteTable', writeTable, connectWriteTable, platform),
+  WriteChanges: (platform) => asStep('WriteChanges', writeChanges, connectWriteChanges, platform),
   ValidateBatch: (platform) => asBatchStep('ValidateBatch', validateBatch, connectValidateBatch, platform),
   ApplyChunk: (platform) => asBatchStep('ApplyChunk', applyChunk, connectApplyChunk, platform),
   SummarizeBatch: (platform) => asBatchStep('SummarizeBatch', summarizeBatch, connectSummarizeBatch, platform),

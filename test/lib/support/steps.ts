@@ -14,6 +14,7 @@ import type { ClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import type { TableStore } from '../../../lambdas/write-table/table-store.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { composed, unclaimed } from '../../support/deps.ts';
@@ -90,6 +91,7 @@ const handlers = {
   DownloadFile: (deps: Clients) => asStep('DownloadFile', downloadFile, ...composed(deps)),
   PublishFile: (deps: Clients) => asStep('PublishFile', publishFile, ...composed(deps)),
   WriteTable: (deps: Clients) => asStep('WriteTable', writeTable, ...composed(deps)),
+  WriteChanges: (deps: Clients) => asStep('WriteChanges', writeChanges, ...composed(deps)),
 };
 
 function clients(world: World) {

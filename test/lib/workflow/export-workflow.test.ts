@@ -46,7 +46,14 @@ const ARROWS: Record<StepName, Record<string, string>> = {
   WriteTable: {
     WRITTEN: 'RecordNight',
     SUPERSEDED: 'RecordNight',
+    CHANGES_DUE: 'WriteChanges',
     CONTINUE: 'WaitBeforeTable',
+    FAILED: 'RecordNight',
+  },
+  WriteChanges: {
+    CHANGES_WRITTEN: 'RecordNight',
+    UP_TO_DATE: 'RecordNight',
+    CONTINUE: 'WaitBeforeChanges',
     FAILED: 'RecordNight',
   },
 };
