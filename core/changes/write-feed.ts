@@ -11,14 +11,14 @@ import { readTable, type TableReader } from './table-reader.ts';
 
 /** What a feed is made of. */
 export interface FeedInput {
-  /** The table that the feed before ended at; `null` for a feed of all rows. */
+  /** The table that the feed before ended at, for a feed of changes; `null` for a snapshot. */
   before: AsyncBuffer | null;
   after: AsyncBuffer;
   /** Columns of the table that a row is known by. */
   key: readonly string[];
   /** Columns whose changes are none. */
   ignore: readonly string[];
-  place: Omit<FeedPlace, 'kind'>;
+  place: FeedPlace;
   /** Release that writes the feed. */
   softwareVersion: string;
   /** Called now and then; what it throws ends the feed. */
@@ -26,7 +26,6 @@ export interface FeedInput {
 }
 
 export interface WrittenFeed extends Counts {
-  kind: FeedPlace['kind'];
   /** Rows of the table that the feed ends at. */
   rows: number;
   bytes: number;
@@ -36,7 +35,7 @@ export interface WrittenFeed extends Counts {
 const NOTHING_COMPARED: Counts = { keys: 0, gone: 0, unmatched: 0 };
 
 /**
- * Writes a feed: the changes between two tables, or all rows of the newer one where there is none before, or it has other columns. What the sink has
+ * Writes a feed: the changes between two tables of the same columns, or all rows of the newer one where there is none before. What the sink has
  * taken is a feed only when this returns.
  * @throws FeedError; what reading the tables, the sink and `onProgress` throw
  */
@@ -44,14 +43,14 @@ export async function writeFeed(input: FeedInput, sink: Sink): Promise<WrittenFe
   const after = await readTable(input.after);
   const before = input.before && (await readTable(input.before));
   const plan = planOf(after, input);
-  const comparable = before !== null && columnsText(before) === columnsText(after);
-  const place: FeedPlace = { ...input.place, kind: comparable ? 'changes' : 'snapshot' };
-  const feed = new FeedWriter(after.columns, place, input.softwareVersion, sink);
-  const counts = comparable
+  if (before && columnsText(before) !== columnsText(after))
+    throw new FeedError('Both tables have to have the same columns.');
+  const feed = new FeedWriter(after.columns, input.place, input.softwareVersion, sink);
+  const counts = before
     ? await addChanges(before, after, plan, input, feed)
     : await addRows(after, input.onProgress, feed);
   await feed.finish();
-  return { ...counts, kind: place.kind, rows: after.rows, bytes: feed.bytes, changes: feed.counts };
+  return { ...counts, rows: after.rows, bytes: feed.bytes, changes: feed.counts };
 }
 
 /** @throws FeedError */
@@ -64,7 +63,7 @@ function planOf({ columns }: TableReader, { key, ignore }: FeedInput): RowPlan {
 }
 
 /** Equal for tables with the same columns of the same types, in the same order. */
-const columnsText = ({ columns }: TableReader) => JSON.stringify(columns);
+export const columnsText = ({ columns }: TableReader) => JSON.stringify(columns);
 
 async function addChanges(
   before: TableReader,

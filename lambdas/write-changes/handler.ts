@@ -4,6 +4,7 @@ import { readEnv } from '../../core/aws/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
+import { feedObjects } from './feed-objects.ts';
 import { type WriteChangesDeps, writeChanges } from './write-changes.ts';
 
 /** Makes the clients of a container from its environment. */
@@ -17,6 +18,7 @@ export const connect: Connect<WriteChangesDeps> = () => {
     return {
       ...invocation,
       bucket: createBucket(client, BUCKET_NAME, count),
+      objects: feedObjects(client, BUCKET_NAME, count),
       softwareVersion: SOFTWARE_VERSION,
     };
   };

@@ -1,13 +1,13 @@
 import type { S3Client } from '@aws-sdk/client-s3';
+import { ParquetUpload } from '../../core/storage/parquet-upload.ts';
 import { SETTINGS_KEY } from '../../core/table/settings-digest.ts';
 import { readStandingTable, type StandingTable, type TableAuthor } from '../../core/table/standing-table.ts';
-import { TableUpload } from './table-upload.ts';
 
 /** The tables of a bucket. */
 export interface TableStore {
   /** `undefined` where there is none. @throws RunError `StorageDenied` or `StorageUnavailable` */
   standing(key: string): Promise<StandingTable | undefined>;
-  begin(key: string, author: TableAuthor): TableUpload;
+  begin(key: string, author: TableAuthor): ParquetUpload;
 }
 
 /** Parts of this size reach 80 GB: S3 takes 10,000 of them. */
@@ -23,7 +23,7 @@ export function createTableStore(
   return {
     standing: (key) => readStandingTable(client, bucket, key, count),
     begin: (key, { run, execution, settings }) =>
-      new TableUpload(
+      new ParquetUpload(
         { client, bucket, key, count, partBytes },
         { run: encoded(run), execution: encoded(execution), [SETTINGS_KEY]: settings },
       ),

@@ -24,7 +24,7 @@ export const feedRecordSchema = z.object({
   to: placeSchema.check(z.describe('The table that this feed ends at.')),
   key: z.array(z.string()).check(z.describe('Columns of the table that a row is known by.')),
   ignore: z.array(z.string()).check(z.describe('Columns whose changes are none.')),
-  feed: z.object({ key: z.string(), bytes: count, etag: z.string() }),
+  feed: z.object({ bytes: count, etag: z.string() }).check(z.describe('The object changes.parquet beside this one.')),
   rows: count.check(z.describe('Rows of the table that the feed ends at.')),
   inserts: count,
   deletes: count,

@@ -7,7 +7,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { isGone, refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
+import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 const CONTENT_TYPE = 'application/vnd.apache.parquet';
 
@@ -22,10 +22,10 @@ interface UploadOptions {
 }
 
 /**
- * A table that is being written: one object, of as many parts as it takes. Nothing is in its place before `complete`. Every
+ * A Parquet file that is being written: one object, of as many parts as it takes. Nothing is in its place before `complete`. Every
  * method throws RunError `StorageDenied` or `StorageUnavailable`.
  */
-export class TableUpload {
+export class ParquetUpload {
   readonly #options: UploadOptions;
   readonly #described: { Bucket: string; Key: string; ContentType: string; Metadata: Record<string, string> };
   readonly #parts: CompletedPart[] = [];
@@ -48,7 +48,7 @@ export class TableUpload {
   }
 
   /**
-   * Puts the table in its place, whole or not at all.
+   * Puts the file in its place, whole or not at all.
    * @param etag of the one that it replaces; `undefined` where there is none
    * @returns its size; `undefined` where another has come in between
    */

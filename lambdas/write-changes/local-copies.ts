@@ -1,0 +1,95 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { AsyncBuffer } from 'hyparquet';
+import { RunError } from '../../core/errors.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import { readObject } from '../../core/storage/read-object.ts';
+
+/** An object of the bucket as it was found. */
+export interface Found {
+  key: string;
+  etag: string;
+  bytes: number;
+}
+
+const PREFIX = 'feed-';
+
+/** Copies of objects on the function's own disk: each is read once from the bucket, and as often as it takes from here. */
+export class LocalCopies {
+  readonly #bucket: Bucket;
+  readonly #onProgress: () => void;
+  readonly #paths = new Map<string, string>();
+  #folder: string | undefined;
+
+  constructor(bucket: Bucket, onProgress: () => void) {
+    this.#bucket = bucket;
+    this.#onProgress = onProgress;
+  }
+
+  /** A path for a file of its own. */
+  async place(name: string): Promise<string> {
+    this.#folder ??= await emptyFolder();
+    return join(this.#folder, name);
+  }
+
+  /** @returns the path; `undefined` where the object is gone or another */
+  async path(found: Found): Promise<string | undefined> {
+    const known = `${found.etag} ${found.key}`;
+    const path = this.#paths.get(known) ?? (await this.place(`${this.#paths.size}.parquet`));
+    if (this.#paths.has(known)) return path;
+    try {
+      await pipeline(Readable.from(this.#chunks(found)), createWriteStream(path));
+    } catch (error) {
+      if (error instanceof RunError && error.name === 'StorageConflict') return undefined;
+      throw error;
+    }
+    this.#paths.set(known, path);
+    return path;
+  }
+
+  /** Removes them. */
+  async close(): Promise<void> {
+    if (this.#folder) await rm(this.#folder, { recursive: true, force: true });
+    this.#folder = undefined;
+    this.#paths.clear();
+  }
+
+  async *#chunks({ key, etag, bytes: size }: Found): AsyncGenerator<Uint8Array> {
+    for await (const chunk of readObject(this.#bucket, key, { from: 0, size, object: { etag } })) {
+      this.#onProgress();
+      yield chunk;
+    }
+  }
+}
+
+/** A function that died leaves its files to the next one in its container, which runs alone in it. */
+async function emptyFolder(): Promise<string> {
+  const own = process.env.AWS_LAMBDA_FUNCTION_NAME !== undefined;
+  const left = own ? (await readdir(tmpdir())).filter((name) => /^(?:feed|changes)-/.test(name)) : [];
+  for (const name of left) await rm(join(tmpdir(), name), { recursive: true, force: true });
+  return mkdtemp(join(tmpdir(), PREFIX));
+}
+
+/** Reads a file as hyparquet does; `use` must not keep the buffer. */
+export async function withFile<T>(path: string, use: (file: AsyncBuffer) => Promise<T>): Promise<T> {
+  const handle = await open(path);
+  try {
+    const { size } = await handle.stat();
+    const slice = async (from: number, to = size) => {
+      const bytes = new Uint8Array(to - from);
+      for (let at = 0; at < bytes.length; ) {
+        const { bytesRead } = await handle.read(bytes, at, bytes.length - at, from + at);
+        if (bytesRead === 0) throw new Error('a local copy is shorter than it was');
+        at += bytesRead;
+      }
+      return bytes.buffer;
+    };
+    return await use({ byteLength: size, slice });
+  } finally {
+    await handle.close();
+  }
+}
