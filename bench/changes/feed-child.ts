@@ -31,7 +31,8 @@ function onDisk(path: string) {
 await whenBegun(async (): Promise<FeedCost> => {
   const feeds: WrittenFeed[] = [];
   const cost = await costOf(async () => {
-    const place = { sequence: 2, from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
+    const ends = { from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
+    const place = { sequence: 2, kind: 'changes' as const, ...ends };
     const tables = { before: onDisk(before), after: onDisk(after) };
     const plan = { key: ['id'], ignore: [], place, softwareVersion: '0.0.0', onProgress: () => undefined };
     feeds.push(await writeFeed({ ...tables, ...plan }, async () => undefined));

@@ -55,6 +55,6 @@ function refuseLate({ secondsLeft, deployment }: Pick<Invocation, 'secondsLeft' 
 function told(entity: Entity, record: FeedRecord, { log }: WriteChangesDeps): Answer<'WriteChanges'> {
   const { sequence, kind, to, inserts, deletes, updates } = record;
   const key = feedKey(entity, to);
-  log.info('changes written', { key, sequence, kind, inserts, deletes, updates });
+  log.info('changes written', { key });
   return { outcome: 'CHANGES_WRITTEN', feed: { ...to, key, sequence, kind, inserts, deletes, updates } };
 }

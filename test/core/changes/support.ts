@@ -16,6 +16,7 @@ export async function putFeed(
   { before, after, ...input }: { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>,
 ) {
   const parts: Uint8Array[] = [];
+  const kind = before === null ? 'snapshot' : 'changes';
   const feed = await writeFeed(
     {
       before: before === null ? null : fileOf(before),
@@ -24,6 +25,7 @@ export async function putFeed(
       ignore: [],
       place: {
         sequence: 7,
+        kind,
         from: before === null ? null : { run: 'leads-1', date: '2026-11-21' },
         to: { run: 'leads-2', date: '2026-11-22' },
       },
@@ -34,5 +36,5 @@ export async function putFeed(
     async (bytes) => void parts.push(bytes),
   );
   writeFileSync(path, Buffer.concat(parts));
-  return feed;
+  return { ...feed, kind };
 }

@@ -87,10 +87,11 @@ const changes = (answer: Error | Answer<'WriteChanges'>) => {
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  return asStep<'WriteChanges', Invocation>('WriteChanges', step, ...composed(testDeps()))(
-    runState({ manifestKey: manifestKeyOf('night-1') }),
-    lambdaContext(),
-  );
+  return asStep<'WriteChanges', Invocation>(
+    'WriteChanges',
+    step,
+    ...composed(testDeps()),
+  )(runState({ manifestKey: manifestKeyOf('night-1') }), lambdaContext());
 };
 
 /** How each outcome comes about. One that is missing here does not compile. */

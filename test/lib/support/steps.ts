@@ -108,6 +108,7 @@ function clients(world: World) {
     crm,
     bucket,
     tables: world.tables ?? { standing: refuse, begin: () => unexpected() },
+    objects: { head: async () => undefined, put: async () => false },
     hashKey: refuse,
     records,
     read,
