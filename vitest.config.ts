@@ -71,6 +71,7 @@ export default defineConfig({
           name: 'long',
           globalSetup: LOCAL_CLOUD,
           include: ['test/long/**/*.test.ts'],
+          env: { TEST_RUNS: process.env.CI ? 'quarter' : 'all' },
           // One by default on two cores: half of the time would be waits.
           maxWorkers: 2,
           testTimeout: 600 * SECONDS,

@@ -13,5 +13,5 @@ const FOUND = [
 const found = ROWS.filter(({ step, call, fault, span }) => FOUND.includes(`${step}: ${call}, ${fault} ${span}`));
 testRows('faults that had another end once', found);
 
-process.stderr.write(`A fortieth of docs/design/faults.md: FAULTS_SEED=${FAULTS_SEED} repeats it.\n`);
-testRows(`a fortieth of all faults, FAULTS_SEED=${FAULTS_SEED}`, drawn(40));
+process.stderr.write(`A hundredth of docs/design/faults.md: FAULTS_SEED=${FAULTS_SEED} repeats it.\n`);
+testRows(`a hundredth of all faults, FAULTS_SEED=${FAULTS_SEED}`, drawn(100));

@@ -9,6 +9,7 @@ import { TransferError } from '../../transfer/base/errors.ts';
 import type { SourcePolicy } from '../../transfer/base/types.ts';
 import { checkAddress, guardedLookup, type Resolve } from '../../transfer/source/guard.ts';
 import { CANARY } from '../support/builders.ts';
+import { runs } from '../support/runs.ts';
 
 const HOST = 'files.example.com';
 const POLICY: SourcePolicy = { hosts: [HOST, '.s3.eu-west-1.amazonaws.com'], local: false };
@@ -197,7 +198,7 @@ describe('an IP address in place of a host is refused', () => {
         expect(refusal(`https://${host}/`, { hosts: [host, quad], local: false })).toContain('names an IP address');
         expect(refusal(`https://[::ffff:${quad}]/`, LOCAL)).toContain('names an IP address');
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -402,7 +403,7 @@ describe('the lookup', () => {
           expect(error === null, written).toBe(allowed);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

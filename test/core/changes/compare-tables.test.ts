@@ -4,6 +4,7 @@ import type { Change } from '../../../core/changes/compare-part.ts';
 import { compareTables } from '../../../core/changes/compare-tables.ts';
 import { rowPlan, valuesOf } from '../../../core/changes/row-record.ts';
 import type { TableReader } from '../../../core/changes/table-reader.ts';
+import { runs } from '../../support/runs.ts';
 
 type Row = (string | null)[];
 const NAMES = ['a', 'b', 'c', 'd'];
@@ -85,7 +86,7 @@ test('of a thousand pairs of tables, exactly the rows that differ are told, and 
         expect(keyOf(update)).toBe(keyOf(updates[place - (place % 2)] as [string, Row]));
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
+import { runs } from '../../support/runs.ts';
 import { placeForTables, putTable } from '../table/support.ts';
 import { putFeed } from './support.ts';
 
@@ -99,7 +100,7 @@ test('previous rows, less what the feed takes away, plus what it adds, are the n
       const differences = [unequal('f', 'a'), unequal('a', 'f'), unequal('t', 'g'), unequal('g', 't')];
       expect(await duckDb.rows(`${two} ${differences.join(' union all ')}`)).toEqual([]);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { dependsOnDate } from '../../../core/config/relative-date.ts';
 import { type LogicalDay, resolveDates } from '../../../core/export/relative-dates.ts';
 import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
+import { runs } from '../../support/runs.ts';
 
 const ZONES = [
   ...['UTC', 'Asia/Jerusalem', 'Europe/London', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca'],
@@ -88,6 +89,6 @@ test('windows of weeks and months tile with those of days, in any zone', () => {
       expect(at('day')).toBe(instantOf('day-1d', { date: dateAfter(date, 1), timeZone }));
       expect(lastMonth).not.toEqual([{ value: expect.stringContaining(date.slice(0, 7)) }]);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

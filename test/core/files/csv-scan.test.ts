@@ -8,6 +8,7 @@ import { narrowed } from '../../../core/files/kernel/kernel.ts';
 import { endEncoding, scanEncoding } from '../../../core/files/scan-encoding.ts';
 import { NOTHING_SCANNED, type Scan } from '../../../core/step/scan.ts';
 import { plainCsv } from '../../support/plain-csv.ts';
+import { runs } from '../../support/runs.ts';
 
 /** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */
 const scanOf = (...chunks: (string | Uint8Array)[]) => scanAs({ separator: ',', breaksAtCr: false }, ...chunks);
@@ -113,7 +114,7 @@ test('whatever the records, and wherever the pieces are cut, it counts what csv-
       });
       expect(wide).toMatchObject({ records: records.length, width, irregular, quoted: false, doubts: 0 });
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -159,7 +160,7 @@ test('whatever the line breaks, the numbers of both readings are in the range, a
         expect(scan.repeatedHeaders).toBe(repeated);
       },
     ),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
 });
 
@@ -174,7 +175,7 @@ test('the encoding is reported alike wherever the pieces are cut', () => {
 
       expect(scan.encoding).toBe(scanOf(bytes).encoding);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fieldIndex, type ListedFields, listedFields } from '../../../core/files/field-names.ts';
 import { run } from '../../support/builders.ts';
+import { runs } from '../../support/runs.ts';
 
 /** `idNumber` is left out; the others are requested. */
 const FIELDS = [
@@ -199,7 +200,7 @@ describe('a disguise of a column that is left out is never among the names of a 
         expect(isListed(cell)).toBe(listed + excepted === 2);
         if (isListed(cell)) expect(mayBeListed(cell.slice(0, length))).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 });

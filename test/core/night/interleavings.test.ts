@@ -4,9 +4,10 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import type { Marked, Night } from '../../../core/night/marker.ts';
 import { type NightStore, recordNight } from '../../../core/night/record-night.ts';
 import { randomFrom } from '../../oauth/support/virtual-clock.ts';
+import { runs } from '../../support/runs.ts';
 
 /** Seven runs of a date, and what else happens to it, in ten thousand orders of their calls. */
-const INTERLEAVINGS = 10_000;
+const INTERLEAVINGS = runs(10_000);
 const TABLED: Entity[] = ['leads', 'customers'];
 const WAITED = new Map(ENTITIES.map((entity) => [entity, TABLED.includes(entity) ? 1 : null]));
 

@@ -7,6 +7,7 @@ import type { ByteSource } from '../../../core/files/byte-source.ts';
 import { LONGEST_TEXT } from '../../../core/spreadsheet/shared-strings.ts';
 import { sheetFacts } from '../../../core/spreadsheet/sheet-facts.ts';
 import { StringStore } from '../../../core/spreadsheet/string-store.ts';
+import { runs } from '../../support/runs.ts';
 import { AMPLE, expectedColumns, partsOf, readWorkbook, sheetXml, sourceOf, workbook } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
@@ -40,7 +41,7 @@ describe('a workbook', () => {
           expect(read.name).toMatch(NAMED);
         } else expect(read.records).toEqual(right.records);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(refused).toBeGreaterThan(250);
   });

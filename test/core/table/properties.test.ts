@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ColumnType } from '../../../core/config/table-settings.ts';
+import { runs } from '../../support/runs.ts';
 import { placeForTables, putTable } from './support.ts';
 
 const { path, duckDb } = await placeForTables();
@@ -31,7 +32,7 @@ test('every table of texts is read back by DuckDB row for row, in its order', as
       const expected = table.map((row) => row.map(blobText));
       expect(await duckDb.rows(`select ${select} from read_parquet('${path}')`)).toEqual(expected);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -103,7 +104,7 @@ test.each(VALUES)('every value of the type %j is read back by DuckDB', async (ty
       );
       expect(misfits).toEqual([]);
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 
@@ -123,6 +124,6 @@ test('whatever the text, it is a value of the type or a misfit that is counted',
       const missed = names.map((name) => misfits.find(({ column }) => column === name)?.count ?? 0);
       expect(values).toEqual(missed.map((count) => fields.length - empty - count));
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

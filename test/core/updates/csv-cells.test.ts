@@ -2,6 +2,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CsvCells, type CsvRecord } from '../../../core/updates/csv-cells.ts';
+import { runs } from '../../support/runs.ts';
 
 function recordsOf(...pieces: string[]): CsvRecord[] {
   const cells = new CsvCells();
@@ -127,6 +128,6 @@ test('whatever the cells, and wherever the text is cut, it reads what csv-parse 
         expect(physical[line - 1]).toContain(first);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

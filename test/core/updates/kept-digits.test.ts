@@ -5,6 +5,7 @@ import { keepsDigits, ROUNDED, roundedField } from '../../../core/updates/kept-d
 import { CSV } from '../../../core/updates/read-csv.ts';
 import { JSONL } from '../../../core/updates/read-jsonl.ts';
 import type { UpdateReader } from '../../../core/updates/read-updates.ts';
+import { runs } from '../../support/runs.ts';
 
 const ID = '00000000-0000-4000-8000-000000000001';
 
@@ -97,7 +98,7 @@ test('no number that is rounded is passed over, whatever it is and wherever it s
       const rounded = Number.isFinite(Number(text)) && !keepsDigits(text);
       expect(roundedField(json)).toBe(rounded ? 'b' : undefined);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

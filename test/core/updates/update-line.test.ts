@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FIELD_RULES } from '../../../core/updates/customer-fields.ts';
 import { hasId, problemsOf, updateLineSchema } from '../../../core/updates/update-line.ts';
+import { runs } from '../../support/runs.ts';
 import { idOf } from './support/lines.ts';
 
 const id = idOf(1);
@@ -96,7 +97,7 @@ test('a record without a problem is what the schema takes, and has an id; with n
       expect({ given, valid: problemsOf(1, given, { allowNull: true }).length === 0 }).toEqual({ given, valid: takes });
       if (valid) taken += 1;
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
   expect(taken).toBeGreaterThan(50);
 });

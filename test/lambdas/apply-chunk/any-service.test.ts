@@ -3,6 +3,7 @@ import { test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { applyStep, expectTruth, fakeExchange, KEYS, type Reply, told, wholeBatch } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
+import { runs } from '../../support/runs.ts';
 
 /**
  * Any CRM that says the truth in two cases: where it answers 200 with an object the change was made, and where it refuses
@@ -77,6 +78,6 @@ test('whatever a CRM does, no line is reported otherwise than it is there', asyn
 
       expectTruth(results, records, met);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

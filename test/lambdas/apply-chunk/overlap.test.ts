@@ -5,6 +5,7 @@ import type { CrmExchange } from '../../../core/crm/client.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyStep, expectTruth, fakeExchange, KEYS, type Reply, told, wholeBatch } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
+import { runs } from '../../support/runs.ts';
 
 /** Invocations of one chunk that are at work at the same time: Step Functions repeats a call whose answer it lost. */
 
@@ -120,7 +121,7 @@ test('however many are at work, and die, every line is reported once, and none o
         expectTruth(await told(met), most, met);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

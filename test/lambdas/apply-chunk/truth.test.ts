@@ -19,6 +19,7 @@ import {
 } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
+import { runs } from '../../support/runs.ts';
 
 /** What the result of a whole batch says after its functions met trouble over several invocations. */
 
@@ -369,6 +370,6 @@ test('whatever happens, every line is reported once, and none otherwise than it 
 
       expectTruth(await told(met), records, met);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

@@ -7,6 +7,7 @@ import { lookByStates, lookForHebrew, NO_SIGNS } from '../../../../core/files/he
 import type { HebrewSigns } from '../../../../core/files/kernel/kernel.ts';
 import { narrowed, readCsv, readHebrew } from '../../../../core/files/kernel/kernel.ts';
 import { NOTHING_SCANNED } from '../../../../core/step/scan.ts';
+import { runs } from '../../../support/runs.ts';
 
 /** Lengths of pieces, and which of them a scan that changes hands, as during a deployment, reads by the kernel. */
 const pieces = fc.array(fc.record({ length: fc.nat(300), byKernel: fc.boolean() }), { minLength: 1, maxLength: 8 });
@@ -86,7 +87,7 @@ test('whatever the bytes, and wherever they are cut, the kernel leaves the state
         expect(mixed).toEqual(expected);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -129,7 +130,7 @@ test('whatever the bytes, and wherever they are cut, the kernel finds the signs 
         expect(signs).toEqual(expected);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+/** What `npm test` tries a fifth of, in full; in CI a quarter of it. */
+
+const ROOT = join(import.meta.dirname, '../..');
+const FILES = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/e2e/**', 'test/long/**'] }).filter((file) =>
+  readFileSync(join(ROOT, file), 'utf8').includes('support/runs.ts'),
+);
+
+test('the properties and large loops of the unit tests hold', async ({ signal }) => {
+  // Vitest tells the processes that it starts, by variables, that they are its workers.
+  const own = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST|NODE_ENV)/.test(name));
+  const env = { ...Object.fromEntries(own), TEST_RUNS: process.env.TEST_RUNS };
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...FILES];
+
+  const ran = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1 << 28, signal }).then(
+    ({ stdout }) => stdout,
+    (error: { stdout?: string }) => `red: ${error.stdout ?? error}`,
+  );
+
+  expect(FILES.length).toBeGreaterThan(5);
+  expect(ran).not.toMatch(/^red: /);
+});
