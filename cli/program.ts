@@ -120,6 +120,12 @@ const COMMANDS: Record<string, Listed> = {
     description: 'write the table of a published file, again or for the first time; nothing is exported',
     load: async () => (await import('./tables/table.ts')).addTable,
   },
+  changes: {
+    group: 'data',
+    takes: '<entity>',
+    description: 'what has changed from table to table; lets a stopped feed through, for a reason that stays beside it',
+    load: async () => (await import('./changes/changes.ts')).addChanges,
+  },
   readers: {
     group: 'data',
     takes: '[principal]',

@@ -133,6 +133,11 @@ export function tableDeployment(tables: Record<string, unknown> = {}): Deploymen
   return exampleDeployment({ entities: { leads: { columns: COLUMNS, tables } } });
 }
 
+/** The same, which tell what has changed as well. */
+export function feedDeployment(): Deployment {
+  return exampleDeployment({ entities: { leads: { columns: COLUMNS, tables: {}, changes: { key: 'id' } } } });
+}
+
 /** One of each kind: an account, a role with a path, an organization. */
 const READERS = [
   { principal: '444455556666', entities: 'all', of: ['tables'] },
@@ -140,9 +145,9 @@ const READERS = [
   { principal: { organization: 'o-a1b2c3d4e5' }, entities: ['leads', 'contacts'], of: ['files'] },
 ];
 
-/** All that a configuration can switch on: updates of customers, tables with a hashed column, the dashboard, readers in other accounts. */
+/** All that a configuration can switch on: updates of customers, tables with a hashed column, feeds of changes, the dashboard, readers in other accounts. */
 export function fullDeployment(values: Record<string, unknown> = {}): Deployment {
-  const leads = { columns: COLUMNS, tables: { hash: ['idNumber'] } };
+  const leads = { columns: COLUMNS, tables: { hash: ['idNumber'] }, changes: { key: 'id' } };
   return updatingDeployment({ entities: { leads }, dashboard: true, readers: READERS, ...values });
 }
 

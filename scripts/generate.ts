@@ -16,7 +16,7 @@ import { probeReportSchema } from '../core/probe/probe-report.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
-import { definitionOf, synthesise, tableDeployment, updatingDeployment } from './definition.ts';
+import { definitionOf, feedDeployment, synthesise, updatingDeployment } from './definition.ts';
 import {
   alarmTable,
   checkTable,
@@ -38,7 +38,7 @@ import { behindStep, stateDiagram } from './state-diagram.ts';
 type Text = () => string | Promise<string>;
 
 const exportDiagram = () => stateDiagram(definitionOf(synthesise()));
-const tablesDiagram = () => stateDiagram(behindStep(definitionOf(synthesise(tableDeployment())), 'PublishFile'));
+const tablesDiagram = () => stateDiagram(behindStep(definitionOf(synthesise(feedDeployment())), 'PublishFile'));
 const updatesDiagram = () => stateDiagram(definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates'));
 
 /** The text that each generated file has to have. */

@@ -19,6 +19,8 @@ interface Ended {
  */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
+  // The file counts as published, and the table is there.
+  if (answer.outcome === 'FAILED' && lacksChanges(answer)) return undefined;
   if (answer.outcome === 'FAILED' && lacksTable(answer))
     return { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } };
   if (answer.outcome !== 'PUBLISHED' && answer.outcome !== 'TABLE_DUE') return failedExport(answer);
@@ -42,6 +44,10 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
 /** Whether only the table is missing: this run has counted as published before, or another run has. */
 function lacksTable({ manifestKey, failure }: RunState): boolean {
   return manifestKey !== null || failure?.error === 'TableNotWritten';
+}
+
+function lacksChanges({ failure }: RunState): boolean {
+  return failure?.error === 'ChangesStopped' || failure?.error === 'ChangesNotWritten';
 }
 
 /** A stopped file may be released: then nothing else tells that its columns have changed. */

@@ -16,7 +16,10 @@ export interface EndedRun {
 interface Crashed {
   crash?: unknown;
   tableCrash?: unknown;
+  changesCrash?: unknown;
 }
+
+const OF_FEEDS = ['ChangesStopped', 'ChangesNotWritten'];
 
 /**
  * The date of a run, and the error in which it ends; `undefined` where it has none: what was asked for is of no date, or the
@@ -35,7 +38,9 @@ export function nightOfRun(state: RunState & Crashed, deployment: Deployment): E
   return { date, failure: counts ? { entity, error } : undefined };
 }
 
-function errorOf({ crash, tableCrash, failure }: RunState & Crashed): string | undefined {
+/** Of a run without its feed nothing is missing: no night waits for one. */
+function errorOf({ crash, tableCrash, changesCrash, failure }: RunState & Crashed): string | undefined {
+  if (changesCrash !== undefined || OF_FEEDS.includes(failure?.error ?? '')) return undefined;
   if (tableCrash !== undefined) return 'TableNotWritten';
   return crash === undefined ? failure?.error : 'StepCrashed';
 }

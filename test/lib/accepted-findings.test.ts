@@ -32,7 +32,7 @@ function findings(stack: ExportStack): string[] {
 }
 
 const listedFindings = ACCEPTED_FINDINGS.flatMap(({ id, paths }) => paths.map((path) => `${id} ${path}`)).toSorted();
-const optional = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates|WriteTable|Tables\/)/;
+const optional = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates|WriteTable|WriteChanges|Tables\/)/;
 
 describe('what the check finds in the stack is what was accepted, no more and no less', () => {
   test('with customer updates, tables and a network', () => {

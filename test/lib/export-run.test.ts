@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { definitionOf, exampleDeployment, synthesise, tableDeployment } from '../../scripts/definition.ts';
+import { definitionOf, exampleDeployment, feedDeployment, synthesise } from '../../scripts/definition.ts';
 import { type Execution, execute, type Options } from './support/interpreter.ts';
 import { PlatformError, type Script, scriptedSteps } from './support/steps.ts';
 
-const definition = definitionOf(synthesise(tableDeployment()));
+const definition = definitionOf(synthesise(feedDeployment()));
 const start = '2026-01-01T22:30:00.000Z';
 
 /** Walks the machine as scripted; its steps pass the wrapper that the functions have. */
@@ -21,6 +21,7 @@ const READY = { outcome: 'READY' };
 const STORED = { outcome: 'STORED' };
 const PUBLISHED = { outcome: 'PUBLISHED', manifestKey: 'runs/entity=leads/run=run-1/_manifest.json' };
 
+const CHANGES_DUE = { outcome: 'CHANGES_DUE' };
 const TABLE_DUE = { ...PUBLISHED, outcome: 'TABLE_DUE' };
 
 const HAPPY: Script = {
@@ -32,7 +33,10 @@ const HAPPY: Script = {
 
 /** The answers of a good run up to a step that answers so. */
 const until = (step: keyof typeof STEPS, answer: Partial<RunState> | Error): Script =>
-  step === 'WriteTable' ? { ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [answer] } : { ...HAPPY, [step]: [answer] };
+  ({
+    WriteTable: { ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [answer] },
+    WriteChanges: { ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [CHANGES_DUE], WriteChanges: [answer] },
+  })[step as string] ?? { ...HAPPY, [step]: [answer] };
 
 /** The way of a run without the choices. */
 const way = ({ trail }: Execution) => trail.filter((id) => !id.startsWith('After')).join(' ');
@@ -206,7 +210,9 @@ describe('a step that crashes', () => {
 
       const run = await walk(until(step, bug));
       const [error, who] =
-        step === 'WriteTable' ? (['TableNotWritten', step] as const) : (['StepCrashed', 'A step'] as const);
+        ({ WriteTable: ['TableNotWritten', step], WriteChanges: ['ChangesNotWritten', step] } as const)[
+          step as string
+        ] ?? (['StepCrashed', 'A step'] as const);
 
       expect(run).toMatchObject({ status: 'FAILED', error });
       expect(run.cause).toBe(`${who} stopped with SyntaxError before it could answer. ${ERRORS[error].advice}`);

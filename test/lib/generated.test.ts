@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { ERRORS } from '../../core/errors.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { type Definition, definitionOf, synthesise, tableDeployment } from '../../scripts/definition.ts';
+import { type Definition, definitionOf, feedDeployment, synthesise } from '../../scripts/definition.ts';
 import { withAdvice } from '../../scripts/document-tables.ts';
 import { difference, GENERATED, withSection } from '../../scripts/generate.ts';
 import { stateDiagram } from '../../scripts/state-diagram.ts';
@@ -49,9 +49,9 @@ describe('the state diagram', () => {
     .map((line) => line.trim());
 
   test('draws every outcome of every step as one labelled arrow', () => {
-    const withTables = stateDiagram(definitionOf(synthesise(tableDeployment()))).split('\n');
+    const withTables = stateDiagram(definitionOf(synthesise(feedDeployment()))).split('\n');
     for (const [step, { outcomes }] of Object.entries(STEPS)) {
-      const drawn = step === 'WriteTable' ? withTables.map((line) => line.trim()) : arrows;
+      const drawn = step === 'WriteTable' || step === 'WriteChanges' ? withTables.map((line) => line.trim()) : arrows;
       const labels = drawn.filter((arrow) => arrow.startsWith(`${step} -->`)).map((arrow) => arrow.split(': ')[1]);
       expect(labels.sort(), step).toEqual([...outcomes].sort());
     }

@@ -8,8 +8,8 @@ import { MOST_ROUNDS } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import {
   definitionOf,
   exampleDeployment,
+  feedDeployment,
   synthesise,
-  tableDeployment,
   updatingDeployment,
 } from '../../scripts/definition.ts';
 import { TransferError, type TransferOptions } from '../../transfer/index.ts';
@@ -213,7 +213,7 @@ test('a bucket that breaks off or is unavailable after the deadline, as often as
 });
 
 test('a table that waits for the bucket until the deadline, and as often as it may after it, adds little', () => {
-  const withTables = definitionOf(synthesise(tableDeployment()));
+  const withTables = definitionOf(synthesise(feedDeployment()));
   const loop = ['WaitBeforeTable', 'WriteTable', 'AfterWriteTable'];
   const added = loop.reduce((sum, id) => sum + eventsOf(stateOf(withTables, id)), 0);
   const longest = eventsOfLoop('WaitBeforeCheck', 'CheckStatus', 'AfterCheckStatus');
@@ -392,3 +392,12 @@ function refusing(steps: Invoke, errorsOf: (step: string) => string[]): Invoke {
     return steps(step, payload, clock);
   };
 }
+
+test('a feed that waits for the bucket until the deadline, and as often as it may after it, adds little', () => {
+  const withFeeds = definitionOf(synthesise(feedDeployment()));
+  const loop = ['WaitBeforeChanges', 'WriteChanges', 'AfterWriteChanges'];
+  const added = loop.reduce((sum, id) => sum + eventsOf(stateOf(withFeeds, id)), 0);
+
+  // Late tries are counted together, whichever step makes them.
+  expect(added).toBeLessThanOrEqual(eventsOfLoop('WaitBeforeCheck', 'CheckStatus', 'AfterCheckStatus'));
+});

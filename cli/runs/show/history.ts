@@ -3,7 +3,7 @@ import type { RunState } from '../../../core/step/states.ts';
 import { isStay } from '../executions.ts';
 import { parseState } from '../run/run.ts';
 
-export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'end';
+export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'changes' | 'end';
 
 /** A stay in one state of the machine. */
 export interface Stay {
@@ -34,6 +34,8 @@ const PHASES: Record<string, Phase> = {
   WaitBeforePublish: 'publish',
   WriteTable: 'table',
   WaitBeforeTable: 'table',
+  WriteChanges: 'changes',
+  WaitBeforeChanges: 'changes',
 };
 
 export async function historyOf(client: SFNClient, executionArn: string): Promise<HistoryEvent[]> {

@@ -26,6 +26,8 @@ interface Known {
 export function makeUpOf(run: Run, { input, adoptable, releasable }: Known): string | null {
   const { run: name, of, entity, date, status, error, outcome, readers } = run;
   if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
+  // File and table are there; the next night tells what this one did not.
+  if (error === 'ChangesStopped' || error === 'ChangesNotWritten') return null;
   if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
   if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
   if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason "…"`;

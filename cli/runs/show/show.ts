@@ -97,6 +97,7 @@ const STEPS: Partial<Record<Phase, string>> = {
   download: 'DownloadFile',
   publish: 'PublishFile',
   table: 'WriteTable',
+  changes: 'WriteChanges',
 };
 
 /** The log of the step in which a run ended, or is. `--json` has all. */

@@ -123,13 +123,18 @@ test('the rows of a feed say what they are of, and the columns have the types of
 });
 
 test.each([
-  ['there is no table before', null],
-  ['the table before has other columns', 'id,title\n1,a\n'],
-  ['the table before has its columns in another order', 'name,id\na,1\n'],
-])('where %s, the feed has all rows and replaces everything', async (_, content) => {
-  if (content !== null) await table(paths.before, content);
+  ['other columns', 'id,title\n1,a\n'],
+  ['its columns in another order', 'name,id\na,1\n'],
+])('a table before with %s is not compared', async (_, content) => {
+  await table(paths.before, content);
   await table(paths.after, 'id,name\n1,a\n2,\n');
-  const { kind } = await putFeed(feedPath, { ...paths, before: content === null ? null : paths.before });
+
+  await expect(putFeed(feedPath, paths)).rejects.toThrow('Both tables have to have the same columns.');
+});
+
+test('where there is no table before, the feed has all rows and replaces everything', async () => {
+  await table(paths.after, 'id,name\n1,a\n2,\n');
+  const { kind } = await putFeed(feedPath, { ...paths, before: null });
 
   expect(kind).toBe('snapshot');
   expect(await duckDb.rows(`select _change_type, _kind, id, name from read_parquet('${feedPath}')`)).toEqual([

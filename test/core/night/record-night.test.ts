@@ -51,7 +51,7 @@ describe('a night', () => {
         key: 'runs/entity=leads/run=leads-1/leads.csv',
         ...{ rows: 3, bytes: 40, crc32: 'BBBBBB==' },
       },
-      ...{ tableVersion: null, table: null, error: null },
+      ...{ tableVersion: null, table: null, feed: null, error: null },
     });
   });
 

@@ -43,7 +43,7 @@ export function inputOf({
   settings,
   covered = NOTHING,
   hashKey = null,
-  identity = '0123456789abcdef',
+  identity = 'abcdefabcdefabcd',
   chunk = 64 * 1024,
 }: Published): TableInput {
   const bytes = Buffer.from(content);

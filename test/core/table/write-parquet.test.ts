@@ -49,7 +49,7 @@ it('says in the file which run, which bytes and which release it is of', async (
     'crm-export.crc32': 'zVvpDw==',
     'crm-export.software': '0.2.0',
     'crm-export.settings': 'fedcba98fedcba98',
-    'crm-export.identity': '0123456789abcdef',
+    'crm-export.identity': 'abcdefabcdefabcd',
   });
 });
 

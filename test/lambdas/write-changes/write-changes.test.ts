@@ -145,7 +145,7 @@ test('a mass deletion is stopped, and a whole night after it is compared with th
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(40));
 
-  const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20)));
+  const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
 
   expect(stopped).toMatchObject({ name: 'ChangesStopped', message: expect.stringContaining('20 of 40 keys of leads') });
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { run: 'night-2', keys: 40, gone: 20 } });
@@ -160,9 +160,9 @@ test('a mass deletion is stopped, and a whole night after it is compared with th
 test('nothing but a release passes a stopped head, also where all rows would be told', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(40));
-  await failureOf(night(world, 'night-2', '2026-11-21', many(20)));
+  await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
   const another = { changes: { ignore: ['name'] } };
-  expect(await failureOf(night(world, 'night-3', '2026-11-22', many(20), another))).toMatchObject({
+  expect(await failureOf(night(world, 'night-3', '2026-11-22', many(20), another), 'ChangesStopped')).toMatchObject({
     name: 'ChangesStopped',
   });
 
@@ -179,7 +179,7 @@ test.each([
 ])('%s is an error by its name, with the head where it was', async (_, csv, settings, why) => {
   const world = await publishedRuns();
 
-  const error = await failureOf(night(world, 'night-1', '2026-11-20', csv, settings));
+  const error = await failureOf(night(world, 'night-1', '2026-11-20', csv, settings), 'ChangesNotWritten');
 
   expect(error).toMatchObject({ name: 'ChangesNotWritten', message: expect.stringContaining(why) });
   expect(headOf(world)).toMatchObject({ sequence: 0, end: null, pair: null });
@@ -190,7 +190,10 @@ test('time that runs out is an error by its name, and the next invocation tells 
   const world = await publishedRuns();
   await publish(world, 'night-1', '2026-11-20', many(3));
 
-  const late = await failureOf(writeChanges(stateOf('night-1'), { ...depsOn(world), secondsLeft: () => 20 }));
+  const late = await failureOf(
+    writeChanges(stateOf('night-1'), { ...depsOn(world), secondsLeft: () => 20 }),
+    'ChangesNotWritten',
+  );
 
   expect(late).toMatchObject({ name: 'ChangesNotWritten', message: expect.stringContaining('tableMemoryMB') });
   expect(feedsIn(world)).toEqual([]);
@@ -257,7 +260,8 @@ test('a pair that died twice is given back only when nobody can still write its 
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   const dying = () => ({ ...depsOn(world), secondsLeft: () => 20 });
-  for (let times = 0; times < 2; times += 1) await failureOf(writeChanges(stateOf('night-2'), dying()));
+  for (let times = 0; times < 2; times += 1)
+    await failureOf(writeChanges(stateOf('night-2'), dying()), 'ChangesNotWritten');
   expect(headOf(world).pair).toMatchObject({ attempts: 2, to: { run: 'night-2' } });
   await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
   const base = depsOn(world);

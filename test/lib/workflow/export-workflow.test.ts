@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { STEPS, type StepName } from '../../../core/step/steps.ts';
-import { definitionOf, exampleDeployment, synthesise, tableDeployment } from '../../../scripts/definition.ts';
+import { definitionOf, exampleDeployment, feedDeployment, synthesise } from '../../../scripts/definition.ts';
 import { exportRun, pathsIn, reachable, stateOf, statesOfType } from '../support/definition.ts';
 import { delaysOf } from '../support/interpreter.ts';
 
 /** The definition with tables, which add states and change nothing else. */
-const definition = definitionOf(synthesise(tableDeployment()));
+const definition = definitionOf(synthesise(feedDeployment()));
 const states = Object.entries(definition.States);
 const steps = Object.keys(STEPS) as StepName[];
 const state = (id: string) => stateOf(definition, id);
@@ -65,10 +65,20 @@ const WAITS = {
   WaitBeforeDownload: 'DownloadFile',
   WaitBeforePublish: 'PublishFile',
   WaitBeforeTable: 'WriteTable',
+  WaitBeforeChanges: 'WriteChanges',
 };
 
-const SUCCESSES = ['AlreadyStarted', 'ExportPublished', 'ExportStored', 'NotDue', 'TableSuperseded', 'TableWritten'];
-const ENDS = [...SUCCESSES, 'RunFailed', 'StepCrashed', 'TableCrashed', 'UnknownOutcome'];
+const SUCCESSES = [
+  'AlreadyStarted',
+  'ChangesUpToDate',
+  'ChangesWritten',
+  'ExportPublished',
+  'ExportStored',
+  'NotDue',
+  'TableSuperseded',
+  'TableWritten',
+];
+const ENDS = [...SUCCESSES, 'ChangesCrashed', 'RunFailed', 'StepCrashed', 'TableCrashed', 'UnknownOutcome'];
 
 describe('the definition as a whole', () => {
   test('is accepted by the validator of the Amazon States Language', () => {
@@ -141,6 +151,8 @@ describe('the definition as a whole', () => {
         '$.Payload',
         '$.crash',
         '$.crash.Error',
+        '$.changesCrash',
+        '$.changesCrash.Error',
         '$.tableCrash',
         '$.tableCrash.Error',
         '$.failure.cause',

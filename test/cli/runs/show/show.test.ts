@@ -110,7 +110,7 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
     'https://us-east-1.console.aws.amazon.com/states/home?region=us-east-1#/v2/executions/details/',
   );
   expect(text.match(/Log of \w+/g)).toEqual(['Log of CheckStatus']);
-  expect(Object.keys(shown.links.logGroups)).toHaveLength(5);
+  expect(Object.keys(shown.links.logGroups)).toHaveLength(6);
   expect(text + JSON.stringify(shown)).not.toContain('someone@example.org');
 });
 
