@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { packageVersion } from '../core/package-version.ts';
 import { byGroup, EXAMPLES, GROUPS, type Group } from './groups.ts';
+import { withTargetOptions } from './target-options.ts';
 
 type Register = (command: Command) => void;
 
@@ -235,22 +236,4 @@ function termOf(command: Command): string {
   const { takes } = name === 'completion' ? COMPLETION : (COMMANDS[name] ?? {});
   const options = name === 'completion' ? [] : ['[options]'];
   return [name, ...options, ...(takes ? [takes] : [])].join(' ');
-}
-
-/** The options by which every command finds its deployment, or where all of them are. */
-function withTargetOptions(
-  command: Command,
-  ofOne: boolean,
-  which = 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is',
-): Command {
-  return (ofOne ? command.option('--deployment <name>', which, notEmpty) : command)
-    .option('--profile <name>', 'AWS profile to use', notEmpty)
-    .option('--region <name>', 'AWS region of the stack', notEmpty)
-    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL', notEmpty);
-}
-
-/** `--deployment "$NAME"` without that variable must not mean the default. */
-function notEmpty(text: string): string {
-  if (text === '') throw new InvalidArgumentError('It is empty.');
-  return text;
 }

@@ -29,7 +29,7 @@ export const changeSettingsSchema = z.strictObject({
       'Largest share of the keys that may be gone from one table to the next, of at least 20 keys. Of more nothing is told (`ChangesStopped`).',
     ),
 });
-export type ChangeSettings = z.infer<typeof changeSettingsSchema>;
+type ChangeSettings = z.infer<typeof changeSettingsSchema>;
 
 interface Configured {
   changes?: ChangeSettings | undefined;

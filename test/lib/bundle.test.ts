@@ -132,7 +132,7 @@ describe('the bundled code', () => {
     const { stderr } = invoke(folder);
 
     const { frames } = JSON.parse(stderr.slice(0, stderr.indexOf('\n')));
-    expect(frames).toContainEqual(expect.stringMatching(/^at .*core\/config\/env\.ts:\d+:\d+\)?$/));
+    expect(frames).toContainEqual(expect.stringMatching(/^at .*core\/aws\/env\.ts:\d+:\d+\)?$/));
   });
 });
 

@@ -89,7 +89,7 @@ describe("the key's policy", () => {
     const names = allOf(json, 'AWS::Logs::LogGroup').map(([, { Properties }]) => Properties.LogGroupName);
 
     expect(resolved(Principal.Service)).toBe('logs.AWS::Region.AWS::URLSuffix');
-    expect(names).toHaveLength(12);
+    expect(names).toHaveLength(13);
     for (const name of names) {
       const arn = `arn:aws:logs:AWS::Region:AWS::AccountId:log-group:${name}`;
       expect(patterns.filter((pattern) => arn.startsWith(pattern.replace(/\*$/, '')))).toHaveLength(1);

@@ -528,6 +528,7 @@ function lifecycle(days: number) {
     { Id: 'Runs', Status: 'Enabled', Prefix: 'runs/', ExpirationInDays: days },
     { Id: 'Pointers', Status: 'Enabled', Prefix: 'published/', ExpirationInDays: days },
     { Id: 'Tables', Status: 'Enabled', Prefix: 'tables/', ExpirationInDays: days },
+    { Id: 'Changes', Status: 'Enabled', Prefix: 'changes/', ExpirationInDays: days },
     { Id: 'Updates', Status: 'Enabled', Prefix: 'updates/', ExpirationInDays: 30 },
     {
       Id: 'NoncurrentVersions',

@@ -47,7 +47,7 @@ const stoppedSchema = z.object({
 });
 
 /** Where the feeds of an entity stand; replaced by conditional writes alone. */
-export const headSchema = z.object({
+const headSchema = z.object({
   schemaVersion: layoutVersion,
   /** Of the last feed that was written; 0: none was. */
   sequence: z.int(),
@@ -63,7 +63,7 @@ export type FeedHead = z.infer<typeof headSchema>;
 
 const writtenSchema = z.extend(headSchema, { schemaVersion: z.literal(LAYOUT) });
 
-export const NO_FEEDS: FeedHead = {
+const NO_FEEDS: FeedHead = {
   schemaVersion: LAYOUT,
   ...{ sequence: 0, end: null, pair: null, stopped: null, release: null },
 };

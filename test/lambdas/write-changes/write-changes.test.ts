@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
+import { RunError } from '../../../core/errors.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
 import { type WriteChangesDeps, writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
@@ -259,7 +260,14 @@ test('a pair that died twice is given back only when nobody can still write its 
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-  const dying = () => ({ ...depsOn(world), secondsLeft: () => 20 });
+  const dying = () => {
+    const deps = depsOn(world);
+    const put: typeof deps.objects.put = (key, ...rest) =>
+      key.endsWith('changes.parquet')
+        ? Promise.reject(new RunError('StorageDenied', 'No.'))
+        : deps.objects.put(key, ...rest);
+    return { ...deps, objects: { ...deps.objects, put } };
+  };
   for (let times = 0; times < 2; times += 1)
     await failureOf(writeChanges(stateOf('night-2'), dying()), 'ChangesNotWritten');
   expect(headOf(world).pair).toMatchObject({ attempts: 2, to: { run: 'night-2' } });

@@ -189,7 +189,7 @@ describe('the beginning', () => {
         'execution.$': '$$.Execution.Name',
         'startedAt.$': '$$.Execution.StartTime',
         checks: 0,
-        machineVersion: 4,
+        machineVersion: 5,
       },
       Next: 'AfterBeginRun',
     });
@@ -242,7 +242,8 @@ describe.each(steps)('the step %s', (id) => {
   });
 
   test('has the night recorded on every other error, and keeps it apart from the state', () => {
-    const ResultPath = id === 'WriteTable' ? '$.tableCrash' : '$.crash';
+    const own: Record<string, string> = { WriteTable: '$.tableCrash', WriteChanges: '$.changesCrash' };
+    const ResultPath = own[id] ?? '$.crash';
 
     expect(task.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath, Next: 'RecordNight' }]);
   });
@@ -297,8 +298,12 @@ describe('the record of the night', () => {
 
     expect(ends).toEqual([
       ['$.crash', 'StepCrashed'],
+      ['$.changesCrash', 'ChangesCrashed'],
+      ['CHANGES_WRITTEN', 'ChangesWritten'],
+      ['UP_TO_DATE', 'ChangesUpToDate'],
       ['$.tableCrash', 'TableCrashed'],
       ['WRITTEN', 'TableWritten'],
+      ['CHANGES_DUE', 'TableWritten'],
       ['SUPERSEDED', 'TableSuperseded'],
       ['FAILED', 'RunFailed'],
       ['PUBLISHED', 'ExportPublished'],

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { headKey, recordKey } from '../../../core/changes/chain/feed-keys.ts';
+import { type Answers, xml } from '../support/cloud/answers.ts';
+import { bucket } from '../support/cloud/bucket.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { stack } from '../support/cloud/stack.ts';
+
+const recordOf = (sequence: number, date: string, more: object = {}) => ({
+  ...{ schemaVersion: 2, entity: 'leads', sequence, kind: 'changes' },
+  from: { run: 'night-0', date: '2026-11-19' },
+  to: { run: `night-${sequence}`, date },
+  ...{ key: ['id'], ignore: [], feed: { bytes: 1, etag: '"a"' }, rows: 40 },
+  ...{ inserts: 1, deletes: 2, updates: 3, unmatched: 0, keys: 40, gone: 2, released: null },
+  ...more,
+});
+const STOPPED = { run: 'night-3', date: '2026-11-22', keys: 40, gone: 20, at: '2026-11-22T03:00:00.000Z' };
+const headOf = (stopped: object | null) => ({
+  ...{ schemaVersion: 2, sequence: 2, end: null, pair: null, release: null },
+  stopped,
+});
+
+async function chain(stopped: object | null = null) {
+  const records = [recordOf(1, '2026-11-20', { kind: 'snapshot', from: null }), recordOf(2, '2026-11-21')];
+  const objects = Object.fromEntries([
+    ...records.map((record) => [recordKey('leads', record.to), JSON.stringify(record)] as const),
+    [headKey('leads'), JSON.stringify(headOf(stopped))] as const,
+  ]);
+  const written: string[] = [];
+  const writes: Answers = {
+    PutObject: ({ key, headers, body }) => {
+      written.push(`${key} ${headers['if-match'] === undefined} ${JSON.parse(body.toString()).release}`);
+      return xml('');
+    },
+  };
+  const cloud = await aws(stack({ TimeZone: 'UTC' }), writes, bucket({ objects }));
+  return { written, cli: (...args: string[]) => cloud.cli('changes', ...args) };
+}
+
+test('shows the newest feed in a line, or those of a date, or those behind a place', async () => {
+  const { cli } = await chain();
+
+  expect(await cli('leads')).toMatchObject({
+    code: 0,
+    stdout: '2  2026-11-19 to 2026-11-21  1 inserted, 2 deleted, 3 updated  (night-2)\n',
+  });
+  const ofDate = await cli('leads', '--date', '2026-11-20');
+  expect(ofDate.stdout).toBe('1  2026-11-20  all 40 rows, which replace everything  (night-1)\n');
+  expect((await cli('leads', '--since', '0')).stdout.split('\n')).toHaveLength(3);
+  expect(JSON.parse((await cli('leads', '--since', '1', '--json')).stdout)).toMatchObject({
+    feeds: [{ sequence: 2 }],
+    stopped: null,
+  });
+});
+
+test('says that a mass deletion was stopped, and how to let it through', async () => {
+  const { cli } = await chain(STOPPED);
+
+  const { stderr } = await cli('leads');
+
+  expect(stderr).toContain('Stopped: 20 of 40 keys were gone from the table of 2026-11-22.');
+  expect(stderr).toMatch(/changes leads --release --reason/);
+});
+
+test('lets the next feed through, on the condition that nobody moved the head', async () => {
+  const { cli, written } = await chain(STOPPED);
+
+  expect(await cli('leads', '--release', '--reason', 'Archived.')).toMatchObject({ code: 0 });
+  expect(written).toEqual([`${headKey('leads')} false Archived.`]);
+});
+
+test.each([
+  [['nobody'], 'There is no entity nobody.'],
+  [['leads', '--release'], 'go together'],
+  [['leads', '--reason', 'x'], 'go together'],
+  [['leads', '--release', '--reason', ' '], 'at most 500 characters'],
+  [['leads', '--release', '--reason', 'x'], 'No feed of leads is stopped'],
+])('refuses %j', async (args, why) => {
+  const { cli, written } = await chain();
+
+  expect(await cli(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
+  expect(written).toEqual([]);
+});
