@@ -5,8 +5,12 @@ import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { feedRecords } from '../../cli/changes/feeds.ts';
 import { lastSeen } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
+import { feedKey } from '../../core/changes/chain/feed-keys.ts';
+import { nightKey } from '../../core/night/marker.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { tree } from '../lib/support/files.ts';
 import { bucketTools } from './support/bucket-tools.ts';
@@ -23,6 +27,7 @@ beforeAll(async () => {
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
   const leads = {
     tables: { columns: { score: 'integer', mailingApproved: 'boolean' }, except: ['email'], hash: ['cellNumber'] },
+    changes: { key: 'id' },
   } as const;
   const contacts = { tables: { columns: { firstName: 'integer' }, misfit: 'stop' } } as const;
   const { vpcId, group, subnet } = await newVpc();
@@ -117,6 +122,30 @@ it('lets the pointer of the date decide: a later run replaces the table, an earl
   const said = await query(`SELECT decode(value) AS run FROM parquet_kv_metadata('${await fileOf(KEY, 't.parquet')}')
     WHERE decode(key) = 'crm-export.run'`);
   expect(said).toEqual([{ run: nameOf(later) }]);
+});
+
+it('tells what has changed from run to run in feeds that lead from table to table', async () => {
+  const bucket = createBucket(system.target.s3, system.target.BucketName);
+  const feeds = await feedRecords(bucket, 'leads', { date: DATE });
+  const table = await tableOf();
+  const columns = (await query(`DESCRIBE SELECT * FROM ${table}`)).map(({ column_name }) => `"${column_name}"`).join();
+  const feed = async (to: { run: string; date: string }) =>
+    `read_parquet('${await fileOf(feedKey('leads', to), 'changes.parquet')}', hive_partitioning = false)`;
+
+  expect(feeds).toMatchObject([
+    { sequence: 1, kind: 'snapshot', from: null, to: { run: nameOf(first) }, inserts: 30 },
+    { sequence: 2, kind: 'changes', from: { run: nameOf(first) }, keys: 30, gone: 0 },
+  ]);
+  const [all, changes] = await Promise.all(feeds.map(({ to }) => feed(to)));
+  const taken = `SELECT ${columns} FROM ${changes} WHERE _change_type IN ('delete', 'update_preimage')`;
+  const added = `SELECT ${columns} FROM ${changes} WHERE _change_type IN ('insert', 'update_postimage')`;
+  const folded = `((SELECT ${columns} FROM ${all}) EXCEPT ALL (${taken})) UNION ALL (${added})`;
+  expect(await query(`(${folded}) EXCEPT ALL (SELECT ${columns} FROM ${table})`)).toEqual([]);
+  expect(await query(`(SELECT ${columns} FROM ${table}) EXCEPT ALL (${folded})`)).toEqual([]);
+  const night = JSON.parse((await bucket.read(nightKey(DATE)))?.text ?? '');
+  expect(night.entities.leads.feed.key).toBe(feedKey('leads', feeds[1]?.to ?? { run: '', date: '' }));
+  const told = await runCli('changes', 'leads', ...system.place);
+  expect(told.stdout).toContain(`2  ${DATE} to ${DATE}  0 inserted, 0 deleted, 0 updated`);
 });
 
 it('writes the table of a date again without exporting anything', async () => {

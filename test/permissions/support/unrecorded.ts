@@ -38,9 +38,9 @@ export const UNRECORDED: Unrecorded[] = [
     reason: 'The parts of a result that cannot be finished are removed. The local bucket refuses no part.',
   },
   {
-    roles: /^WriteTableRole/,
+    roles: /^Write(Table|Changes)Role/,
     actions: /^s3:AbortMultipartUpload$/,
     reason:
-      'The parts of a table that is given up are removed. The tables of the end-to-end tests are too small for parts.',
+      'The parts of a table or feed that is given up are removed. Those of the end-to-end tests are too small for parts.',
   },
 ];
