@@ -43,15 +43,13 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
     copyBase: async ({ execution, table }) => {
       const key = baseKey(entity, execution);
       const standing = await objects.head(key);
-      // The table may have been written again before any feed was made of its copy.
-      const of = encodeURIComponent(table.etag);
-      if (standing?.metadata.table === of) return standing.etag;
+      // It stays, whatever became of the table since: a pair that others have taken may name it.
+      if (standing) return standing.etag;
       const path = await copies.path(table);
       if (path === undefined) return undefined;
       // Whoever was quicker copied the table of the same run.
-      await objects.put(key, path, { run: encodeURIComponent(execution), table: of }, standing?.etag);
-      const copied = await objects.head(key);
-      return copied?.metadata.table === of ? copied.etag : undefined;
+      await objects.put(key, path, { run: encodeURIComponent(execution) });
+      return (await objects.head(key))?.etag;
     },
     comparable: async (from, to) => {
       const [before, after] = [await whatIsSaid(await base(from)), await whatIsSaid(await base(to))];

@@ -56,7 +56,9 @@ async function make(pair: FeedPair, store: FeedStore): Promise<void> {
   } catch (error) {
     if (error instanceof MassDeletion) return stop(pair, error, store);
     if (!(error instanceof BaseGone || error instanceof FeedError)) throw error;
-    await giveBack(pair, store);
+    // Whoever read the copies before they went has made the feed.
+    const made = (await store.standingFeed(pair.to))?.pair === pairDigest(pair);
+    if (!made) await giveBack(pair, store);
     if (error instanceof FeedError) throw error;
   }
 }

@@ -1,0 +1,295 @@
+import { isDeepStrictEqual } from 'node:util';
+import { expect, test } from 'vitest';
+import { advance } from '../../../../core/changes/chain/advance.ts';
+import type { FeedRecord } from '../../../../core/changes/chain/feed-record.ts';
+import { BaseGone, type FeedStore, type NewestTable } from '../../../../core/changes/chain/feed-store.ts';
+import type { FeedEnd, FeedHead, FeedPair } from '../../../../core/changes/chain/head.ts';
+import { pairDigest } from '../../../../core/changes/chain/pairs.ts';
+import { RunError } from '../../../../core/errors.ts';
+import { runs } from '../../../support/runs.ts';
+
+/** Values by their keys. */
+type Rows = Map<number, number>;
+interface Table {
+  run: string;
+  etag: string;
+  /** How its rows came to be. */
+  identity: number;
+  rows: Rows;
+}
+interface Feed {
+  pair: FeedPair;
+  etag: string;
+  changes: Map<number, number | null>;
+}
+
+/** A bucket, its clock, and who is at work on it; every request waits for its turn. */
+class World {
+  readonly #random: () => number;
+  readonly #waiting: (() => void)[] = [];
+  head: { head: FeedHead; etag: string } | undefined;
+  latest: Omit<NewestTable, 'table'> | undefined;
+  readonly tables = new Map<string, Table>();
+  readonly bases = new Map<string, Table>();
+  readonly feeds = new Map<string, Feed>();
+  readonly records: FeedRecord[] = [];
+  readonly bugs: unknown[] = [];
+  identity = 0;
+  ignore: string[] = [];
+  now = Date.parse('2026-11-20T02:00:00Z');
+  #tags = 0;
+  #nights = 0;
+  #orderly = false;
+
+  constructor(seed: number) {
+    let state = seed;
+    // mulberry32
+    this.#random = () => {
+      state = (state + 0x6d2b79f5) | 0;
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    };
+  }
+
+  below(most: number): number {
+    return Math.floor(this.#random() * most);
+  }
+
+  tag(): string {
+    this.#tags += 1;
+    return `"${this.#tags}"`;
+  }
+
+  turn(): Promise<void> {
+    if (this.#orderly) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Somebody who waits goes on. */
+  resume(): void {
+    this.#waiting.splice(this.below(this.#waiting.length), 1)[0]?.();
+  }
+
+  /** Somebody who waits is killed: he never goes on. */
+  kill(): void {
+    this.#waiting.splice(this.below(this.#waiting.length), 1);
+  }
+
+  /** Longer than any function runs. */
+  hoursPass(): void {
+    this.#waiting.length = 0;
+    this.now += 3 * 3_600_000;
+  }
+
+  invoke(): Promise<void> {
+    const settings = { key: ['id'], ignore: this.ignore, maxRemoved: 0.2 };
+    return advance(storeOf(this), settings).then(
+      () => undefined,
+      (error: unknown) => {
+        if (!(error instanceof RunError && error.name === 'ChangesStopped')) this.bugs.push(error);
+      },
+    );
+  }
+
+  /** A night whose table differs a little, or lacks half of the keys; or another run of the same date. */
+  publish(massDeletion: boolean): void {
+    this.#nights += 1;
+    const sameDate = this.below(4) === 0 && this.latest !== undefined;
+    const before = this.tables.get(this.latest?.date ?? '')?.rows ?? new Map(keys(30).map((key) => [key, key]));
+    const rows = new Map([...before].filter(([key]) => !massDeletion || key % 2 === 0));
+    for (let change = 0; change < 3; change += 1) rows.set(this.below(40), this.below(1000));
+    const date = sameDate
+      ? (this.latest?.date ?? '')
+      : new Date(Date.UTC(2026, 0, this.#nights)).toISOString().slice(0, 10);
+    const execution = `night-${String(this.#nights).padStart(3, '0')}`;
+    this.tables.set(date, { run: execution, etag: this.tag(), identity: this.identity, rows });
+    this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), execution, kind: 'full' };
+  }
+
+  /** `table RUN`: the same rows in a new object, under today's settings. */
+  writeTableAgain(): void {
+    const table = this.tables.get(this.latest?.date ?? '');
+    if (table && this.latest)
+      this.tables.set(this.latest.date, { ...table, etag: this.tag(), identity: this.identity });
+  }
+
+  release(): void {
+    if (this.head?.head.stopped) this.head = { head: { ...this.head.head, release: 'Right.' }, etag: this.tag() };
+  }
+
+  expireBase(): void {
+    const { end } = this.head?.head ?? {};
+    if (end && this.head?.head.pair === null) this.bases.delete(end.run);
+  }
+
+  /** From now on nobody is in another's way. */
+  async settle(): Promise<void> {
+    this.hoursPass();
+    this.#orderly = true;
+    await this.invoke();
+  }
+}
+
+const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
+const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run}`;
+
+function storeOf(world: World): FeedStore {
+  const base = ({ run, etag }: FeedEnd): Table => {
+    const found = world.bases.get(run);
+    if (found?.etag !== etag) throw new BaseGone('gone');
+    return found;
+  };
+  return {
+    entity: 'leads',
+    now: () => new Date(world.now),
+    readHead: async () => {
+      await world.turn();
+      const none = { schemaVersion: 2, sequence: 0, end: null, pair: null, stopped: null, release: null };
+      return world.head ?? { head: none, etag: undefined };
+    },
+    writeHead: async ({ etag }, next) => {
+      await world.turn();
+      if (world.head?.etag !== etag) return false;
+      world.head = { head: next, etag: world.tag() };
+      return true;
+    },
+    newest: async () => {
+      await world.turn();
+      const run = world.latest;
+      await world.turn();
+      const table = run && world.tables.get(run.date);
+      if (!run || table?.run !== run.execution) return undefined;
+      return { ...run, table: { key: run.date, etag: table.etag, bytes: 1 } };
+    },
+    copyBase: async ({ execution, table: { key, etag } }) => {
+      await world.turn();
+      const standing = world.bases.get(execution);
+      if (standing) return standing.etag;
+      await world.turn();
+      const table = world.tables.get(key);
+      if (table?.etag !== etag) return undefined;
+      await world.turn();
+      if (!world.bases.has(execution)) world.bases.set(execution, { ...table, etag: world.tag() });
+      await world.turn();
+      return world.bases.get(execution)?.etag;
+    },
+    comparable: async (from, to) => {
+      await world.turn();
+      return base(from).identity === base(to).identity;
+    },
+    standingFeed: async (to) => {
+      await world.turn();
+      const feed = world.feeds.get(placeOf(to));
+      return feed && { ...COUNTS, pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
+    },
+    makeFeed: async (pair, judge) => {
+      await world.turn();
+      const before: Rows = pair.kind === 'changes' && pair.from ? base(pair.from).rows : new Map();
+      await world.turn();
+      const { rows } = base(pair.to);
+      const gone = [...before.keys()].filter((key) => !rows.has(key));
+      const changed = [...rows].filter(([key, value]) => before.get(key) !== value);
+      judge({ keys: before.size, gone: gone.length, unmatched: 0 });
+      await world.turn();
+      const standing = world.feeds.get(placeOf(pair.to));
+      if (standing && pairDigest(standing.pair) === pairDigest(pair)) return;
+      await world.turn();
+      if (world.feeds.get(placeOf(pair.to))?.etag !== standing?.etag) return;
+      const changes = new Map([...changed, ...gone.map((key) => [key, null] as const)]);
+      world.feeds.set(placeOf(pair.to), { pair, etag: world.tag(), changes });
+    },
+    putRecord: async (record) => {
+      await world.turn();
+      const same = world.records.find(({ sequence }) => sequence === record.sequence);
+      if (!same) world.records.push(record);
+      else expect({ ...record, feed: null }).toEqual({ ...same, feed: null });
+    },
+  };
+}
+const COUNTS = { inserts: 0, deletes: 0, updates: 0, unmatched: 0, rows: 0, keys: 0, gone: 0 };
+
+/** What happens, each as often as it is listed. */
+const EVENTS: ((world: World) => void)[] = [
+  ...Array(40).fill((world: World) => world.resume()),
+  ...Array(8).fill((world: World) => void world.invoke()),
+  ...Array(3).fill((world: World) => world.publish(false)),
+  ...Array(3).fill((world: World) => world.kill()),
+  (world) => world.publish(true),
+  (world) => world.release(),
+  (world) => world.hoursPass(),
+  (world) => world.writeTableAgain(),
+  (world) => world.expireBase(),
+  (world) => {
+    world.identity = world.below(2);
+    world.ignore = world.below(2) === 0 ? [] : ['at'];
+  },
+];
+const EVENTS_OF_ONE = 250;
+
+async function played(seed: number): Promise<World> {
+  const world = new World(seed);
+  world.publish(false);
+  for (let event = 0; event < EVENTS_OF_ONE; event += 1) {
+    EVENTS[world.below(EVENTS.length)]?.(world);
+    // Whoever goes on comes to his next request.
+    for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
+  }
+  await world.settle();
+  return world;
+}
+
+/** The rows that readers have who follow the feeds from the first one on. */
+function folded(feeds: Feed[]): Rows {
+  const rows: Rows = new Map();
+  for (const { pair, changes } of feeds) {
+    if (pair.kind === 'snapshot') rows.clear();
+    for (const [key, value] of changes) {
+      if (value === null) rows.delete(key);
+      else rows.set(key, value);
+    }
+  }
+  return rows;
+}
+
+function whatIsWrong(world: World): unknown[] {
+  const { head } = world.head ?? {};
+  const feeds = [...world.feeds.values()].toSorted((one, other) => one.pair.sequence - other.pair.sequence);
+  const last = feeds.at(-1);
+  const stopped = head?.stopped && head.release === null;
+  const newest = world.tables.get(world.latest?.date ?? '');
+  const ofEnd = [...world.tables.values(), ...world.bases.values()].find(({ run }) => run === head?.end?.run);
+  const rules: [holds: boolean, what: string][] = [
+    [head?.pair === null, 'a pair is open'],
+    [feeds.every(({ pair }, place) => pair.sequence === place + 1), 'a place is left out, or taken twice'],
+    [feeds.length === head?.sequence && world.records.length === head.sequence, 'a feed lies outside of the chain'],
+    [
+      feeds.every(({ pair }, place) => isDeepStrictEqual(pair.from, feeds[place - 1]?.pair.to ?? null)),
+      'a feed does not begin where the one before ended',
+    ],
+    [isDeepStrictEqual(last?.pair.to ?? null, head?.end ?? null), 'the head is elsewhere'],
+    [Boolean(stopped) || last?.pair.to.run === world.latest?.execution, 'the newest table is not told'],
+    [Boolean(stopped) || !newest || sameRows(folded(feeds), newest.rows), 'other rows than the newest table'],
+    [!ofEnd || sameRows(folded(feeds), ofEnd.rows), 'other rows than the table that the feeds end at'],
+  ];
+  return [...world.bugs, ...rules.flatMap(([holds, what]) => (holds ? [] : [what]))];
+}
+
+function sameRows(one: Rows, other: Rows): boolean {
+  return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value);
+}
+
+test('however runs, repeats, kills, releases and reruns fall, the feeds are one chain to the newest table', async () => {
+  const seeds = runs(10_000);
+  let feeds = 0;
+  let stops = 0;
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    const world = await played(seed);
+    expect(whatIsWrong(world), `seed ${seed}`).toEqual([]);
+    feeds += world.feeds.size;
+    stops +=
+      Number(world.records.some(({ released }) => released !== null)) + Number(world.head?.head.stopped !== null);
+  }
+  expect(feeds).toBeGreaterThan(seeds);
+  expect(stops).toBeGreaterThan(seeds / 50);
+});
