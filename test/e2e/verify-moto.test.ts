@@ -58,7 +58,7 @@ test('a trace that lacks a function, and one that is not there, do not hold', as
 
   expect(await look(traceId)).toMatchObject({
     verdict: 'broken',
-    found: expect.stringMatching(/ lacks crm-export-prod-WriteTable$/),
+    found: expect.stringMatching(/ lacks crm-export-prod-WriteChanges$/),
   });
   expect(await look('1-6b033cb9-84c23bf43c71173aefedd288')).toMatchObject({
     verdict: 'broken',

@@ -17,7 +17,7 @@ export function asPrinted(text: string, known: Known): string {
     .replaceAll(/ -L \d+:/g, ' -L 8400:')
     .replaceAll(/(state|code_challenge)=[\w-]+/g, '$1=…')
     .replaceAll(/AWS_ENDPOINT_URL=\S+ | -c configuration=\S+|^It is for the local cloud at .*\n/gm, '')
-    .replaceAll(/^ {2}\w+: (Create|Check|Download|Publish|Wait)\w*, .*\n/gm, '')
+    .replaceAll(/^ {2}\w+: (Create|Check|Download|Publish|Record|Wait)\w*, .*\n/gm, '')
     .replaceAll(/-[0-9A-F]{13}\b/g, '-1A2B3C4D5E6F7')
     .trimEnd();
 }

@@ -34,6 +34,8 @@ class World {
   readonly feeds = new Map<string, Feed>();
   readonly records: FeedRecord[] = [];
   readonly bugs: unknown[] = [];
+  /** Given by a person since the last feed. */
+  releases = 0;
   identity = 0;
   ignore: string[] = [];
   now = Date.parse('2026-11-20T02:00:00Z');
@@ -114,7 +116,20 @@ class World {
       this.tables.set(this.latest.date, { ...table, etag: this.tag(), identity: this.identity });
   }
 
+  /** What no head may do. */
+  watch({ sequence, pair }: FeedHead): void {
+    const before = this.head?.head;
+    if (!before) return;
+    const unasked = pair && pair.released !== before.release && pair.released !== before.pair?.released;
+    if (unasked) this.bugs.push('a release that nobody gave, or gave for another feed');
+    const passed = sequence > before.sequence && before.stopped && before.pair?.kind === 'snapshot';
+    if (passed && before.pair?.released === null) this.bugs.push('all rows passed a stopped head');
+    if (sequence > before.sequence && this.releases === 0 && before.pair?.released) this.bugs.push('released twice');
+    if (sequence > before.sequence) this.releases = 0;
+  }
+
   release(): void {
+    if (this.head?.head.stopped) this.releases += 1;
     if (this.head?.head.stopped) this.head = { head: { ...this.head.head, release: 'Right.' }, etag: this.tag() };
   }
 
@@ -151,6 +166,7 @@ function storeOf(world: World): FeedStore {
     writeHead: async ({ etag }, next) => {
       await world.turn();
       if (world.head?.etag !== etag) return false;
+      world.watch(next);
       world.head = { head: next, etag: world.tag() };
       return true;
     },
