@@ -66,11 +66,12 @@ export class LocalCopies {
   }
 }
 
-/** A function that died leaves its files to the next one in its container, which runs alone in it. */
+/** A function that died leaves its files to the next one in its container, which runs alone in it; those of a local cloud do not. */
 async function emptyFolder(): Promise<string> {
-  const own = process.env.AWS_LAMBDA_FUNCTION_NAME !== undefined;
-  const left = own ? (await readdir(tmpdir())).filter((name) => /^(?:feed|changes)-/.test(name)) : [];
-  for (const name of left) await rm(join(tmpdir(), name), { recursive: true, force: true });
+  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_ENDPOINT_URL: local } = process.env;
+  const own = name !== undefined && local === undefined;
+  const left = own ? (await readdir(tmpdir())).filter((folder) => /^(?:feed|changes)-/.test(folder)) : [];
+  for (const folder of left) await rm(join(tmpdir(), folder), { recursive: true, force: true });
   return mkdtemp(join(tmpdir(), PREFIX));
 }
 
