@@ -24,6 +24,9 @@ const OWN = [
   { name: '_to_date', type: 'date' },
 ] as const;
 
+/** The same, for a catalog. */
+export const OWN_COLUMNS: readonly { name: string; type: 'text' | 'integer' | 'date' }[] = OWN;
+
 const DAY_MS = 86_400_000;
 
 /** Names that a table with feeds cannot have. */

@@ -2,6 +2,8 @@ import { Annotations, Stack } from 'aws-cdk-lib';
 import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { feedsOf } from '../../core/changes/chain/feed-keys.ts';
+import { OWN_COLUMNS } from '../../core/changes/feed-columns.ts';
 import { onlyOf } from '../../core/config/chosen-columns.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -12,6 +14,12 @@ import { FIRST_DATE } from '../../core/export/logical-date.ts';
 import { type TableColumn, tableColumns } from '../../core/table/columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tablesOf } from '../../core/table/table-key.ts';
+
+interface Described {
+  columns: readonly { name: string; type: ColumnType }[];
+  /** What the keys of its files begin with, before the folder of a date. */
+  prefix: string;
+}
 
 interface TableCatalogProps {
   deployment: Deployment;
@@ -62,12 +70,19 @@ export class TableCatalog extends Construct {
     const columns = columnsOf(entity, plan, settings);
     if (!onlyOf(plan)) this.warnOf(entity, columns.length);
     if (columns.length === 0) return;
-    const location = this.bucket.s3UrlForObject(tablesOf(entity, settings.version));
-    new CfnTable(this, entity, {
+    this.addTable(database, entity, { columns, prefix: tablesOf(entity, settings.version) });
+    // Athena leaves out what begins with an underscore, and reads the folders of runs below a date.
+    if (plan.changes)
+      this.addTable(database, `${entity}_changes`, { columns: [...OWN_COLUMNS, ...columns], prefix: feedsOf(entity) });
+  }
+
+  private addTable(database: CfnDatabase, id: string, { columns, prefix }: Described): void {
+    const location = this.bucket.s3UrlForObject(prefix);
+    new CfnTable(this, id, {
       catalogId: Stack.of(this).account,
       databaseName: database.ref,
       tableInput: {
-        name: withoutHyphens(entity),
+        name: withoutHyphens(id),
         tableType: 'EXTERNAL_TABLE',
         partitionKeys: [{ name: 'date', type: 'string' }],
         parameters: { classification: 'parquet', ...projection(location) },
