@@ -154,6 +154,7 @@ describe('partitions', () => {
 
   test.each([1, 2])('of version %i are where the tables of a date are written', (version) => {
     const { Parameters, StorageDescriptor, PartitionKeys } = tableOf(version);
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder is Athena's.
     const folder = resolved(Parameters['storage.location.template']).replace('${date}', '2026-11-22');
     const [, bucket, key] = /^s3:\/\/([^/]+)\/(.*)$/.exec(folder) ?? [];
 
