@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
+import { open } from 'node:fs/promises';
 import { baseKey, feedKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import { recordText } from '../../core/changes/chain/feed-record.ts';
 import { BaseGone, type FeedStore } from '../../core/changes/chain/feed-store.ts';
@@ -123,21 +121,16 @@ async function writeLocally(
   const { sequence, kind, from, to } = pair;
   const place = { sequence, kind, from, to };
   const input = { key: to.key, ignore: to.ignore, place, softwareVersion, onProgress };
-  const out = createWriteStream(path);
-  const sink = async (bytes: Uint8Array) => {
-    // Whoever wrote it may use its memory again.
-    if (!out.write(Buffer.from(bytes))) await once(out, 'drain');
-  };
   const before = kind === 'changes' && from ? await base(from) : null;
   const after = await base(to);
+  const out = await open(path, 'w');
   const write = (old: Parameters<typeof writeFeed>[0]['before']) =>
-    withFile(after, (recent) => writeFeed({ ...input, before: old, after: recent }, sink));
+    withFile(after, (recent) =>
+      writeFeed({ ...input, before: old, after: recent }, (bytes) => out.appendFile(bytes)),
+    );
   try {
-    const written = before === null ? await write(null) : await withFile(before, write);
-    out.end();
-    await finished(out);
-    return written;
+    return before === null ? await write(null) : await withFile(before, write);
   } finally {
-    out.destroy();
+    await out.close();
   }
 }

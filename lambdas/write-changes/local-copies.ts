@@ -1,9 +1,6 @@
-import { createWriteStream } from 'node:fs';
-import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { AsyncBuffer } from 'hyparquet';
 import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -42,7 +39,7 @@ export class LocalCopies {
     const path = this.#paths.get(known) ?? (await this.place(`${this.#paths.size}.parquet`));
     if (this.#paths.has(known)) return path;
     try {
-      await pipeline(Readable.from(this.#chunks(found)), createWriteStream(path));
+      await writeFile(path, this.#chunks(found));
     } catch (error) {
       if (error instanceof RunError && error.name === 'StorageConflict') return undefined;
       throw error;
