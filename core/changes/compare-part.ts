@@ -1,4 +1,4 @@
-import { comparedOf, equalRows, keyOf, type RowRecord, recordsOf } from './row-record.ts';
+import { compareRows, keyOf, type RowRecord, recordsOf } from './row-record.ts';
 
 /** As Delta's change data feed names them (https://docs.delta.io/latest/delta-change-data-feed.html). */
 export type ChangeType = 'insert' | 'delete' | 'update_preimage' | 'update_postimage';
@@ -10,11 +10,21 @@ export interface Change {
 
 /** What was compared. */
 export interface Counts {
-  /** Keys of the table before, and those of them that are gone; a row without a key counts as one. */
+  /** Keys of the table before, and those of them that are gone. Of rows without a key, as many are gone as there are fewer of them. */
   keys: number;
   gone: number;
   /** Rows of both tables without a key, or whose key stands more than once in one of them: they have no updates. */
   unmatched: number;
+}
+
+/** What parts are compared with besides. */
+export interface Tally {
+  /** What was compared is added to them, but for rows without a key that are gone. */
+  counts: Counts;
+  /** Rows without a key. An edited one is in another part than it was: only all parts together show how many are gone. */
+  keyless: { before: number; after: number };
+  /** Called now and then; what it throws ends the comparison. */
+  onProgress: () => void;
 }
 
 interface Side {
@@ -29,13 +39,19 @@ interface Side {
  * The changes between the rows of a part before and after, which have the same keys in no other part. Rows without a key, and those of a key
  * that stands more than once on either side, are compared as a bag of rows.
  */
-export function* changesOf(before: Buffer, after: Buffer, counts: Counts): Generator<Change> {
+export function* changesOf(before: Buffer, after: Buffer, { counts, keyless, onProgress }: Tally): Generator<Change> {
   const repeated = new Set<string>();
   const old = sideOf(before, repeated);
   const recent = sideOf(after, repeated);
   counts.keys += old.first.size + old.keyless.length;
+  keyless.before += old.keyless.length;
+  keyless.after += recent.keyless.length;
   yield* changesOfKeys(old, recent, repeated, counts);
-  yield* changesOfBags(old, recent, repeated, counts);
+  for (const rowsIn of [(side: Side) => side.keyless, (side: Side) => rowsOf(side, repeated)]) {
+    const bags = [sortedBag(old, rowsIn(old), onProgress), sortedBag(recent, rowsIn(recent), onProgress)] as const;
+    counts.unmatched += bags[0].rows.length + bags[1].rows.length;
+    yield* changesOfBags(...bags);
+  }
 }
 
 function sideOf(bytes: Buffer, repeated: Set<string>): Side {
@@ -59,7 +75,7 @@ function* changesOfKeys(old: Side, recent: Side, repeated: Set<string>, counts: 
     if (now === undefined) yield { type: 'delete', row };
     else {
       const other = { bytes: recent.bytes, at: now };
-      if (equalRows(row, other)) continue;
+      if (compareRows(old.bytes, at, recent.bytes, now) === 0) continue;
       yield { type: 'update_preimage', row };
       yield { type: 'update_postimage', row: other };
     }
@@ -69,40 +85,47 @@ function* changesOfKeys(old: Side, recent: Side, repeated: Set<string>, counts: 
   }
 }
 
-function* changesOfBags(old: Side, recent: Side, repeated: Set<string>, counts: Counts): Generator<Change> {
-  const keyless = [new Bag(old.bytes, old.keyless), new Bag(recent.bytes, recent.keyless)] as const;
-  const ofKeys = [new Bag(old.bytes, rowsOf(old, repeated)), new Bag(recent.bytes, rowsOf(recent, repeated))] as const;
-  for (const [before, after] of [keyless, ofKeys]) {
-    counts.unmatched += before.size + after.size;
-    const deleted = before.without(after);
-    if (before === keyless[0]) counts.gone += deleted.length;
-    for (const at of deleted) yield { type: 'delete', row: { bytes: old.bytes, at } };
-    for (const at of after.without(before)) yield { type: 'insert', row: { bytes: recent.bytes, at } };
-  }
-}
-
 function rowsOf({ bytes }: Side, keys: Set<string>): number[] {
-  if (keys.size === 0) return [];
-  return [...recordsOf(bytes)].filter((at) => keys.has(keyOf(bytes, at) ?? ''));
+  const rows: number[] = [];
+  if (keys.size === 0) return rows;
+  for (const at of recordsOf(bytes)) if (keys.has(keyOf(bytes, at) ?? '')) rows.push(at);
+  return rows;
 }
 
-/** Rows by all that is compared of them; equal ones are counted. */
-class Bag {
-  readonly #places = new Map<string, number[]>();
-  readonly size: number;
+/** Rows in the order of all that is compared of them. A million of them may have one key, so they are places and no copies. */
+interface Bag {
+  bytes: Buffer;
+  rows: Uint32Array;
+}
 
-  constructor(bytes: Buffer, rows: number[]) {
-    this.size = rows.length;
-    for (const at of rows) {
-      const content = comparedOf(bytes, at);
-      const places = this.#places.get(content);
-      if (places) places.push(at);
-      else this.#places.set(content, [at]);
-    }
-  }
+const COMPARED_AT_ONCE = 1 << 18;
 
-  /** Those rows that the other has not, or has fewer of. */
-  without(other: Bag): number[] {
-    return [...this.#places].flatMap(([content, places]) => places.slice(other.#places.get(content)?.length ?? 0));
+function sortedBag({ bytes }: Side, rows: number[], onProgress: () => void): Bag {
+  let compared = 0;
+  const inOrder = (one: number, other: number) => {
+    compared += 1;
+    if (compared % COMPARED_AT_ONCE === 0) onProgress();
+    return compareRows(bytes, one, bytes, other);
+  };
+  return { bytes, rows: Uint32Array.from(rows).sort(inOrder) };
+}
+
+function* changesOfBags(before: Bag, after: Bag): Generator<Change> {
+  for (const row of rowsWithout(before, after)) yield { type: 'delete', row };
+  for (const row of rowsWithout(after, before)) yield { type: 'insert', row };
+}
+
+/** Rows that the other bag has not, or has fewer of. */
+function* rowsWithout({ bytes, rows }: Bag, other: Bag): Generator<RowRecord> {
+  let place = 0;
+  /** Below 0 where the next row of the other bag comes first. */
+  const compared = (at: number) => {
+    const next = other.rows[place];
+    return next === undefined ? 1 : compareRows(other.bytes, next, bytes, at);
+  };
+  for (const at of rows) {
+    while (compared(at) < 0) place += 1;
+    if (compared(at) === 0) place += 1;
+    else yield { bytes, at };
   }
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Change, type Counts, changesOf } from './compare-part.ts';
+import { type Change, type Counts, changesOf, type Tally } from './compare-part.ts';
 import { FeedError } from './feed-error.ts';
 import { Partitions } from './partitions.ts';
 import { RowBytes } from './row-code.ts';
@@ -49,10 +49,12 @@ export async function* compareTables(
     // Values that a file has once are in every row here: only the rows show how many parts there have to be.
     if (tooLarge(parts)) parts = await spreadInto(MOST_PARTS);
     if (tooLarge(parts)) throw new FeedError('Too many rows have the same key: `changes.key` has to name others.');
+    const tally: Tally = { counts, keyless: { before: 0, after: 0 }, onProgress };
     for (let part = 0; part < parts.count; part += 1) {
       onProgress();
-      yield changesOf(parts.old.take(part), parts.recent.take(part), counts);
+      yield changesOf(parts.old.take(part), parts.recent.take(part), tally);
     }
+    counts.gone += Math.max(0, tally.keyless.before - tally.keyless.after);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }

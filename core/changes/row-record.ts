@@ -82,16 +82,10 @@ export function keyOf(bytes: Buffer, at: number): string | undefined {
   return keyEnd === 0 ? undefined : bytes.toString('latin1', at + HEAD, at + keyEnd);
 }
 
-/** All that is compared of the row. */
-export function comparedOf(bytes: Buffer, at: number): string {
-  return bytes.toString('latin1', at + HEAD, at + bytes.readUInt32LE(at + 2 * LENGTH));
-}
-
-/** Whether what is compared of two rows is the same. */
-export function equalRows(one: RowRecord, other: RowRecord): boolean {
-  const end = one.bytes.readUInt32LE(one.at + 2 * LENGTH);
-  if (other.bytes.readUInt32LE(other.at + 2 * LENGTH) !== end) return false;
-  return one.bytes.compare(other.bytes, other.at + HEAD, other.at + end, one.at + HEAD, one.at + end) === 0;
+/** Orders rows by all that is compared of them: 0 for equal ones. */
+export function compareRows(bytes: Buffer, at: number, others: Buffer, other: number): number {
+  const end = at + bytes.readUInt32LE(at + 2 * LENGTH);
+  return bytes.compare(others, other + HEAD, other + others.readUInt32LE(other + 2 * LENGTH), at + HEAD, end);
 }
 
 /** The values of a row, in the order of the table's columns. */

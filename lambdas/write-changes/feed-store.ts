@@ -125,9 +125,7 @@ async function writeLocally(
   const after = await base(to);
   const out = await open(path, 'w');
   const write = (old: Parameters<typeof writeFeed>[0]['before']) =>
-    withFile(after, (recent) =>
-      writeFeed({ ...input, before: old, after: recent }, (bytes) => out.appendFile(bytes)),
-    );
+    withFile(after, (recent) => writeFeed({ ...input, before: old, after: recent }, (bytes) => out.appendFile(bytes)));
   try {
     return before === null ? await write(null) : await withFile(before, write);
   } finally {

@@ -134,7 +134,40 @@ test('rows without a key, and of a key that stands twice, are told as delete and
     'insert  y',
     'insert 1 y',
   ]);
-  expect(counts).toEqual({ keys: 3, gone: 2, unmatched: 5 });
+  expect(counts).toEqual({ keys: 3, gone: 1, unmatched: 5 });
+});
+
+const many = (count: number, rowOf: (place: number) => Row) =>
+  Array.from({ length: count }, (_, place) => rowOf(place));
+
+test('a row without a key is gone only where there are fewer of them, however they are spread over the parts', async () => {
+  const edited = await changesBetween(
+    many(50, (place) => ['', `${place}`, null, null]),
+    many(50, (place) => ['', `${place}`, 'edited', null]),
+    ['a'],
+  );
+  expect(edited.changes).toHaveLength(100);
+  expect(edited.counts).toEqual({ keys: 50, gone: 0, unmatched: 100 });
+  const fewer = await changesBetween(
+    many(50, (place) => [null, `${place}`, null, null]),
+    many(20, (place) => ['', `${place}`, null, null]),
+    ['a'],
+  );
+  expect(fewer.counts).toEqual({ keys: 50, gone: 30, unmatched: 70 });
+  const more = await changesBetween(
+    many(20, (place) => [place < 10 ? '' : `${place}`, 'x', null, null]),
+    many(50, () => ['', 'x', null, null]),
+    ['a'],
+  );
+  expect(more.counts).toEqual({ keys: 20, gone: 10, unmatched: 60 });
+});
+
+test('a key that stands more than once is gone once, when no row has it any more', async () => {
+  const before: Row[] = ['1', '1', '1', '2', '2', '3'].map((key, place) => [key, `${place}`, null, null]);
+  const after: Row[] = [['2', 'x', null, null]];
+  const { changes, counts } = await changesBetween(before, after, ['a']);
+  expect(changes.filter(([type]) => type === 'delete')).toHaveLength(6);
+  expect(counts).toEqual({ keys: 3, gone: 2, unmatched: 6 });
 });
 
 test('columns that key or ignored ones name twice count once', async () => {

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { compareTables } from '../../../core/changes/compare-tables.ts';
 import { rowPlan } from '../../../core/changes/row-record.ts';
@@ -36,4 +38,13 @@ test('tables are compared that are small as files and large as rows', async () =
 
 test('rows of one key that do not fit into the memory are refused', async () => {
   await expect(changesTo(tableOf(9000, () => 'one'))).rejects.toThrow('Too many rows have the same key');
+});
+
+test('rows that all have one key are compared with little memory, and the time is looked at meanwhile', async () => {
+  const script = ['--max-old-space-size=40', 'test/core/changes/one-key.ts', '150000'];
+
+  const { stdout } = await promisify(execFile)(process.execPath, script);
+
+  const counts = { keys: 1, gone: 0, unmatched: 300_000 };
+  expect(JSON.parse(stdout)).toEqual({ counts, changes: 2, asked: true });
 });

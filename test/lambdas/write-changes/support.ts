@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
@@ -29,7 +28,13 @@ export function depsOn(world: World, { tables = {}, changes = {} }: Settings = {
 export const stateOf = (run: string) => runState({ manifestKey: manifestKeyOf(run), outcome: 'CHANGES_DUE' });
 
 /** A night as it is when the table is written. */
-export async function publish(world: World, run: string, date: string, csv: string, settings?: Settings): Promise<void> {
+export async function publish(
+  world: World,
+  run: string,
+  date: string,
+  csv: string,
+  settings?: Settings,
+): Promise<void> {
   await world.publish(csv, run, {}, undefined, { date });
   const latest = pointerTo(manifestOf({ execution: run, date, startedAt: STARTED_AT }));
   await world.put(latestPointerKey('leads'), JSON.stringify(latest));
