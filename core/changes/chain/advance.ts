@@ -13,20 +13,20 @@ const ROUNDS = 30;
 /**
  * Brings the feeds of an entity to its newest table: finishes what is open, whoever began it, then takes the pair from where the last
  * feed ended to the newest table (docs/adr/0043).
- * @returns the last feed that was finished here; `undefined` where there was nothing to tell, or others told it
+ * @returns the feed that the head ends at, where it was finished here; `undefined` where there was nothing to tell, or others told it
  * @throws RunError `ChangesStopped`; FeedError; what the store throws
  */
 export async function advance(store: FeedStore, settings: FeedSettings): Promise<FeedRecord | undefined> {
   let finished: FeedRecord | undefined;
   for (let round = 0; round < ROUNDS; round += 1) {
     const standing = await store.readHead();
-    const { pair, end } = standing.head;
+    const { pair, end, sequence } = standing.head;
     if (pair) {
       finished = (await goOn({ standing, pair }, store)) ?? finished;
       continue;
     }
     const newest = await store.newest();
-    if (!newest || (end && !isBehind(end, newest))) return finished;
+    if (!newest || (end && !isBehind(end, newest))) return finished?.sequence === sequence ? finished : undefined;
     await take(standing, newest, store, settings);
   }
   throw new RunError('StorageUnavailable', `The feeds of ${store.entity} were written by others all the time.`);

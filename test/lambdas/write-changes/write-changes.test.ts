@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { RunError } from '../../../core/errors.ts';
+import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
 import { type WriteChangesDeps, writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
@@ -211,6 +212,36 @@ test('two invocations at once write one feed', async () => {
 
   expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
   expect(feedsIn(world)).toHaveLength(2);
+});
+
+test('says that it wrote the feed that the chain ends at, not one before it', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const dying = depsOn(world);
+  const put: typeof dying.objects.put = (key, ...rest) =>
+    key.endsWith('changes.parquet')
+      ? Promise.reject(new RunError('StorageDenied', 'No.'))
+      : dying.objects.put(key, ...rest);
+  await failureOf(
+    writeChanges(stateOf('night-2'), { ...dying, objects: { ...dying.objects, put } }),
+    'ChangesNotWritten',
+  );
+  await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
+  const deps = depsOn(world);
+  let others: ReturnType<typeof writeChanges> | undefined;
+  // When what night-2 left open is finished, another invocation comes and tells night-3.
+  const read: typeof deps.bucket.read = async (key) => {
+    if (key === latestPointerKey('leads')) others ??= writeChanges(stateOf('night-3'), depsOn(world));
+    await others;
+    return deps.bucket.read(key);
+  };
+
+  const answer = await writeChanges(stateOf('night-3'), { ...deps, bucket: { ...deps.bucket, read } });
+
+  expect(await others).toMatchObject({ outcome: 'CHANGES_WRITTEN', feed: { sequence: 3, run: 'night-3' } });
+  expect(answer).toEqual({ outcome: 'UP_TO_DATE' });
+  expect(feedsIn(world)).toHaveLength(3);
 });
 
 test('a pair that died twice is given back only when nobody can still write its feed', async () => {
