@@ -3,8 +3,8 @@ import { baseKey, feedKey, recordKey } from '../../core/changes/chain/feed-keys.
 import { recordText } from '../../core/changes/chain/feed-record.ts';
 import { BaseGone, type FeedStore } from '../../core/changes/chain/feed-store.ts';
 import { type FeedEnd, type FeedPair, readHead, writeHead } from '../../core/changes/chain/head.ts';
+import type { Judged } from '../../core/changes/chain/mass-deletion.ts';
 import { pairDigest } from '../../core/changes/chain/pairs.ts';
-import type { Counts } from '../../core/changes/compare-part.ts';
 import { readTable } from '../../core/changes/table-reader.ts';
 import { columnsText, type WrittenFeed, writeFeed } from '../../core/changes/write-feed.ts';
 import type { Entity } from '../../core/config/entities.ts';
@@ -41,13 +41,14 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
     copyBase: async ({ execution, table }) => {
       const key = baseKey(entity, execution);
       const standing = await objects.head(key);
-      // It stays, whatever became of the table since: a pair that others have taken may name it.
-      if (standing) return standing.etag;
+      const copied = table.etag.replaceAll('"', '');
+      if (standing?.metadata.table === copied) return standing.etag;
       const path = await copies.path(table);
       if (path === undefined) return undefined;
-      // Whoever was quicker copied the table of the same run.
-      await objects.put(key, path, { run: encodeURIComponent(execution) });
-      return (await objects.head(key))?.etag;
+      // Whoever was quicker may have copied another table of the run.
+      await objects.put(key, path, { run: encodeURIComponent(execution), table: copied }, standing?.etag);
+      const now = await objects.head(key);
+      return now?.metadata.table === copied ? now.etag : undefined;
     },
     comparable: async (from, to) => {
       const [before, after] = [await whatIsSaid(await base(from)), await whatIsSaid(await base(to))];
@@ -99,11 +100,11 @@ interface Making extends S3FeedStoreOptions {
 }
 
 /** Written on the disk first: what was compared is known at its end, and stands in the metadata, which begin an upload. */
-async function makeFeed(pair: FeedPair, judge: (counts: Counts) => void, making: Making): Promise<void> {
+async function makeFeed(pair: FeedPair, judge: (counts: Judged) => void, making: Making): Promise<void> {
   const { entity, objects, copies } = making;
   const path = await copies.place('changes.parquet');
   const { changes, keys, gone, unmatched, rows } = await writeLocally(path, pair, making);
-  judge({ keys, gone, unmatched });
+  judge({ keys, gone, unmatched, rows });
   const told = { inserts: changes.insert, deletes: changes.delete, updates: changes.update_postimage };
   const digest = pairDigest(pair);
   const key = feedKey(entity, pair.to);

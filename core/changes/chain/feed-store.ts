@@ -1,8 +1,8 @@
 import type { Entity } from '../../config/entities.ts';
 import type { OrderedRun } from '../../export/pointer.ts';
-import type { Counts } from '../compare-part.ts';
 import type { FeedRecord } from './feed-record.ts';
 import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
+import type { Judged } from './mass-deletion.ts';
 
 /** The newest published run, whose table stands. */
 export interface NewestTable extends OrderedRun {
@@ -32,7 +32,10 @@ export interface FeedStore {
   writeHead(standing: StandingHead, next: FeedHead): Promise<boolean>;
   /** `undefined` where the newest run has no table, or is none that feeds end at. */
   newest(): Promise<NewestTable | undefined>;
-  /** Copies the table to the base of its run, unless there is one. @returns its tag; `undefined` where the table has changed */
+  /**
+   * Copies the table to the base of its run. A copy of what the table was before gives way: no feed has ended at it yet.
+   * @returns its tag; `undefined` where the table has changed
+   */
   copyBase(newest: NewestTable): Promise<string | undefined>;
   /** Whether the rows of both tables came to be in the same way, and have the same columns. */
   comparable(from: FeedEnd, to: FeedEnd): Promise<boolean>;
@@ -43,7 +46,7 @@ export interface FeedStore {
    * @param judge sees what was compared before anything is written; what it throws ends the feed
    * @throws FeedError
    */
-  makeFeed(pair: FeedPair, judge: (counts: Counts) => void): Promise<void>;
+  makeFeed(pair: FeedPair, judge: (counts: Judged) => void): Promise<void>;
   /** Says beside a feed what it is; the same may be said again. */
   putRecord(record: FeedRecord): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { RunError } from '../../errors.ts';
 import { LAYOUT } from '../../export/layout.ts';
 import { FeedError } from '../feed-error.ts';
@@ -5,7 +6,7 @@ import type { FeedRecord } from './feed-record.ts';
 import { BaseGone, type FeedStore, type StandingFeed } from './feed-store.ts';
 import type { FeedHead, FeedPair, StandingHead } from './head.ts';
 import { judgeDeletion, MassDeletion } from './mass-deletion.ts';
-import { begun, isGivenUp, pairDigest } from './pairs.ts';
+import { begun, isGivenUp, isLeft, pairDigest } from './pairs.ts';
 
 /** A pair that is open, in the head as it was read. */
 export interface OpenPair {
@@ -22,8 +23,9 @@ export async function goOn({ standing, pair }: OpenPair, store: FeedStore): Prom
   const feed = await store.standingFeed(pair.to);
   if (feed?.pair === pairDigest(pair)) return moveHead({ standing, pair }, feed, store);
   const now = store.now();
+  const own = begun(pair, now);
   if (isGivenUp(pair, now)) await store.writeHead(standing, { ...standing.head, pair: null });
-  else if (await store.writeHead(standing, { ...standing.head, pair: begun(pair, now) })) await make(pair, store);
+  else if (await store.writeHead(standing, { ...standing.head, pair: own })) await make(own, isLeft(pair, now), store);
   return undefined;
 }
 
@@ -34,7 +36,8 @@ async function moveHead(
 ): Promise<FeedRecord | undefined> {
   const record = recordOf(pair, feed, store);
   await store.putRecord(record);
-  const { sequence, to: end } = pair;
+  const { sequence } = pair;
+  const end = { ...pair.to, rows: feed.rows };
   const next: FeedHead = { schemaVersion: LAYOUT, sequence, end, pair: null, stopped: null, release: null };
   return (await store.writeHead(standing, next)) ? record : undefined;
 }
@@ -49,28 +52,42 @@ function recordOf(pair: FeedPair, feed: StandingFeed, { entity }: FeedStore): Fe
   };
 }
 
-/** What would be the same for whoever comes gives the pair back at once; of everything else the pair stays open. */
-async function make(pair: FeedPair, store: FeedStore): Promise<void> {
+/**
+ * What would be the same for whoever comes gives the pair back at once; of everything else the pair stays open.
+ * @param alone whether nobody who began it before can still write
+ */
+async function make(pair: FeedPair, alone: boolean, store: FeedStore): Promise<void> {
   try {
     await store.makeFeed(pair, (counts) => judgeDeletion(counts, pair));
   } catch (error) {
     if (error instanceof MassDeletion) return stop(pair, error, store);
-    if (!(error instanceof BaseGone || error instanceof FeedError)) throw error;
-    // Whoever read the copies before they went has made the feed.
-    const made = (await store.standingFeed(pair.to))?.pair === pairDigest(pair);
-    if (!made) await giveBack(pair, store);
-    if (error instanceof FeedError) throw error;
+    if (error instanceof BaseGone) return withoutBase(pair, alone, store);
+    if (error instanceof FeedError) await giveBack(pair, store);
+    throw error;
   }
 }
 
-async function stop(pair: FeedPair, { counts: { keys, gone } }: MassDeletion, store: FeedStore): Promise<void> {
+/** Whoever read the copies before they went may still write the feed, which must not lie outside of the chain. */
+async function withoutBase(pair: FeedPair, alone: boolean, store: FeedStore): Promise<void> {
+  if ((await store.standingFeed(pair.to))?.pair === pairDigest(pair)) return;
+  const standing = await store.readHead();
+  const { head } = standing;
+  if (alone && isDeepStrictEqual(head.pair, pair)) await store.writeHead(standing, { ...head, pair: null });
+  else if (head.pair?.sequence === pair.sequence)
+    throw new RunError(
+      'StorageUnavailable',
+      `A copy of a table of ${store.entity} is gone, and another function may still compare with it.`,
+    );
+}
+
+async function stop(pair: FeedPair, { keys, gone, of }: MassDeletion, store: FeedStore): Promise<void> {
   const { run, date } = pair.to;
   const stopped = { run, date, keys, gone, at: store.now().toISOString() };
   const head = await giveBack(pair, store, { stopped });
   // A person was quicker than this comparison: the next pair is let through.
   if (head?.release) return;
   const since = pair.from ? ` since ${pair.from.date}` : '';
-  const what = `${gone} of ${keys} keys of ${store.entity} are gone from the table of ${date}${since}`;
+  const what = `${gone} of ${keys} ${of} of ${store.entity} are gone from the table of ${date}${since}`;
   throw new RunError(
     'ChangesStopped',
     `${what}: more than ${pair.maxRemoved} of them (entities.${store.entity}.changes.maxRemoved).`,

@@ -18,6 +18,8 @@ const endSchema = z.object({
   /** Columns of the table as they are compared. */
   key: z.array(z.string()),
   ignore: z.array(z.string()),
+  /** Of the table; known when a feed has ended at it. */
+  rows: z.optional(z.int()),
 });
 export type FeedEnd = z.infer<typeof endSchema>;
 

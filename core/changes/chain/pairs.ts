@@ -36,7 +36,12 @@ export function begun(pair: FeedPair, now: Date): FeedPair {
   return { ...pair, attempts: pair.attempts + 1, attemptedAt: now.toISOString() };
 }
 
+/** Whether none of those who began the pair can still write its feed. */
+export function isLeft({ attempts, attemptedAt }: FeedPair, now: Date): boolean {
+  return attempts === 0 || now.getTime() - Date.parse(attemptedAt) > SURELY_ENDED_MS;
+}
+
 /** Whether those who began the pair have died of it, and none of them can still write. */
-export function isGivenUp({ attempts, attemptedAt }: FeedPair, now: Date): boolean {
-  return attempts >= MOST_ATTEMPTS && now.getTime() - Date.parse(attemptedAt) > SURELY_ENDED_MS;
+export function isGivenUp(pair: FeedPair, now: Date): boolean {
+  return pair.attempts >= MOST_ATTEMPTS && isLeft(pair, now);
 }

@@ -20,6 +20,7 @@ interface Table {
 interface Feed {
   pair: FeedPair;
   etag: string;
+  rows: number;
   changes: Map<number, number | null>;
 }
 
@@ -30,8 +31,10 @@ class World {
   head: { head: FeedHead; etag: string } | undefined;
   latest: Omit<NewestTable, 'table'> | undefined;
   readonly tables = new Map<string, Table>();
-  readonly bases = new Map<string, Table>();
+  readonly bases = new Map<string, Table & { copied: string }>();
   readonly feeds = new Map<string, Feed>();
+  /** Feeds of a chain whose head was lost. */
+  readonly left = new Set<Feed>();
   readonly records: FeedRecord[] = [];
   readonly bugs: unknown[] = [];
   /** Given by a person since the last feed. */
@@ -42,6 +45,7 @@ class World {
   #tags = 0;
   #nights = 0;
   #orderly = false;
+  #rowsOfNight: Rows = new Map(keys(30).map((key) => [key, key]));
 
   constructor(seed: number) {
     let state = seed;
@@ -89,7 +93,9 @@ class World {
     return advance(storeOf(this), settings).then(
       () => undefined,
       (error: unknown) => {
-        if (!(error instanceof RunError && error.name === 'ChangesStopped')) this.bugs.push(error);
+        // The step tries again, as the next run does.
+        const waits = error instanceof RunError && error.name === 'StorageUnavailable' && !this.#orderly;
+        if (!waits && !(error instanceof RunError && error.name === 'ChangesStopped')) this.bugs.push(error);
       },
     );
   }
@@ -98,15 +104,27 @@ class World {
   publish(massDeletion: boolean): void {
     this.#nights += 1;
     const sameDate = this.below(4) === 0 && this.latest !== undefined;
-    const before = this.tables.get(this.latest?.date ?? '')?.rows ?? new Map(keys(30).map((key) => [key, key]));
+    const before = this.#rowsOfNight;
     const rows = new Map([...before].filter(([key]) => !massDeletion || key % 2 === 0));
     for (let change = 0; change < 3; change += 1) rows.set(this.below(40), this.below(1000));
-    const date = sameDate
-      ? (this.latest?.date ?? '')
-      : new Date(Date.UTC(2026, 0, this.#nights)).toISOString().slice(0, 10);
+    const date = sameDate ? (this.latest?.date ?? '') : this.#dateOf(this.#nights);
     const execution = `night-${String(this.#nights).padStart(3, '0')}`;
+    this.#rowsOfNight = rows;
     this.tables.set(date, { run: execution, etag: this.tag(), identity: this.identity, rows });
     this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), execution, kind: 'full' };
+  }
+
+  /** Somebody removed `latest.json`, and an older date was published anew. */
+  publishOlder(): void {
+    const date = this.#dateOf(Math.max(1, this.#nights - 1 - this.below(3)));
+    this.#nights += 1;
+    const execution = `older-${String(this.#nights).padStart(3, '0')}`;
+    this.tables.set(date, { run: execution, etag: this.tag(), identity: this.identity, rows: new Map([[1, 1]]) });
+    this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), execution, kind: 'full' };
+  }
+
+  #dateOf(night: number): string {
+    return new Date(Date.UTC(2026, 0, night)).toISOString().slice(0, 10);
   }
 
   /** `table RUN`: the same rows in a new object, under today's settings. */
@@ -117,9 +135,15 @@ class World {
   }
 
   /** What no head may do. */
-  watch({ sequence, pair }: FeedHead): void {
+  watch({ sequence, pair, end }: FeedHead): void {
     const before = this.head?.head;
     if (!before) return;
+    const { end: from } = before;
+    const older = end && from && placeOf(end) !== placeOf(from) && placeInTime(end) < placeInTime(from);
+    if (older) this.bugs.push('an older run was told');
+    const fewer = from?.rows !== undefined && from.rows >= 20 && (end?.rows ?? 0) < 0.8 * from.rows;
+    if (sequence > before.sequence && fewer && before.pair?.released === null)
+      this.bugs.push('a mass deletion was told');
     const unasked = pair && pair.released !== before.release && pair.released !== before.pair?.released;
     if (unasked) this.bugs.push('a release that nobody gave, or gave for another feed');
     const passed = sequence > before.sequence && before.stopped && before.pair?.kind === 'snapshot';
@@ -133,9 +157,20 @@ class World {
     if (this.head?.head.stopped) this.head = { head: { ...this.head.head, release: 'Right.' }, etag: this.tag() };
   }
 
+  /** A copy goes, that of the last feed or of the one that is being made. */
   expireBase(): void {
-    const { end } = this.head?.head ?? {};
-    if (end && this.head?.head.pair === null) this.bases.delete(end.run);
+    const { end, pair } = this.head?.head ?? {};
+    const run = this.below(2) === 0 ? end?.run : pair?.to.run;
+    if (run !== undefined) this.bases.delete(run);
+  }
+
+  /** The head goes when nobody is at work, and the feeds stay. */
+  loseHead(): void {
+    this.hoursPass();
+    this.head = undefined;
+    for (const feed of this.feeds.values()) this.left.add(feed);
+    this.records.length = 0;
+    this.releases = 0;
   }
 
   /** From now on nobody is in another's way. */
@@ -147,6 +182,8 @@ class World {
 }
 
 const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
+/** Orders runs in time. */
+const placeInTime = ({ date, startedAt, run }: FeedEnd) => `${date} ${startedAt} ${run}`;
 const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run}`;
 
 function storeOf(world: World): FeedStore {
@@ -181,14 +218,16 @@ function storeOf(world: World): FeedStore {
     copyBase: async ({ execution, table: { key, etag } }) => {
       await world.turn();
       const standing = world.bases.get(execution);
-      if (standing) return standing.etag;
+      if (standing?.copied === etag) return standing.etag;
       await world.turn();
       const table = world.tables.get(key);
       if (table?.etag !== etag) return undefined;
       await world.turn();
-      if (!world.bases.has(execution)) world.bases.set(execution, { ...table, etag: world.tag() });
+      if (world.bases.get(execution)?.etag === standing?.etag)
+        world.bases.set(execution, { ...table, etag: world.tag(), copied: etag });
       await world.turn();
-      return world.bases.get(execution)?.etag;
+      const now = world.bases.get(execution);
+      return now?.copied === etag ? now.etag : undefined;
     },
     comparable: async (from, to) => {
       await world.turn();
@@ -197,23 +236,25 @@ function storeOf(world: World): FeedStore {
     standingFeed: async (to) => {
       await world.turn();
       const feed = world.feeds.get(placeOf(to));
-      return feed && { ...COUNTS, pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
+      return feed && { ...COUNTS, rows: feed.rows, pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
     },
     makeFeed: async (pair, judge) => {
       await world.turn();
-      const before: Rows = pair.kind === 'changes' && pair.from ? base(pair.from).rows : new Map();
+      const from = pair.kind === 'changes' && pair.from ? base(pair.from) : undefined;
+      const before: Rows = from?.rows ?? new Map();
       await world.turn();
-      const { rows } = base(pair.to);
+      const { rows, identity } = base(pair.to);
+      if (from && from.identity !== identity) world.bugs.push('rows were compared that came to be in other ways');
       const gone = [...before.keys()].filter((key) => !rows.has(key));
       const changed = [...rows].filter(([key, value]) => before.get(key) !== value);
-      judge({ keys: before.size, gone: gone.length, unmatched: 0 });
+      judge({ keys: before.size, gone: gone.length, unmatched: 0, rows: rows.size });
       await world.turn();
       const standing = world.feeds.get(placeOf(pair.to));
       if (standing && pairDigest(standing.pair) === pairDigest(pair)) return;
       await world.turn();
       if (world.feeds.get(placeOf(pair.to))?.etag !== standing?.etag) return;
       const changes = new Map([...changed, ...gone.map((key) => [key, null] as const)]);
-      world.feeds.set(placeOf(pair.to), { pair, etag: world.tag(), changes });
+      world.feeds.set(placeOf(pair.to), { pair, etag: world.tag(), rows: rows.size, changes });
     },
     putRecord: async (record) => {
       await world.turn();
@@ -226,7 +267,7 @@ function storeOf(world: World): FeedStore {
 const COUNTS = { inserts: 0, deletes: 0, updates: 0, unmatched: 0, rows: 0, keys: 0, gone: 0 };
 
 /** What happens, each as often as it is listed. */
-const EVENTS: ((world: World) => void)[] = [
+const EVENTS: ((world: World) => unknown)[] = [
   ...Array(40).fill((world: World) => world.resume()),
   ...Array(8).fill((world: World) => void world.invoke()),
   ...Array(3).fill((world: World) => world.publish(false)),
@@ -236,6 +277,8 @@ const EVENTS: ((world: World) => void)[] = [
   (world) => world.hoursPass(),
   (world) => world.writeTableAgain(),
   (world) => world.expireBase(),
+  (world) => world.below(4) === 0 && world.publishOlder(),
+  (world) => world.below(4) === 0 && world.loseHead(),
   (world) => {
     world.identity = world.below(2);
     world.ignore = world.below(2) === 0 ? [] : ['at'];
@@ -270,26 +313,33 @@ function folded(feeds: Feed[]): Rows {
 
 function whatIsWrong(world: World): unknown[] {
   const { head } = world.head ?? {};
-  const feeds = [...world.feeds.values()].toSorted((one, other) => one.pair.sequence - other.pair.sequence);
+  const all = [...world.feeds.values()].filter((feed) => !world.left.has(feed));
+  const feeds = all.toSorted((one, other) => one.pair.sequence - other.pair.sequence);
   const last = feeds.at(-1);
   const stopped = head?.stopped && head.release === null;
-  const newest = world.tables.get(world.latest?.date ?? '');
+  // Where `latest.json` was put back, the table that the feeds end at is the newest.
+  const { latest } = world;
+  const ahead =
+    !latest || !head?.end || placeInTime({ ...head.end, ...latest, run: latest.execution }) >= placeInTime(head.end);
+  const newest = ahead ? world.tables.get(latest?.date ?? '') : undefined;
   const ofEnd = [...world.tables.values(), ...world.bases.values()].find(({ run }) => run === head?.end?.run);
   const rules: [holds: boolean, what: string][] = [
     [head?.pair === null, 'a pair is open'],
     [feeds.every(({ pair }, place) => pair.sequence === place + 1), 'a place is left out, or taken twice'],
     [feeds.length === head?.sequence && world.records.length === head.sequence, 'a feed lies outside of the chain'],
     [
-      feeds.every(({ pair }, place) => isDeepStrictEqual(pair.from, feeds[place - 1]?.pair.to ?? null)),
+      feeds.every(({ pair }, place) => isDeepStrictEqual(pair.from, endOf(feeds[place - 1]))),
       'a feed does not begin where the one before ended',
     ],
-    [isDeepStrictEqual(last?.pair.to ?? null, head?.end ?? null), 'the head is elsewhere'],
-    [Boolean(stopped) || last?.pair.to.run === world.latest?.execution, 'the newest table is not told'],
+    [isDeepStrictEqual(endOf(last), head?.end ?? null), 'the head is elsewhere'],
+    [Boolean(stopped) || !ahead || last?.pair.to.run === latest?.execution, 'the newest table is not told'],
     [Boolean(stopped) || !newest || sameRows(folded(feeds), newest.rows), 'other rows than the newest table'],
     [!ofEnd || sameRows(folded(feeds), ofEnd.rows), 'other rows than the table that the feeds end at'],
   ];
   return [...world.bugs, ...rules.flatMap(([holds, what]) => (holds ? [] : [what]))];
 }
+
+const endOf = (feed: Feed | undefined) => (feed ? { ...feed.pair.to, rows: feed.rows } : null);
 
 function sameRows(one: Rows, other: Rows): boolean {
   return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value);
