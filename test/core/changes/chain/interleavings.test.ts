@@ -313,7 +313,9 @@ function folded(feeds: Feed[]): Rows {
 
 function whatIsWrong(world: World): unknown[] {
   const { head } = world.head ?? {};
-  const all = [...world.feeds.values()].filter((feed) => !world.left.has(feed));
+  // The same pair once more finds the feed that it made before.
+  const toldAgain = (feed: Feed) => world.records.some(({ feed: { etag } }) => etag === feed.etag);
+  const all = [...world.feeds.values()].filter((feed) => !world.left.has(feed) || toldAgain(feed));
   const feeds = all.toSorted((one, other) => one.pair.sequence - other.pair.sequence);
   const last = feeds.at(-1);
   const stopped = head?.stopped && head.release === null;
