@@ -1,5 +1,6 @@
 import { type AsyncBuffer, type DecodedArray, parquetMetadataAsync, parquetScan } from 'hyparquet';
 import type { SchemaElement } from 'hyparquet-writer';
+import { FeedError } from './feed-error.ts';
 
 /** A column of a table, as its file says it. */
 export type TableColumn = SchemaElement & { name: string };
@@ -19,19 +20,15 @@ export interface TableReader {
 /**
  * Reads a table of WriteTable. Values are those that are stored: texts as UTF-8, numbers of 64 bits as `bigint`, decimals without
  * their point, dates as days, timestamps as milliseconds. A library that reads them as numbers would round.
- * @throws what reading the file throws; Error where it is no such table
+ * @throws FeedError, here or while it is read, where it is no such table
  */
 export async function readTable(file: AsyncBuffer): Promise<TableReader> {
-  const metadata = await parquetMetadataAsync(file);
+  const metadata = await readable(parquetMetadataAsync(file));
   const [root, ...columns] = metadata.schema;
-  if (!root || root.num_children !== columns.length) throw new Error('A table has columns of plain values alone.');
+  if (!root || root.num_children !== columns.length) throw unreadable('it has other columns than plain ones');
   const physical = columns.map(({ name, type, repetition_type }): SchemaElement => ({ name, type, repetition_type }));
-  const scan = await parquetScan({
-    file,
-    metadata: { ...metadata, schema: [root, ...physical] },
-    utf8: false,
-    useOffsetIndex: false,
-  });
+  const told = { ...metadata, schema: [root, ...physical] };
+  const scan = await readable(parquetScan({ file, metadata: told, utf8: false, useOffsetIndex: false }));
   return {
     columns,
     rows: Number(metadata.num_rows),
@@ -39,9 +36,22 @@ export async function readTable(file: AsyncBuffer): Promise<TableReader> {
     async *groups() {
       for (const { rowStart, rowEnd } of scan.ranges) {
         const values: DecodedArray[] = [];
-        for (const { name: column } of columns) values.push(await scan.readColumn({ column, rowStart, rowEnd }));
+        for (const { name: column } of columns) {
+          values.push(await readable(scan.readColumn({ column, rowStart, rowEnd })));
+        }
         yield { rows: rowEnd - rowStart, columns: values };
       }
     },
   };
+}
+
+function readable<T>(reading: Promise<T>): Promise<T> {
+  return reading.catch((cause: unknown) => {
+    throw unreadable('it is no whole Parquet file', cause);
+  });
+}
+
+function unreadable(why: string, cause?: unknown): FeedError {
+  const what = `A table, or the copy of the one before, cannot be read: ${why}`;
+  return new FeedError(`${what}. The command \`table\` writes it again.`, { cause });
 }

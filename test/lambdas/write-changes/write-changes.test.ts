@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { RunError } from '../../../core/errors.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
@@ -76,61 +75,6 @@ test.each([
   const answer = await night(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,b\n', settings);
 
   expect(answer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 2, deletes: 0 });
-});
-
-test('without the copy of the table before, the feed is of all rows', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
-  await world.put('changes/entity=leads/base/run=night-1.parquet', 'another object');
-
-  const answer = await night(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-
-  expect(answer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 1 });
-});
-
-test('a mass deletion is stopped, and a whole night after it is compared with the table before', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
-
-  const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
-
-  expect(stopped).toMatchObject({ name: 'ChangesStopped', message: expect.stringContaining('20 of 40 keys of leads') });
-  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { run: 'night-2', keys: 40, gone: 20 } });
-  expect(feedsIn(world)).toHaveLength(1);
-
-  const whole = await night(world, 'night-3', '2026-11-22', many(39));
-
-  expect(whole.feed).toMatchObject({ sequence: 2, kind: 'changes', deletes: 1 });
-  expect(headOf(world)).toMatchObject({ stopped: null, end: { run: 'night-3' } });
-});
-
-test('nothing but a release passes a stopped head, also where all rows would be told', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
-  await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
-  const another = { changes: { ignore: ['name'] } };
-  expect(await failureOf(night(world, 'night-3', '2026-11-22', many(20), another), 'ChangesStopped')).toMatchObject({
-    name: 'ChangesStopped',
-  });
-
-  await world.put(headKey('leads'), JSON.stringify({ ...headOf(world), release: 'They were test records.' }));
-  const released = await night(world, 'night-4', '2026-11-23', many(18));
-
-  expect(released.feed).toMatchObject({ sequence: 2, kind: 'changes', deletes: 22 });
-  expect(headOf(world)).toMatchObject({ stopped: null, release: null });
-});
-
-test.each([
-  ['a key that the table does not have', 'id,name\n1,a\n', { changes: { key: 'number' } }, 'no column "number"'],
-  ['a column of a name of the feed itself', 'id,name,_sequence\n1,a,7\n', {}, '"_sequence"'],
-])('%s is an error by its name, with the head where it was', async (_, csv, settings, why) => {
-  const world = await publishedRuns();
-
-  const error = await failureOf(night(world, 'night-1', '2026-11-20', csv, settings), 'ChangesNotWritten');
-
-  expect(error).toMatchObject({ name: 'ChangesNotWritten', message: expect.stringContaining(why) });
-  expect(headOf(world)).toMatchObject({ sequence: 0, end: null, pair: null });
-  expect(feedsIn(world)).toEqual([]);
 });
 
 test('time that runs out is an error by its name, and the next invocation tells what this one did not', async () => {

@@ -1,0 +1,66 @@
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
+import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
+import { failureOf } from '../../support/failures.ts';
+import { publishedRuns } from '../../support/published-run.ts';
+import { depsOn, feedsIn, headOf, night, publish, stateOf } from './support.ts';
+
+test.each([
+  ['a key that the table does not have', 'id,name\n1,a\n', { changes: { key: 'number' } }, 'no column "number"'],
+  ['a column of a name of the feed itself', 'id,name,_sequence\n1,a,7\n', {}, '"_sequence"'],
+])('%s is an error by its name, with the head where it was', async (_, csv, settings, why) => {
+  const world = await publishedRuns();
+
+  const error = await failureOf(night(world, 'night-1', '2026-11-20', csv, settings), 'ChangesNotWritten');
+
+  expect(error).toMatchObject({ name: 'ChangesNotWritten', message: expect.stringContaining(why) });
+  expect(headOf(world)).toMatchObject({ sequence: 0, end: null, pair: null });
+  expect(feedsIn(world)).toEqual([]);
+});
+
+test('rows that all have the same key are told as deleted and inserted, and counted', async () => {
+  const world = await publishedRuns();
+  const same = (name: string) => `id,name\n${Array.from({ length: 50 }, (_, place) => `1,${name}${place}\n`).join('')}`;
+  await night(world, 'night-1', '2026-11-20', same('a'));
+
+  const { feed } = await night(world, 'night-2', '2026-11-21', `${same('a')}1,b\n`);
+
+  expect(feed).toMatchObject({ sequence: 2, kind: 'changes', inserts: 1, deletes: 0, updates: 0 });
+  const record = world.store.object('changes/entity=leads/date=2026-11-21/run=night-2/_feed.json')?.body;
+  expect(JSON.parse(String(record))).toMatchObject({ keys: 1, gone: 0, unmatched: 101 });
+});
+
+test('a table that is no table is an error by its name, and is told once it is written again', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const key = 'tables/entity=leads/date=2026-11-21/leads.parquet';
+  expect(world.store.keys()).toContain(key);
+  const garbage = { Bucket: 'exports', Key: key, Body: 'garbage', Metadata: { run: 'night-2' } };
+  await world.client.send(new PutObjectCommand(garbage));
+
+  const error = await failureOf(writeChanges(stateOf('night-2'), depsOn(world)), 'ChangesNotWritten');
+
+  expect(error.message).toMatch(/cannot be read/);
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, end: { run: 'night-1' } });
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const answer = await writeChanges(stateOf('night-2'), depsOn(world));
+  expect(answer.feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
+});
+
+test('a first table that is no table leaves the head where it was', async () => {
+  const world = await publishedRuns();
+  await publish(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  const Key = 'tables/entity=leads/date=2026-11-20/leads.parquet';
+  const whole = world.store.object(Key)?.body ?? Buffer.alloc(0);
+  // Its last bytes, which say where everything is, are whole; its rows are not.
+  const garbage = Buffer.concat([Buffer.alloc(40, 'x'), whole.subarray(40)]);
+  await world.client.send(
+    new PutObjectCommand({ Bucket: 'exports', Key, Body: garbage, Metadata: { run: 'night-1' } }),
+  );
+
+  const error = await failureOf(writeChanges(stateOf('night-1'), depsOn(world)), 'ChangesNotWritten');
+
+  expect(error.message).toMatch(/cannot be read/);
+  expect(headOf(world)).toMatchObject({ sequence: 0, pair: null, end: null });
+});

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { headKey } from '../../../core/changes/chain/feed-keys.ts';
+import { failureOf } from '../../support/failures.ts';
+import { publishedRuns } from '../../support/published-run.ts';
+import { feedsIn, headOf, many, night } from './support.ts';
+
+test('a mass deletion is stopped, and a whole night after it is compared with the table before', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40));
+
+  const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
+
+  expect(stopped).toMatchObject({ name: 'ChangesStopped', message: expect.stringContaining('20 of 40 keys of leads') });
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { run: 'night-2', keys: 40, gone: 20 } });
+  expect(feedsIn(world)).toHaveLength(1);
+
+  const whole = await night(world, 'night-3', '2026-11-22', many(39));
+
+  expect(whole.feed).toMatchObject({ sequence: 2, kind: 'changes', deletes: 1 });
+  expect(headOf(world)).toMatchObject({ stopped: null, end: { run: 'night-3' } });
+});
+
+test('nothing but a release passes a stopped head, also where all rows would be told', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40));
+  await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
+  const another = { changes: { ignore: ['name'] } };
+  expect(await failureOf(night(world, 'night-3', '2026-11-22', many(20), another), 'ChangesStopped')).toMatchObject({
+    name: 'ChangesStopped',
+  });
+
+  await world.put(headKey('leads'), JSON.stringify({ ...headOf(world), release: 'They were test records.' }));
+  const released = await night(world, 'night-4', '2026-11-23', many(18));
+
+  expect(released.feed).toMatchObject({ sequence: 2, kind: 'changes', deletes: 22 });
+  expect(headOf(world)).toMatchObject({ stopped: null, release: null });
+});
+
+test.each([
+  ['the copy of the table before is gone', {}],
+  ['its settings are other ones', { tables: { columns: { name: 'date' } } }],
+  ['its key is another one', { changes: { key: 'name' } }],
+])('all rows are told only where not too many fewer are left, also when %s', async (_, settings) => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40));
+  await world.put('changes/entity=leads/base/run=night-1.parquet', 'another object');
+
+  const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20), settings), 'ChangesStopped');
+
+  expect(stopped.message).toContain('20 of 40 rows of leads are gone from the table of 2026-11-21 since 2026-11-20');
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { run: 'night-2', keys: 40, gone: 20 } });
+  expect(feedsIn(world)).toHaveLength(1);
+  await world.put(headKey('leads'), JSON.stringify({ ...headOf(world), release: 'The filter is another one.' }));
+  const released = await night(world, 'night-3', '2026-11-22', many(18), settings);
+  expect(released.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 18 });
+});
+
+test('all rows are told where no more than the limit are gone, and of fewer than 20 rows always', async () => {
+  const world = await publishedRuns();
+  const another = { changes: { ignore: ['name'] } };
+  await night(world, 'night-1', '2026-11-20', many(40));
+  const fewer = await night(world, 'night-2', '2026-11-21', many(32), another);
+  expect(fewer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 32 });
+
+  const few = await publishedRuns();
+  await night(few, 'night-1', '2026-11-20', many(19));
+  const none = await night(few, 'night-2', '2026-11-21', 'id,name\n', another);
+  expect(none.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 0 });
+});
+
+test('fifty edited rows without a key are told', async () => {
+  const world = await publishedRuns();
+  const keyless = (name: string) =>
+    `id,name\n${Array.from({ length: 50 }, (_, place) => `,${name}${place}\n`).join('')}`;
+  await night(world, 'night-1', '2026-11-20', keyless('a'));
+
+  const edited = await night(world, 'night-2', '2026-11-21', keyless('b'));
+
+  expect(edited.feed).toMatchObject({ sequence: 2, kind: 'changes', inserts: 50, deletes: 50, updates: 0 });
+});
