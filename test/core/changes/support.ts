@@ -2,8 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type FeedInput, writeFeed } from '../../../core/changes/write-feed.ts';
 
 /** A file in memory, as hyparquet reads it. */
-function fileOf(path: string) {
-  const bytes = readFileSync(path);
+export function fileOf(bytes: Buffer) {
   return {
     byteLength: bytes.length,
     slice: (from: number, to = bytes.length) => new Uint8Array(bytes.subarray(from, to)).buffer,
@@ -19,8 +18,8 @@ export async function putFeed(
   const kind = before === null ? 'snapshot' : 'changes';
   const feed = await writeFeed(
     {
-      before: before === null ? null : fileOf(before),
-      after: fileOf(after),
+      before: before === null ? null : fileOf(readFileSync(before)),
+      after: fileOf(readFileSync(after)),
       key: ['id'],
       ignore: [],
       place: {

@@ -1,75 +1,19 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { runs } from '../../support/runs.ts';
 import { placeForTables, putTable } from '../table/support.ts';
+import { type Form, forms, PLAIN, publishedAs } from './forms.ts';
+import { HEADER, nights, plans, type Row } from './nights.ts';
 import { putFeed } from './support.ts';
 
 const { dir, duckDb } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet') };
 const feedPath = join(dir, 'changes.parquet');
 
-const HEADER = ['id', 'branch', 'name', 'sum', 'day', 'at', 'active', 'score', 'updatedAt'];
-const COLUMNS: TableSettings['columns'] = {
-  sum: { type: 'decimal', precision: 18, scale: 2 },
-  day: 'date',
-  at: 'timestamp',
-  active: 'boolean',
-  score: 'double',
-};
-type Row = string[];
-
-const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
-const csvOf = (rows: Row[]) => [HEADER, ...rows].map((row) => `${row.map(quoted).join(',')}\n`).join('');
-
-const texts = fc.constantFrom('', 'א', 'ab', 'a', 'b', '😀', 'NULL', 'a long text of more than twenty-four letters');
-const row: fc.Arbitrary<Row> = fc.tuple(
-  fc.oneof({ weight: 6, arbitrary: fc.integer({ min: 0, max: 30 }).map(String) }, texts),
-  fc.constantFrom('1', '2', ''),
-  texts,
-  fc.constantFrom('', '1', '1.00', '-0.01', '9999999999999999.99'),
-  fc.constantFrom('', '2026-11-22', '1950-01-01'),
-  fc.constantFrom('', '2026-11-22T08:00:00Z', '2026-11-22T10:00:00+02:00', '1969-12-31T23:59:59.999Z'),
-  fc.constantFrom('', 'true', 'false'),
-  fc.constantFrom('', '0', '-0', '1e300', '0.1'),
-  texts,
-);
-/** A second night: some rows are gone, some have changed, some are new, and their order is another one. */
-const nights = fc.array(row, { maxLength: 40 }).chain((before) =>
-  fc.record({
-    before: fc.constant(before),
-    after: fc
-      .tuple(
-        fc.array(fc.constantFrom('same', 'same', 'same', 'gone', 'changed', 'twice'), {
-          minLength: before.length,
-          maxLength: before.length,
-        }),
-        fc.array(row, { maxLength: 6 }),
-        fc.array(row, { minLength: before.length, maxLength: before.length }),
-        fc.nat(),
-      )
-      .map(([fates, added, others, turn]) => {
-        const kept = before.flatMap((one, place) => {
-          const changed = [...one.slice(0, 2), ...(others[place] ?? []).slice(2)];
-          return { same: [one], gone: [], changed: [changed], twice: [one, one] }[fates[place] ?? 'same'];
-        });
-        const all = [...kept, ...added];
-        return [...all.slice(turn % (all.length + 1)), ...all.slice(0, turn % (all.length + 1))];
-      }),
-  }),
-);
-const plans = fc.constantFrom(
-  { key: ['id'], ignore: [] },
-  { key: ['id', 'branch'], ignore: [] },
-  { key: ['id'], ignore: ['updatedat'] },
-  { key: ['sum'], ignore: ['name', 'score'] },
-);
-
-async function putNights({ before, after }: { before: Row[]; after: Row[] }) {
-  await putTable(paths.before, { content: csvOf(before), settings: { columns: COLUMNS } });
-  const dialect = { separator: ',' };
-  await putTable(paths.after, { content: csvOf(after), file: { dialect }, settings: { columns: COLUMNS } });
+async function putNights({ before, after }: { before: Row[]; after: Row[] }, form: Form) {
+  await putTable(paths.before, await publishedAs(before, PLAIN));
+  await putTable(paths.after, await publishedAs(after, form));
 }
 
 /** Rows of tables and feeds in SQL, without the ignored columns. */
@@ -89,8 +33,8 @@ function inSql(ignore: readonly string[]) {
 
 test('previous rows, less what the feed takes away, plus what it adds, are the new rows; no other row is in it', async () => {
   await fc.assert(
-    fc.asyncProperty(nights, plans, async (night, plan) => {
-      await putNights(night);
+    fc.asyncProperty(nights, forms, plans, async (night, form, plan) => {
+      await putNights(night, form);
       const { kind } = await putFeed(feedPath, { ...paths, ...plan });
 
       const { folded, after, taken, gone } = inSql(plan.ignore);
