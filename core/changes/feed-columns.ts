@@ -29,8 +29,8 @@ export const OWN_COLUMNS: readonly { name: string; type: 'text' | 'integer' | 'd
 
 const DAY_MS = 86_400_000;
 
-/** Names that a table with feeds cannot have. */
-export const RESERVED: readonly string[] = OWN.map(({ name }) => name);
+/** Names that a table with feeds cannot have: its own, and that of a folder, which DuckDB would show in place of the column. */
+export const RESERVED: readonly string[] = [...OWN.map(({ name }) => name), 'run'];
 
 /** The schema of a feed: the columns of its table, typed as they are there, behind its own. */
 export function feedSchema(columns: readonly TableColumn[]): SchemaElement[] {

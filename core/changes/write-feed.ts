@@ -56,7 +56,10 @@ export async function writeFeed(input: FeedInput, sink: Sink): Promise<WrittenFe
 /** @throws FeedError */
 function planOf({ columns }: TableReader, { key, ignore }: FeedInput): RowPlan {
   const reserved = columns.find(({ name }) => RESERVED.includes(name));
-  if (reserved) throw new FeedError(`The table has a column "${reserved.name}", which is a name of the feed itself.`);
+  if (reserved)
+    throw new FeedError(
+      `The table has a column "${reserved.name}", which is a name of the feed itself. \`tables.except\` leaves it out.`,
+    );
   const missing = [...key, ...ignore].find((name) => !columns.some((column) => column.name === name));
   if (missing !== undefined) throw new FeedError(`The table has no column "${missing}", which \`changes\` names.`);
   return rowPlan(columns, key, ignore);

@@ -43,6 +43,7 @@ const stoppedSchema = z.object({
   /** The run whose table lacks the keys. */
   run: z.string(),
   date: z.iso.date(),
+  /** Of a snapshot: rows, and how many fewer there are. */
   keys: z.int(),
   gone: z.int(),
   at: z.iso.datetime(),

@@ -18,6 +18,18 @@ test.each([
   expect(feedsIn(world)).toEqual([]);
 });
 
+test('a key that the file does not have any more is an error by its name, and the night that has it again is told', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+
+  const error = await failureOf(night(world, 'night-2', '2026-11-21', 'name\na\n'), 'ChangesNotWritten');
+
+  expect(error.message).toContain('The table has no column "id"');
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, end: { run: 'night-1' } });
+  const again = await night(world, 'night-3', '2026-11-22', 'id,name\n1,b\n');
+  expect(again.feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
+});
+
 test('rows that all have the same key are told as deleted and inserted, and counted', async () => {
   const world = await publishedRuns();
   const same = (name: string) => `id,name\n${Array.from({ length: 50 }, (_, place) => `1,${name}${place}\n`).join('')}`;

@@ -1,0 +1,168 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { TableSettings } from '../../../core/config/table-settings.ts';
+import { placeForTables, putTable } from '../table/support.ts';
+import { putFeed } from './support.ts';
+
+const { dir, duckDb } = await placeForTables();
+const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet') };
+const feedPath = join(dir, 'changes.parquet');
+
+interface Case {
+  before: string;
+  after: string;
+  key?: string[];
+  settings?: Partial<TableSettings>;
+  hashKey?: string;
+}
+
+async function feedOf({ before, after, key = ['id'], settings = {}, hashKey }: Case) {
+  const more = { settings, ...(hashKey && { hashKey }) };
+  await putTable(paths.before, { content: before, ...more });
+  await putTable(paths.after, { content: after, ...more });
+  const { changes, keys, gone, unmatched } = await putFeed(feedPath, { ...paths, key });
+  return { changes, keys, gone, unmatched };
+}
+
+const told = (insert: number, deleted: number, updates = 0) => ({
+  changes: { insert, delete: deleted, update_preimage: updates, update_postimage: updates },
+});
+
+const NFC = '\u00e9';
+const NFD = 'e\u0301';
+const MONEY = { type: 'decimal', precision: 18, scale: 2 } as const;
+const LONG = 'שלום '.repeat(40_000);
+
+test.each<[string, Case, object]>([
+  [
+    'a composite key whose parts are cut elsewhere',
+    { before: 'a,b\na,bc\n', after: 'a,b\nab,c\n', key: ['a', 'b'] },
+    told(1, 1),
+  ],
+  [
+    'a composite key in another order of its parts',
+    { before: 'a,b\nx,y\n', after: 'a,b\ny,x\n', key: ['a', 'b'] },
+    told(1, 1),
+  ],
+  [
+    'a composite key of which one part is empty',
+    { before: 'a,b,c\nx,,1\n', after: 'a,b,c\nx,,2\n', key: ['a', 'b'] },
+    { ...told(1, 1), gone: 0, unmatched: 2 },
+  ],
+  [
+    'a letter that is composed in another way',
+    { before: `id,n\n1,${NFC}\n`, after: `id,n\n1,${NFD}\n` },
+    told(0, 0, 1),
+  ],
+  ['a key that is composed in another way', { before: `id\n${NFC}\n`, after: `id\n${NFD}\n` }, told(1, 1)],
+  ['a key in other letters of its case, and with a blank', { before: 'id\na\nb\n', after: 'id\nA\nb \n' }, told(2, 2)],
+  ['numbers that are texts, with a zero before them', { before: 'id,n\n1,1\n', after: 'id,n\n1,01\n' }, told(0, 0, 1)],
+  [
+    'the same numbers, typed',
+    {
+      before: 'id,n\n1,1\n01,2\n',
+      after: 'id,n\n+1,01\n1,2\n',
+      settings: { columns: { id: 'integer', n: 'integer' } },
+    },
+    { ...told(0, 0), unmatched: 4 },
+  ],
+  ['both zeros', { before: 'id,n\n1,0\n', after: 'id,n\n1,-0\n', settings: { columns: { n: 'double' } } }, told(0, 0)],
+  [
+    'what is no number, and is no value',
+    { before: 'id,n\n1,NaN\n', after: 'id,n\n1,\n', settings: { columns: { n: 'double' } } },
+    told(0, 0),
+  ],
+  [
+    'a number of 64 bits that a double would round',
+    {
+      before: 'id,n\n1,9007199254740992\n',
+      after: 'id,n\n1,9007199254740993\n',
+      settings: { columns: { n: 'integer' } },
+    },
+    told(0, 0, 1),
+  ],
+  [
+    'a decimal with more zeros',
+    { before: 'id,n\n1,1.5\n', after: 'id,n\n1,1.50\n', settings: { columns: { n: MONEY } } },
+    told(0, 0),
+  ],
+  [
+    'a decimal that a double would round',
+    {
+      before: 'id,n\n1,9999999999999999.98\n',
+      after: 'id,n\n1,9999999999999999.99\n',
+      settings: { columns: { n: MONEY } },
+    },
+    told(0, 0, 1),
+  ],
+  [
+    'an instant in another time zone',
+    {
+      before: 'id,n\n1,2026-11-22T08:00:00Z\n',
+      after: 'id,n\n1,2026-11-22T10:00:00+02:00\n',
+      settings: { columns: { n: 'timestamp' } },
+    },
+    told(0, 0),
+  ],
+  [
+    'a millisecond',
+    {
+      before: 'id,n\n1,1969-12-31T23:59:59.999Z\n',
+      after: 'id,n\n1,1969-12-31T23:59:59.998Z\n',
+      settings: { columns: { n: 'timestamp' } },
+    },
+    told(0, 0, 1),
+  ],
+  [
+    'a boolean that is no value any more',
+    { before: 'id,n\n1,false\n', after: 'id,n\n1,\n', settings: { columns: { n: 'boolean' } } },
+    told(0, 0, 1),
+  ],
+  [
+    'booleans as the key',
+    { before: 'id,n\ntrue,1\nfalse,1\n', after: 'id,n\n0,1\n1,2\n', settings: { columns: { id: 'boolean' } } },
+    told(0, 0, 1),
+  ],
+  [
+    'a column that a short row does not have, and an empty text',
+    { before: 'id,n,o\n1,a\n', after: 'id,n,o\n1,a,\n' },
+    told(0, 0, 1),
+  ],
+  [
+    'a hashed key',
+    { before: 'id,n\na,1\nb,1\n', after: 'id,n\nb,2\nc,1\n', settings: { hash: ['id'] }, hashKey: 'k' },
+    told(1, 1, 1),
+  ],
+  [
+    'a hashed key that is empty',
+    { before: 'id,n\n,1\n', after: 'id,n\n,2\n', settings: { hash: ['id'] }, hashKey: 'k' },
+    { ...told(1, 1), unmatched: 2 },
+  ],
+  ['rows in another order', { before: 'id\n1\n2\n3\n', after: 'id\n3\n1\n2\n' }, told(0, 0)],
+  [
+    'a text of hundreds of thousands of letters',
+    { before: `id,n\n1,${LONG}\n`, after: `id,n\n1,${LONG}!\n` },
+    told(0, 0, 1),
+  ],
+  ['a key of hundreds of thousands of letters', { before: `id\n${LONG}a\n`, after: `id\n${LONG}b\n` }, told(1, 1)],
+  ['a table that has had no rows', { before: 'id,n\n', after: 'id,n\n1,a\n' }, { ...told(1, 0), keys: 0 }],
+  [
+    'a table that has no rows any more',
+    { before: 'id,n\n1,a\n', after: 'id,n\n' },
+    { ...told(0, 1), keys: 1, gone: 1 },
+  ],
+  ['two tables without rows', { before: 'id,n\n', after: 'id,n\n' }, { ...told(0, 0), keys: 0 }],
+  [
+    'a text with the bytes of a length',
+    { before: 'a,b\nx\0\0\0,y\n', after: 'a,b\nx,\0\0\0y\n', key: ['a', 'b'] },
+    told(1, 1),
+  ],
+])('%s', async (_, given, expected) => {
+  expect(await feedOf(given)).toMatchObject(expected);
+  const rows = (path: string, where = 'true') =>
+    `select columns(c -> not starts_with(c, '_')) from read_parquet('${path}') where ${where}`;
+  const taken = rows(feedPath, "_change_type in ('delete', 'update_preimage')");
+  const added = rows(feedPath, "_change_type in ('insert', 'update_postimage')");
+  const folded = `(${rows(paths.before)} except all ${taken}) union all ${added}`;
+  expect(await duckDb.differences(folded, rows(paths.after))).toEqual([]);
+});
