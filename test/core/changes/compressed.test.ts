@@ -41,7 +41,7 @@ test('rows of one key that do not fit into the memory are refused', async () => 
 });
 
 test('rows that all have one key are compared with little memory, and the time is looked at meanwhile', async () => {
-  const script = ['--max-old-space-size=40', 'test/core/changes/one-key.ts', '150000'];
+  const script = ['--max-old-space-size=40', 'test/core/changes/fixtures/one-key.ts', '150000'];
 
   const { stdout } = await promisify(execFile)(process.execPath, script);
 
