@@ -4,12 +4,18 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createProgram } from '../cli/program.ts';
+import { baseKey, feedKey, headKey, recordKey } from '../core/changes/chain/feed-keys.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
 import { completeKey, nightKey } from '../core/night/marker.ts';
 import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-text.ts';
 import { ALARMS } from '../lib/monitoring/alarm-list.ts';
-import { documentedEventPattern, documentedNightPattern, matchesPattern } from './support/event-pattern.ts';
+import {
+  documentedEventPattern,
+  documentedFeedPattern,
+  documentedNightPattern,
+  matchesPattern,
+} from './support/event-pattern.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
 
 /** Paths of all fields of a JSON schema, objects opened, with `ENTITY` for the names of entities. */
@@ -69,6 +75,22 @@ describe('the event patterns of docs/reading.md', () => {
     ['a pointer in another bucket', event('published/entity=leads/latest.json', { bucket: 'others' })],
   ])('does not match %s', (_, other) => {
     expect(matchesPattern(pattern, other)).toBe(false);
+  });
+
+  it('of feeds matches the record of a feed, behind which all of it is there, and nothing else', () => {
+    const feeds: unknown = JSON.parse(documentedFeedPattern('exports'));
+    const to = { date: '2026-11-20', run: 'leads/night=1' };
+    const record = event(recordKey('leads', to));
+    const keys = [
+      feedKey('leads', to),
+      headKey('leads'),
+      baseKey('leads', to.run),
+      'tables/entity=leads/date=2026-11-20/_feed.json',
+    ];
+    const others = [...keys.map((key) => event(key)), event(recordKey('leads', to), { bucket: 'others' })];
+
+    expect(matchesPattern(feeds, record)).toBe(true);
+    expect(others.filter((other) => matchesPattern(feeds, other))).toEqual([]);
   });
 
   it('of the night matches a night that is complete, and nothing else', () => {

@@ -1,3 +1,4 @@
+import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { entitiesOf, readableKeys } from '../../core/readers/readers.ts';
 import { readStack } from '../checks/deployed-stack.ts';
@@ -25,11 +26,12 @@ type Reads = Pick<Reader, 'entities' | 'of'>;
  * The policy that a role of a reader needs in its own account: AWS asks both accounts. As narrow as the policies of bucket and key, but for
  * the tag of published files, which these alone look at.
  * @param reads all that the reader may read
+ * @param deployment knows which entities have feeds
  */
-export function policyOf(reads: Reads[], { bucket, keyArn }: SharedPlace) {
+export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'>, { bucket, keyArn }: SharedPlace) {
   const [, partition = 'aws', , region] = keyArn.split(':');
   const bucketArn = `arn:${partition}:s3:::${bucket}`;
-  const keys = reads.map(readableKeys);
+  const keys = reads.map((read) => readableKeys(read, deployment));
   const plain = keys.flatMap((each) => each.plain);
   const viaS3 = {
     'kms:ViaService': `s3.${region}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`,

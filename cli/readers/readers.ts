@@ -50,7 +50,7 @@ async function readers(principal: string | undefined, options: ReadersOptions): 
   if (!options.json && principal === undefined) return printOut(listOf(all, options));
   const place = await sharedPlace(target);
   const described = [...Map.groupBy(chosen, readerName)].map(([name, reads]) => {
-    return { principal: name, reads, policy: policyOf(reads, place), try: commandToTry(reads, place) };
+    return { principal: name, reads, policy: policyOf(reads, deployed, place), try: commandToTry(reads, place) };
   });
   if (options.json) return printJson({ readers: described });
   for (const { reads, policy, try: command } of described) {

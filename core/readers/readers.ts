@@ -1,3 +1,4 @@
+import { feedEntities } from '../changes/feed-entities.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import type { Reader } from '../config/reader-settings.ts';
@@ -31,21 +32,32 @@ export function sharedAsFiles({ readers }: Pick<Deployment, 'readers'>): Entity[
 
 /** Keys of the bucket that a reader may read, as patterns of a policy. */
 export interface ReadableKeys {
-  /** Pointers, and tables where it reads these. */
+  /** Pointers, and tables with their feeds where it reads these. */
   plain: string[];
   /** Files and manifests: only those that have the tag. */
   tagged: string[];
 }
 
-/** @returns the patterns; the same ones limit what may be listed */
-export function readableKeys({ entities, of }: Pick<Reader, 'entities' | 'of'>): ReadableKeys {
+/**
+ * @param deployment knows which entities have feeds
+ * @returns the patterns; the same ones limit what may be listed
+ */
+export function readableKeys(
+  { entities, of }: Pick<Reader, 'entities' | 'of'>,
+  deployment: Pick<Deployment, 'entities'>,
+): ReadableKeys {
   const each = (...prefixes: string[]) =>
     (entities === 'all' ? ['*'] : entities).flatMap((entity) =>
       prefixes.map((prefix) => `${prefix}entity=${entity}/*`),
     );
+  const withFeeds = feedEntities(deployment);
+  const feeds =
+    entities === 'all' ? withFeeds.slice(0, 1).map(() => '*') : withFeeds.filter((one) => entities.includes(one));
+  // Feeds are in folders of dates. Beside them are the head, and copies of tables: those are for the functions alone.
+  const tables = [...each('tables/', 'tables/v*/'), ...feeds.map((entity) => `changes/entity=${entity}/date=*`)];
   return {
     // The types of a column may have changed: then tables are in a folder for each version.
-    plain: [...each('published/'), ...(of.includes('tables') ? each('tables/', 'tables/v*/') : [])],
+    plain: [...each('published/'), ...(of.includes('tables') ? tables : [])],
     tagged: of.includes('files') ? each('runs/') : [],
   };
 }

@@ -7,6 +7,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { RunError } from '../errors.ts';
 import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 const CONTENT_TYPE = 'application/vnd.apache.parquet';
@@ -80,7 +81,10 @@ export class ParquetUpload {
     const ChecksumAlgorithm = 'CRC32';
     if (this.#uploadId === undefined) {
       const begun = { ...this.#described, ChecksumAlgorithm } as const;
-      this.#uploadId = (await this.#sent((client) => client.send(new CreateMultipartUploadCommand(begun)))).UploadId;
+      const { UploadId } = await this.#sent((client) => client.send(new CreateMultipartUploadCommand(begun)));
+      const { key } = this.#options;
+      if (!UploadId) throw new RunError('StorageUnavailable', `What was answered for ${key} names no upload.`);
+      this.#uploadId = UploadId;
     }
     const PartNumber = this.#parts.length + 1;
     const part = { ...this.#object, UploadId: this.#uploadId, PartNumber, ChecksumAlgorithm, Body } as const;

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { StandingFeed } from '../../core/changes/chain/feed-store.ts';
+import { RunError } from '../../core/errors.ts';
 import { ParquetUpload } from '../../core/storage/parquet-upload.ts';
 import { isGone, storageError } from '../../core/storage/storage-errors.ts';
 
@@ -37,7 +38,9 @@ export function feedObjects(
       count();
       try {
         const said = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
-        return { etag: said.ETag ?? '', bytes: said.ContentLength ?? 0, metadata: said.Metadata ?? {} };
+        // The page of something that stands before S3 would pass for an object of nobody.
+        if (!said.ETag) throw new RunError('StorageUnavailable', `What was answered for ${key} is no object.`);
+        return { etag: said.ETag, bytes: said.ContentLength ?? 0, metadata: said.Metadata ?? {} };
       } catch (error) {
         if (isGone(error)) return undefined;
         throw storageError(error, 'read', key);

@@ -56,10 +56,14 @@ export class LocalCopies {
   }
 
   async *#chunks({ key, etag, bytes: size }: Found): AsyncGenerator<Uint8Array> {
+    let read = 0;
     for await (const chunk of readObject(this.#bucket, key, { from: 0, size, object: { etag } })) {
       this.#onProgress();
+      read += chunk.byteLength;
       yield chunk;
     }
+    // The page of something that stands before S3 would be kept as the copy of a table.
+    if (read !== size) throw new RunError('StorageUnavailable', `What was answered for ${key} is not the object.`);
   }
 }
 

@@ -19,14 +19,18 @@ interface Shared {
   key: Key;
 }
 
+type Sharing = Pick<Deployment, 'readers' | 'entities'>;
+
 /** Lets every reader of the configuration read what it names, and nothing else (docs/adr/0040). */
-export function allowReaders(shared: Shared, { readers }: Pick<Deployment, 'readers'>): void {
+export function allowReaders(shared: Shared, deployment: Sharing): void {
+  const { readers } = deployment;
   // Policies are limited in size (lib/policy-sizes.ts): those who read the same share their statements.
   const same = Map.groupBy(readers, ({ principal, ...reads }) => canonicalText({ kind: kindOf(principal), ...reads }));
-  for (const [index, group] of [...same.values()].entries()) allowGroup(shared, `Readers${index + 1}`, group);
+  for (const [index, group] of [...same.values()].entries())
+    allowGroup(shared, `Readers${index + 1}`, group, deployment);
 }
 
-function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[]): void {
+function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deployment: Sharing): void {
   const [reader] = group;
   if (!reader) return;
   const { region, urlSuffix, account } = Stack.of(bucket);
@@ -36,7 +40,7 @@ function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[]): void
     const conditions = { ...further, ...beside, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
     return new PolicyStatement({ sid: sid + part, principals, actions: [action], resources, conditions });
   };
-  const { plain, tagged } = readableKeys(reader);
+  const { plain, tagged } = readableKeys(reader, deployment);
   const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
   const prefixes = { StringLike: { 's3:prefix': plain } };
   const hasTag = { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: 'true' };

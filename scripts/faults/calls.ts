@@ -31,6 +31,8 @@ export type Kind =
   | 'list'
   /** An object that this execution or the one before it wrote. */
   | 'object'
+  /** An object whose size and tag were looked at before. */
+  | 'known object'
   /** What is known of an object, without its content. */
   | 'head'
   /** The file of a person. */
@@ -41,12 +43,16 @@ export type Kind =
   | 'write'
   /** Writes an object, after a look at what is there. */
   | 'write anew'
+  /** Replaces an object that was read before. */
+  | 'replace'
   /** Tags an object, once more where nobody heard of it. */
   | 'tag'
   /** Begins an upload in parts. */
   | 'begin upload'
   /** Stores the file or a part of it. */
   | 'content'
+  /** Stores a part of a file that is on the disk: all of them again where one is lost. */
+  | 'part'
   /** Makes an object of the parts. */
   | 'complete';
 
@@ -57,6 +63,8 @@ export const SCENARIOS = {
   retry: 'a run that takes the export of a failed one',
   release: 'an execution that publishes a file that a guard has stopped',
   table: 'a run of an entity that has a table, with a hashed column',
+  changes: 'a run of an entity that has feeds of changes, which compares its table with that of the day before',
+  'large feed': 'the same, where the chain begins anew, and copy and feed are stored in parts',
   batch: 'a batch of three changes, with an access token past its end',
   'stopped batch': 'a batch that stops at its first refused change',
 } as const;
@@ -148,6 +156,32 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'write the table': 'write',
     },
     RecordNight: { 'look at the table': 'note', 'tell of the night': 'note' },
+  },
+  changes: {
+    WriteChanges: {
+      'read the head of the feeds': 'object',
+      'read latest.json': 'object',
+      'look at the table': 'head',
+      'look at a copy of the table': 'head',
+      'read the table': 'known object',
+      'write a copy of the table': 'write anew',
+      'read a copy of the table': 'known object',
+      'write the head of the feeds': 'replace',
+      'look at the feed': 'head',
+      'write the feed': 'write anew',
+      'write the record of the feed': 'write',
+    },
+    RecordNight: { 'look at the feed': 'note' },
+  },
+  'large feed': {
+    WriteChanges: {
+      'begin to upload a copy of the table': 'begin upload',
+      'upload a part of a copy of the table': 'part',
+      'complete a copy of the table': 'write anew',
+      'begin to upload the feed': 'begin upload',
+      'upload a part of the feed': 'part',
+      'complete the feed': 'write anew',
+    },
   },
   batch: {
     ValidateBatch: {

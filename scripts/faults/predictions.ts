@@ -88,17 +88,27 @@ const RULES: Record<Kind, Rule> = {
   hint: { ...bucket, garbage: 'well' },
   list: { ...bucket, garbage: outlasted('StorageUnavailable') },
   object: bucket,
+  'known object': { ...bucket, garbage: outlasted('StorageUnavailable') },
   // The answer to a HEAD has no body that could be cut.
   head: { ...bucket, cut: 'well', garbage: outlasted('StorageUnavailable') },
   input: { ...bucket, garbage: 'UpdateFileInvalid' },
   flag: { ...bucket, garbage: 'UpdatesIncomplete' },
   write: { ...bucket, ...written },
   'write anew': { ...bucket, ...written, 'lost after': 'well', 'died after': 'well' },
+  // Where nobody knows whether it was replaced, it is read again.
+  replace: { ...bucket, garbage: 'well' },
   tag: { ...bucket, garbage: 'well' },
   // The answer to this call has the upload's id, without which no part can be stored.
   'begin upload': { ...bucket, garbage: outlasted('DownloadUnfinished') },
   content: { ...bucket, ...written, 'lost after': 'well' },
+  part: { ...bucket, garbage: outlasted('StorageUnavailable') },
   complete: { ...bucket, ...written, 'lost after': 'well', 'lost before': outlasted('DownloadUnfinished') },
+};
+
+/** How a step ends that comes behind the publication, whatever the error. */
+const BEHIND_THE_FILE: Partial<Record<Call['step'], ErrorName>> = {
+  WriteTable: 'TableNotWritten',
+  WriteChanges: 'ChangesNotWritten',
 };
 
 /** How the execution ends in which this call meets the fault. */
@@ -107,8 +117,8 @@ export function predict(call: Call, fault: Fault, span: Span): End {
   // What ends a chunk is in the result of its lines; and this batch is stopped whatever happens.
   const counted = call.step === 'ApplyChunk' && end !== 'well';
   if (counted || call.scenario === 'stopped batch') return 'UpdatesIncomplete';
-  // The file is published, whatever keeps its table from being written.
-  return call.step === 'WriteTable' && end !== 'well' ? 'TableNotWritten' : end;
+  // The file is published, whatever keeps its table or its feed from being written.
+  return end === 'well' ? end : (BEHIND_THE_FILE[call.step] ?? end);
 }
 
 function endOf({ step, kind }: Call, fault: Fault, span: Span): End {

@@ -10,6 +10,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/reader-policy.ts';
+import { baseKey, feedKey, headKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
@@ -32,8 +33,13 @@ const FILE = 'runs/entity=leads/run=a/leads.csv';
 const MANIFEST = 'runs/entity=leads/run=a/_manifest.json';
 const POINTER = 'published/entity=leads/latest.json';
 const TABLE = 'tables/entity=leads/date=2026-11-20/leads.parquet';
+const FEED = feedKey('leads', { date: '2026-11-20', run: 'a' });
+const RECORD = recordKey('leads', { date: '2026-11-20', run: 'a' });
+const COPY = baseKey('leads', 'a');
+const HEAD = headKey('leads');
 const STOPPED = 'runs/entity=leads/run=b/leads.csv';
 const UPDATE = 'updates/batch/input.jsonl';
+const ALL = [FILE, MANIFEST, POINTER, TABLE, FEED, RECORD, COPY, HEAD, STOPPED, UPDATE];
 
 let record: RunRecord;
 let endpoint: string;
@@ -56,8 +62,7 @@ beforeAll(async () => {
   endpoint = cloud.endpoint;
   owner = clientOf(OWNER);
   await owner.send(new CreateBucketCommand({ Bucket }));
-  for (const Key of [FILE, MANIFEST, POINTER, TABLE, STOPPED, UPDATE])
-    await owner.send(new PutObjectCommand({ Bucket, Key, Body: Key }));
+  for (const Key of ALL) await owner.send(new PutObjectCommand({ Bucket, Key, Body: Key }));
   for (const key of [FILE, MANIFEST]) await createBucket(owner, Bucket).tag(key, 'published', 'true');
   const made = await asked('organizations', MEMBER, '{}', {
     'x-amz-target': 'AWSOrganizationsV20161128.DescribeOrganization',
@@ -80,7 +85,7 @@ async function readerIn(account: string, reader: Reader): Promise<S3Client> {
   const iam = (parameters: Record<string, string>) =>
     asked('iam', account, `${new URLSearchParams({ Version: '2010-05-08', ...parameters })}`);
   await iam({ Action: 'CreateUser', UserName });
-  const PolicyDocument = JSON.stringify(policyOf([reader], place));
+  const PolicyDocument = JSON.stringify(policyOf([reader], fullDeployment(), place));
   await iam({ Action: 'PutUserPolicy', UserName, PolicyName: 'reads', PolicyDocument });
   const key = await iam({ Action: 'CreateAccessKey', UserName });
   const part = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`).exec(key)?.[1] ?? '';
@@ -101,19 +106,21 @@ async function givePolicy(without?: string): Promise<void> {
   await owner.send(new PutBucketPolicyCommand({ Bucket, Policy }));
 }
 
+/** What may be listed of tables. */
+const LISTED = ['published/entity=leads/', 'tables/entity=leads/', 'changes/entity=leads/date='];
+const LISTS = LISTED.map((prefix) => `list ${prefix}`);
+
 /** What is read of all that there is. */
 async function readBy(client: S3Client): Promise<string[]> {
   const looks: [string, () => Promise<unknown>][] = [
-    ...[FILE, MANIFEST, POINTER, TABLE, STOPPED, UPDATE].map((Key): [string, () => Promise<unknown>] => [
+    ...ALL.map((Key): [string, () => Promise<unknown>] => [
       Key,
       async () => (await client.send(new GetObjectCommand({ Bucket, Key }))).Body?.transformToString(),
     ]),
-    ...['published/entity=leads/', 'tables/entity=leads/', 'runs/', ''].map(
-      (Prefix): [string, () => Promise<unknown>] => [
-        `list ${Prefix}`,
-        () => client.send(new ListObjectsV2Command({ Bucket, Prefix })),
-      ],
-    ),
+    ...[...LISTED, 'changes/entity=leads/', 'runs/', ''].map((Prefix): [string, () => Promise<unknown>] => [
+      `list ${Prefix}`,
+      () => client.send(new ListObjectsV2Command({ Bucket, Prefix })),
+    ]),
     ['location', () => client.send(new GetBucketLocationCommand({ Bucket }))],
   ];
   const read: string[] = [];
@@ -128,10 +135,10 @@ async function readBy(client: S3Client): Promise<string[]> {
   return read;
 }
 
-const TABLES = [POINTER, TABLE, 'list published/entity=leads/', 'list tables/entity=leads/', 'location'];
+const TABLES = [POINTER, TABLE, FEED, RECORD, ...LISTS, 'location'];
 const FILES = [FILE, MANIFEST, POINTER, 'list published/entity=leads/'];
 
-test('an account reads tables, an organization files by their tag, and neither of them anything else', async () => {
+test('an account reads tables and their feeds, an organization files by their tag, and neither of them anything else', async () => {
   await givePolicy();
 
   expect(await readBy(await readerIn(READER, OF_ACCOUNT))).toEqual(TABLES);
@@ -144,8 +151,8 @@ test('an account reads tables, an organization files by their tag, and neither o
 });
 
 test.each([
-  ['Readers1Reads', READER, ['list published/entity=leads/', 'list tables/entity=leads/', 'location']],
-  ['Readers1Lists', READER, [POINTER, TABLE, 'location']],
+  ['Readers1Reads', READER, [...LISTS, 'location']],
+  ['Readers1Lists', READER, [POINTER, TABLE, FEED, RECORD, 'location']],
   ['Readers1Locates', READER, TABLES.slice(0, -1)],
   ['Readers3Reads', MEMBER, [FILE, MANIFEST, 'list published/entity=leads/']],
   ['Readers3Lists', MEMBER, [FILE, MANIFEST, POINTER]],

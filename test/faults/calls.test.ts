@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ALL_STEPS, RECORDER } from '../../core/step/steps.ts';
 import { CALLS, SCENARIOS, type Scenario } from '../../scripts/faults/calls.ts';
 import { expectNoCanary } from './support/checks.ts';
 import { STORIES, worldOf } from './support/scenarios.ts';
@@ -16,6 +17,10 @@ test('every call that a step makes is in the table, and the table has no other',
   }
 
   expect([...made].sort()).toEqual([...new Set(CALLS.map(nameOf))].sort());
+});
+
+test('every function that a machine invokes has calls in the table: no scenario left it out', () => {
+  expect(new Set(CALLS.map(({ step }) => step))).toEqual(new Set([...Object.keys(ALL_STEPS), RECORDER]));
 });
 
 test('a token in a state, or data of a customer in the metadata of an object, is noticed', async () => {

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../core/config/configuration.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { refuseLargePolicies } from '../../lib/policy-sizes.ts';
-import { newApp, resolved, synthesise, tableDeployment } from '../../scripts/definition.ts';
-import { statementsOf } from './support/template.ts';
+import { feedDeployment, newApp, resolved, synthesise, tableDeployment } from '../../scripts/definition.ts';
+import { oneOf, statementsOf } from './support/template.ts';
 
 /** What the setting `readers` makes of the template. */
 
@@ -32,6 +33,20 @@ test('readers change the policies of bucket and key, and no other resource', () 
     'AWS::KMS::Key',
     'AWS::S3::BucketPolicy',
   ]);
+});
+
+test('readers of tables read feeds where there are any, and a stack without feeds does not name them', () => {
+  const patterns = (deployment: Deployment, reader: Reader) =>
+    JSON.stringify(
+      oneOf(synthesise({ ...deployment, readers: [reader] }), 'AWS::S3::BucketPolicy', 'ExportsBucket'),
+    ).match(/changes\/entity=[^"]*/g) ?? [];
+
+  expect(patterns(tableDeployment(), ALL)).toEqual([]);
+  expect(new Set(patterns(feedDeployment(), ALL))).toEqual(new Set(['changes/entity=*/date=*']));
+  expect(new Set(patterns(feedDeployment(), { ...ALL, entities: ['leads'] }))).toEqual(
+    new Set(['changes/entity=leads/date=*']),
+  );
+  expect(patterns(feedDeployment(), { ...ALL, of: ['files'] })).toEqual([]);
 });
 
 test('readers of tables alone let no function tag anything', () => {

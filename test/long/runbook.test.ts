@@ -2,14 +2,21 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { type Entry, runbookEntries } from '../support/runbook.ts';
 import { type Operator, operatorOf } from './support/operator.ts';
-import { CASES, type Case, ENTITY, MAX_BYTES } from './support/runbook-cases.ts';
+import { CASES, type Case, ENTITY, FED, MAX_BYTES } from './support/runbook-cases.ts';
 
 /**
  * What the runbook tells an operator to type, typed: each entry's commands against the local cloud, with the trouble that
  * the entry is about. In CI one of each kind.
  */
 
-const IN_CI = ['ExportFailed', 'ReauthorizationRequired', 'InvalidInput', 'NoPublishedExport', 'FileRejected'];
+const IN_CI = [
+  'ExportFailed',
+  'ReauthorizationRequired',
+  'InvalidInput',
+  'NoPublishedExport',
+  'FileRejected',
+  'ChangesStopped',
+];
 const entries = new Map(runbookEntries().map((entry) => [entry.id, entry]));
 let system: Deployed;
 
@@ -17,6 +24,8 @@ beforeAll(async () => {
   system = await deployForTests('runbook', {
     polling: { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 45, createAgainSeconds: 1 },
     files: { maxBytes: MAX_BYTES },
+    // A file that has shrunk is for the feed to judge, not for the gate.
+    entities: { [FED]: { tables: {}, changes: { key: 'id' }, guards: { maxShrink: 1 } } },
   });
 }, 180_000);
 
@@ -53,12 +62,13 @@ describe.each(CASES.filter(({ entry }) => !process.env.CI || IN_CI.includes(entr
 
     const report = await given.fault(system);
     expect(report.error, report.cause ?? '').toBe(expected);
-    const operator = operatorOf(system, { ENTITY, RUN: report.executionArn.split(':').at(-1) ?? '' });
+    const { entity = ENTITY } = given;
+    const operator = operatorOf(system, { ENTITY: entity, RUN: report.executionArn.split(':').at(-1) ?? '' });
     await look(operator, entry, expected);
     system.sandbox.faults.clear();
     await given.mend?.(system);
     await mendAndReplay(operator, entry);
 
-    expect(await system.run(ENTITY)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await system.run(entity)).toMatchObject({ status: 'SUCCEEDED' });
   });
 });

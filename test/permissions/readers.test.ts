@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/reader-policy.ts';
+import { baseKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { fullDeployment } from '../../scripts/definition.ts';
 import { REGION } from './support/arns.ts';
@@ -22,7 +23,7 @@ interface Who {
 }
 
 const roleIn = (account: string, name: string) => `arn:aws:iam::${account}:role/${name}`;
-const policyFor = (place_: number) => policyOf([readers[place_] as Reader], place);
+const policyFor = (place_: number) => policyOf([readers[place_] as Reader], fullDeployment(), place);
 const anyRole: Who = { principal: roleIn('444455556666', 'any'), policy: policyFor(0) };
 const analyst: Who = { principal: roleIn('777788889999', 'data/analyst'), policy: policyFor(1) };
 const member: Who = {
@@ -54,9 +55,16 @@ const TABLES = [
   'tables/entity=leads/date=2026-11-20/leads.parquet',
   'tables/v2/entity=leads/date=2026-11-20/leads.parquet',
 ];
+const FEED = 'changes/entity=leads/date=2026-11-20/run=a';
+const FEEDS = [`${FEED}/changes.parquet`, `${FEED}/_feed.json`];
 
 const OF_POINTERS: What[] = [...POINTERS.map((key) => object(key)), listing('published/entity=leads/'), opening('s3')];
-const OF_TABLES: What[] = [...TABLES.map((key) => object(key)), listing('tables/entity=leads/date=2026-11-20/'), WHERE];
+const OF_TABLES: What[] = [
+  ...[...TABLES, ...FEEDS].map((key) => object(key)),
+  listing('tables/entity=leads/date=2026-11-20/'),
+  listing('changes/entity=leads/date=2026-11-20/'),
+  WHERE,
+];
 const OF_FILES: What[] = [object(FILE, 'true'), object(MANIFEST, 'true')];
 
 type Reading = [who: string, Who, What[]];
@@ -79,6 +87,12 @@ const NEVER: What[] = [
   object(MANIFEST),
   object('runs/entity=leads/run=a/_release.json'),
   object('runs/entity=customers/run=a/customers.csv', 'true'),
+  object('changes/entity=leads/head.json'),
+  object('changes/entity=leads/base/run=a.parquet'),
+  // A run whose name looks like a date: names of runs are encoded.
+  object(baseKey('leads', 'a/date=2026-11-20')),
+  listing('changes/entity=leads/'),
+  listing('changes/entity=leads/base/'),
   object('updates/batch/input.jsonl'),
   object('updates/batch/input.jsonl', 'true'),
   object('probes/latest.json'),
@@ -141,6 +155,26 @@ test('each statement counts: without it, something is refused that it is there f
   expect(sids).toHaveLength(13);
   expect(sids.filter((sid) => !refused.has(sid))).toEqual([]);
 });
+
+test.each(['published/entity=*/*', 'tables/entity=*/*', 'tables/v*/entity=*/*', 'changes/entity=*/date=*'])(
+  'each pattern of keys counts: without %s, an account that reads tables is refused an object and a list',
+  async (pattern) => {
+    const below = pattern
+      .replace('v*', 'v2')
+      .replace('=*/*', '=leads/')
+      .replace('=*/date=*', '=leads/date=2026-11-20/');
+    const reads = [...OF_POINTERS, ...OF_TABLES, listing(below)];
+    const refusedWithout = async (without: string) => {
+      const requests = reads.map((what) => ({ ...request(all(anyRole), what), without, pattern }));
+      const { requests: decisions } = await decide(policies, requests);
+      return reads.filter((_, index) => decisions[index] !== 'Allow');
+    };
+    const gone = await refusedWithout('Readers1Reads');
+    expect(gone).not.toEqual([]);
+    expect(gone.every(([action, resource]) => action === 's3:GetObject' && resource.includes(below))).toBe(true);
+    expect(await refusedWithout('Readers1Lists')).toContainEqual(listing(below));
+  },
+);
 
 test('nobody else reads: other roles and accounts, and those outside of the organization', async () => {
   const others: Who[] = [

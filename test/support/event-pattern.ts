@@ -10,6 +10,11 @@ export function documentedNightPattern(bucket: string): string {
   return fencedBlock('docs/reading.md', '<!-- night-pattern:begin -->', 'json').replace('BUCKET', bucket);
 }
 
+/** The pattern for feeds of changes. */
+export function documentedFeedPattern(bucket: string): string {
+  return fencedBlock('docs/changes.md', '<!-- feed-pattern:begin -->', 'json').replace('BUCKET', bucket);
+}
+
 /** The pattern for ends of executions of a machine. */
 export function documentedExecutionPattern(machine: string): string {
   return fencedBlock('docs/notifications.md', '<!-- execution-pattern:begin -->', 'json').replace('MACHINE', machine);
@@ -21,5 +26,14 @@ export function matchesPattern(pattern: unknown, value: unknown): boolean {
     return Object.entries(pattern as object).every(([key, inner]) =>
       matchesPattern(inner, (value as Record<string, unknown>)?.[key]),
     );
-  return pattern.some((each) => (each.prefix ? String(value).startsWith(each.prefix) : each === value));
+  return pattern.some((each) => {
+    if (each.prefix) return String(value).startsWith(each.prefix);
+    return each.wildcard ? wildcard(each.wildcard).test(String(value)) : each === value;
+  });
+}
+
+/** `*` stands for any characters, `/` among them. */
+function wildcard(text: string): RegExp {
+  const escaped = text.replace(/[.*+?^${}()|[\]\\]/g, (mark) => (mark === '*' ? '.*' : `\\${mark}`));
+  return new RegExp(`^${escaped}$`);
 }

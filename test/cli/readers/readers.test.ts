@@ -16,7 +16,7 @@ const RESOURCES = xml(
 );
 
 /** A deployment with these readers; objects are tagged as S3 does it. */
-async function sharing(readers: Reader[], PutObjectTagging?: Answers[string]) {
+async function sharing(readers: Reader[], PutObjectTagging?: Answers[string], leads: object = {}) {
   const tagged: string[] = [];
   const tags: Answers = {
     ListStackResources: RESOURCES,
@@ -27,7 +27,7 @@ async function sharing(readers: Reader[], PutObjectTagging?: Answers[string]) {
         return xml('');
       }),
   };
-  const Metadata = metadataOf(deployedOf(deployment({ readers, entities: { leads: { tables: {} } } })));
+  const Metadata = metadataOf(deployedOf(deployment({ readers, entities: { leads: { tables: {}, ...leads } } })));
   const cloud = await aws(
     stack({ TimeZone: 'UTC' }),
     template({ Metadata, Resources: { Key: { Type: 'AWS::KMS::Key', Properties: {} } } }),
@@ -112,6 +112,19 @@ test('prints for one of them one policy of all that it may read, and a command t
     ],
   });
   expect(stderr).toContain('To try it there: aws s3 cp s3://bucket/published/entity=leads/latest.json -\n');
+});
+
+test('with feeds of changes, the policy of who reads tables has the feeds, and neither their head nor the copies of tables', async () => {
+  const { cli } = await sharing([ACCOUNT, { ...MEMBERS, entities: ['leads'], of: ['tables'] }], undefined, {
+    changes: { key: 'id' },
+  });
+
+  const policies = await Promise.all(
+    ['444455556666', 'o-a1b2c3d4e5'].map(async (one) => (await cli(one)).stdout.match(/changes\/[^"]*/g)),
+  );
+
+  // Once to read, once to list.
+  expect(policies).toEqual([Array(2).fill('changes/entity=*/date=*'), Array(2).fill('changes/entity=leads/date=*')]);
 });
 
 test('--json has every reader with its policy', async () => {

@@ -62,14 +62,17 @@ export interface Deployed {
 /** Writes the assembly of a deployment, as synthesis does. */
 export type Assemble = (name: string, configurationFile: string, outdir: string, cloud: LocalCloud) => Promise<void>;
 
-/** Brings up everything that the tests of a file need, under a name that no other file uses. */
+/**
+ * Brings up everything that the tests of a file need, under a name that no other file uses.
+ * @param cloud by default the one that all files share
+ */
 export async function deployForTests(
   name: string,
   configuration: Configuration,
   options: SandboxOptions = {},
   assemble: Assemble = synthesise,
+  cloud: LocalCloud = inject('cloud'),
 ): Promise<Deployed> {
-  const cloud = inject('cloud');
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
     const sandbox = await startSandbox(options);

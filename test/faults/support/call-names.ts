@@ -69,6 +69,10 @@ const VERBS: [sign: RegExp, verb: string][] = [
 
 const OBJECTS: [sign: RegExp, object: string][] = [
   [/nights\//, 'the night'],
+  [/changes\/.*head\.json/, 'the head of the feeds'],
+  [/changes\/.*\/base\//, 'a copy of the table'],
+  [/changes\/.*_feed\.json/, 'the record of the feed'],
+  [/changes\//, 'the feed'],
   [/tables\//, 'the table'],
   [/published\/.*latest\.json/, 'latest.json'],
   [/published\/.*date=[\d-]+\.json/, 'the pointer of a date'],

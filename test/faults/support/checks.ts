@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import { expect } from 'vitest';
 import { keysOf } from '../../../core/batch/batch-keys.ts';
 import { parseResults } from '../../../core/batch/result-line.ts';
+import { feedsOf, headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import type { World } from './world.ts';
 
@@ -9,7 +10,7 @@ import type { World } from './world.ts';
 
 const LATEST = 'published/entity=leads/latest.json';
 /** What may hold data of customers. */
-const CONTENT = /leads\.(csv|parquet)$|input\.jsonl$/;
+const CONTENT = /\.(csv|parquet)$|input\.jsonl$/;
 
 function json(world: World, key: string) {
   const object = world.store.object(key);
@@ -34,13 +35,23 @@ export function expectSameFile(world: World, run: string, other: string): void {
   expect(file(run)).toBe(file(other));
 }
 
-/** Whatever is written once was written once: pointers of each run, manifests, files, results. Tables are replaced by themselves. */
+/** Whatever is written once was written once: pointers of each run, manifests, files, results. Tables are replaced by themselves, and a head of feeds says what it said before where a pair is given back. */
 export function expectWrittenOnce(world: World): void {
   const done = world.store.calls.filter(({ operation, status }) => {
     return (operation === 'PutObject' || operation === 'CompleteMultipartUpload') && status === 200;
   });
   const written = Map.groupBy(done, ({ key, headers }) => `${key} ${headers['if-match'] ?? ''}`);
-  for (const [what, calls] of written) if (!what.startsWith('tables/')) expect(calls.length, what).toBe(1);
+  for (const [what, calls] of written) if (!/^tables\/|\/head\.json /.test(what)) expect(calls.length, what).toBe(1);
+}
+
+/** Where the feeds stand, and every object of theirs, byte for byte; `undefined` where there are none. */
+export function fedBy(world: World) {
+  const head = json(world, headKey('leads'));
+  if (!head) return undefined;
+  const { sequence, end, pair, stopped } = head;
+  const keys = world.store.keys().filter((key) => key.startsWith(feedsOf('leads')) && key !== headKey('leads'));
+  const objects = keys.sort().map((key) => `${key} ${world.store.object(key)?.etag}`);
+  return { sequence, run: end.run, pair, stopped, objects };
 }
 
 /** No token, address of a file or data of a customer is where a person without a right to it could read it. */

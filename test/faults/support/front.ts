@@ -68,7 +68,7 @@ export async function startFront(behind: (request: Request) => string | Promise<
         response.end(answer.body);
       },
       cut: (answer) => {
-        begin(answer, Math.max(2, answer.body.length));
+        begin(answer, Math.max(2, answer.body.length || lengthOf(answer.headers)));
         response.flushHeaders();
         response.write(answer.body.subarray(0, answer.body.length / 2), () => message.socket.destroy());
       },

@@ -5,11 +5,12 @@ import { storeGrant } from '../../../cli/authorize/store-grant.ts';
 import { TO_RESUME } from '../../../core/batch/failed-lines.ts';
 import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
+import type { Scenario } from '../../../scripts/faults/calls.ts';
 import type { Row } from '../../../scripts/faults/fault-tables.ts';
 import type { Fault } from '../../../scripts/faults/faults.ts';
 import { losesGrant } from '../../../scripts/faults/predictions.ts';
 import type { Execution } from '../../lib/support/interpreter.ts';
-import { expectNoCanary, expectReadable, expectSameFile, expectTruth, expectWrittenOnce } from './checks.ts';
+import { expectNoCanary, expectReadable, expectSameFile, expectTruth, expectWrittenOnce, fedBy } from './checks.ts';
 import { meeting } from './meet.ts';
 import { batch, IDS, STORIES, type Story, worldOf } from './scenarios.ts';
 import type { World } from './world.ts';
@@ -22,6 +23,7 @@ const UNANSWERED: Fault[] = ['lost before', 'lost after', 'cut', 'garbage'];
 
 /** Lets a call of an execution meet its fault, and holds what came of it against the prediction and the promises. */
 export async function runRow(row: Row): Promise<void> {
+  const well = await fedWell(row.scenario);
   const world = await worldOf(row.scenario);
   try {
     world.meet = meeting(row, row.fault, row.span);
@@ -34,6 +36,7 @@ export async function runRow(row: Row): Promise<void> {
     world.meet = undefined;
     world.time.time += LATER_MS;
     await (row.scenario.endsWith('batch') ? expectAllApplied : expectPublished)(world, row, ended);
+    expect(fedBy(world)).toEqual(well);
     expectNoCanary(world);
   } finally {
     await world.stop();
@@ -81,6 +84,21 @@ async function expectPublished(world: World, row: Row, ended: Execution): Promis
   if (row.step !== 'CreateExport') expect(createsOf(world)).toBe(before);
   if (row.scenario === 'table') expect(world.store.keys()).toContain(TABLE);
   if (!publishes) expectSameFile(world, last, 'night-0');
+}
+
+const fed = new Map<Scenario, ReturnType<typeof fedBy>>();
+
+/** What the scenario leaves of feeds where nothing goes wrong. Time is that of one world: it is looked for before the one that meets the fault. */
+async function fedWell(scenario: Scenario): Promise<ReturnType<typeof fedBy>> {
+  if (scenario !== 'changes' && scenario !== 'large feed') return undefined;
+  const known = fed.get(scenario);
+  if (known) return known;
+  const world = await worldOf(scenario);
+  await STORIES[scenario].execute(world);
+  const well = fedBy(world);
+  await world.stop();
+  fed.set(scenario, well);
+  return well;
 }
 
 /** Repeats until a person has authorized, as an execution says that it is due. @returns the name of the next */

@@ -1,4 +1,5 @@
 import { keysOf } from '../../../core/batch/batch-keys.ts';
+import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
@@ -49,6 +50,9 @@ const LEFT_OUT: Entities = Object.fromEntries(
   ENTITIES.filter((entity) => entity !== 'leads').map((entity) => [entity, { enabled: false }]),
 );
 
+/** A table of every column, which is large where the file is, and its feed. */
+const FEEDS: Entities = { ...LEFT_OUT, leads: { tables: { hash: ['email', 'cellNumber'] }, changes: { key: 'id' } } };
+
 export const STORIES: Record<Scenario, Story> = {
   night: { execute: byRule(START, EXECUTION), again: anew },
   'large file': { sandbox: { bytes: 5 * PART }, execute: byRule(START, EXECUTION), again: anew },
@@ -80,6 +84,23 @@ export const STORIES: Record<Scenario, Story> = {
     publishes: EXECUTION,
     // A night of leads alone is complete with its run.
     entities: { ...LEFT_OUT, leads: { columns: ['id', 'firstName', 'email'], tables: { hash: ['email'] } } },
+    execute: byRule(START, EXECUTION),
+    again: (world, name) => world.execute('ExportRun', { name, input: { entity: 'leads', table: { run: EXECUTION } } }),
+  },
+  changes: {
+    publishes: EXECUTION,
+    entities: FEEDS,
+    before: async ({ sandbox: { settings } }) => {
+      settings.rows = 14;
+    },
+    execute: byRule(START, EXECUTION),
+    again: (world, name) => world.execute('ExportRun', { name, input: { entity: 'leads', table: { run: EXECUTION } } }),
+  },
+  'large feed': {
+    publishes: EXECUTION,
+    sandbox: { bytes: 5 * PART },
+    entities: FEEDS,
+    before: async (world) => world.store.remove(headKey('leads')),
     execute: byRule(START, EXECUTION),
     again: (world, name) => world.execute('ExportRun', { name, input: { entity: 'leads', table: { run: EXECUTION } } }),
   },

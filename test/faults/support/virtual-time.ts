@@ -89,9 +89,9 @@ function sleep(ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {
   });
 }
 
-/** The SDK reads its settings from files when a process makes its first client, in a thread. */
+/** In a thread: the SDK reads its settings when a process makes its first client, WriteChanges its copies of tables, which it closes too. */
 function readsFiles(): boolean {
-  return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
+  return process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name));
 }
 
 const timeouts = new WeakMap<Socket, NodeJS.Timeout>();

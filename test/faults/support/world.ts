@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { S3Client } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import { vi } from 'vitest';
+import { AWS_LIMITS } from '../../../core/aws/aws-limits.ts';
 import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
@@ -21,6 +23,7 @@ import { connect as connectSummarizeBatch } from '../../../lambdas/summarize-bat
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { connect as connectValidateBatch } from '../../../lambdas/validate-batch/handler.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
+import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
 import { connect as connectWriteChanges } from '../../../lambdas/write-changes/handler.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { connect as connectWriteTable } from '../../../lambdas/write-table/handler.ts';
@@ -228,7 +231,7 @@ const HANDLERS: Record<InvokedName, (platform: Platform) => Handler> = {
   PublishFile: (platform) => asStep('PublishFile', publishFile, connectPublishFile, platform),
   RecordNight: (platform) => recorder(platform),
   WriteTable: (platform) => asStep('WriteTable', writeTable, connectWriteTable, platform),
-  WriteChanges: (platform) => asStep('WriteChanges', writeChanges, connectWriteChanges, platform),
+  WriteChanges: (platform) => asStep('WriteChanges', writeChanges, connectSmallChanges, platform),
   ValidateBatch: (platform) => asBatchStep('ValidateBatch', validateBatch, connectValidateBatch, platform),
   ApplyChunk: (platform) => asBatchStep('ApplyChunk', applyChunk, connectApplyChunk, platform),
   SummarizeBatch: (platform) => asBatchStep('SummarizeBatch', summarizeBatch, connectSummarizeBatch, platform),
@@ -241,6 +244,12 @@ const connectSmallDownload: typeof connectDownloadFile = () => {
     transfer: (options) => transfer({ ...options, limits: SMALL }),
     abortUpload: (options, upload) => abortUpload({ ...options, limits: SMALL }, upload),
   });
+};
+
+const connectSmallChanges: typeof connectWriteChanges = () => {
+  const connected = connectWriteChanges();
+  const client = new S3Client(AWS_LIMITS);
+  return (invocation) => ({ ...connected(invocation), objects: feedObjects(client, 'exports', undefined, PART) });
 };
 
 function platformOf(step: InvokedName, settings: ReturnType<typeof deployment>): Platform {

@@ -162,6 +162,29 @@ describe('a run that failed', () => {
     expect(mails[0]?.text).toContain('\n  The file is stored, not published.\n');
   });
 
+  test('whose feed was stopped or not written is mailed by that name, with commands to paste', async () => {
+    const about = { entity: 'leads', execution: 'leads-20261120T020000Z-1a2b3c' };
+    const ended = (error: 'ChangesStopped' | 'ChangesNotWritten', what: string) =>
+      detail({ error, cause: `${what} ${adviceOf(error, about)}` });
+    const gone = '30 of 100 keys of leads are gone.';
+    const { run, mails } = mailer([ended('ChangesStopped', gone), ended('ChangesNotWritten', 'The disk is full.')]);
+    await run();
+
+    const command = (words: string) => `npx --no crm-export ${words} --deployment prod`;
+    expect(mails.map(({ subject }) => subject)).toEqual([
+      'prod: leads ended in ChangesStopped',
+      'prod: leads ended in ChangesNotWritten',
+    ]);
+    const [stopped, unwritten] = mails.map(({ text }) => text);
+    expect(stopped).toContain(`\n  ${gone}\n`);
+    expect(stopped).toContain(`Look at what is gone: ${command('changes leads')}. If that is right`);
+    expect(stopped).toContain(`${command('changes leads --release --reason WHY')}.\n`);
+    expect(stopped).toContain('docs/runbook.md#changesstopped');
+    expect(unwritten).toContain('\n  The disk is full.\n');
+    expect(unwritten).toContain('the next night tells what this one did not.\n');
+    expect(unwritten).toContain(`  ${command(`show ${about.execution}`)}\n`);
+  });
+
   test.each(['InvalidInput', 'EarlierRelease'] as const)(
     'in %s before its function knows the batch is not told twice what to do either',
     async (error) => {

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { exampleDeployment, resolved, synthesise, tableDeployment } from '../../../scripts/definition.ts';
+import {
+  exampleDeployment,
+  feedDeployment,
+  resolved,
+  synthesise,
+  tableDeployment,
+} from '../../../scripts/definition.ts';
 import { allOf, allowedIn, oneOf, rightsOf } from '../support/template.ts';
 
 const plain = synthesise();
@@ -10,6 +16,27 @@ test('nothing of it is there unless an entity has tables', () => {
   expect(allOf(plain, 'AWS::Lambda::Function')).toHaveLength(6);
   expect(Object.keys(plain.Resources).filter((id) => /^(WriteTable|Tables)/.test(id))).toEqual([]);
   expect(Object.keys(plain.Outputs).filter((id) => id.startsWith('Table'))).toEqual([]);
+});
+
+test.each([
+  ['tables alone', tables],
+  ['neither', plain],
+])('with %s, nothing of feeds is there but the rule that ends what was left of them', (_, template) => {
+  const named = (one: typeof template) =>
+    Object.entries({ ...one.Resources, ...one.Outputs }).filter(([, part]) =>
+      /changes\/|WriteChanges|_changes|EphemeralStorage/.test(JSON.stringify(part)),
+    );
+  const [[id, bucket] = ['', undefined], ...others] = named(template);
+  const left = JSON.stringify(bucket).replace(
+    '{"ExpirationInDays":90,"Id":"Changes","Prefix":"changes/","Status":"Enabled"}',
+    '',
+  );
+
+  expect(others.map(([other]) => other)).toEqual([]);
+  expect(id).toMatch(/^ExportsBucket/);
+  expect(left).not.toMatch(/changes/i);
+  // The same words find them where there are any.
+  expect(named(synthesise(feedDeployment())).length).toBeGreaterThan(5);
 });
 
 describe('the function WriteTable', () => {

@@ -1,7 +1,8 @@
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { StartExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
 import type { NamedRun } from '../../../cli/runs/run/run.ts';
+import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
 import { bucketTools } from '../../e2e/support/bucket-tools.ts';
@@ -10,6 +11,9 @@ import { putTokens } from '../../e2e/support/secrets.ts';
 import { operatorOf } from './operator.ts';
 
 export const ENTITY: Entity = 'leads';
+/** The one that has feeds; the runs of others would wait for their tables. */
+export const FED: Entity = 'contacts';
+const FED_ROWS = 40;
 /** The largest file: small, so that one which is too large is not large. */
 export const MAX_BYTES = 2_000_000;
 
@@ -18,6 +22,8 @@ export interface Case {
   entry: string;
   /** Returns the run that met the trouble. */
   fault: (system: Deployed) => Promise<NamedRun>;
+  /** Default: `ENTITY`. */
+  entity?: Entity;
   /** What a run is to end in; default: the entry's name. */
   error?: string | null;
   /** What a person does outside of the command, at the CRM or in the console. */
@@ -113,6 +119,8 @@ const OF_A_PERSON: Case[] = [
   { entry: 'ExecutionsAborted', fault: abortedRun, error: null },
   { entry: 'NoPublishedExport', fault: pausedRule, error: null },
   { entry: 'StorageConflict', fault: takenManifest },
+  { entry: 'ChangesStopped', entity: FED, fault: massDeletion },
+  { entry: 'ChangesNotWritten', entity: FED, fault: unreadableHead, mend: removedHead },
 ];
 
 /** The cases run in this order: the last one makes the deployment again. */
@@ -161,6 +169,26 @@ async function takenManifest({ target }: Deployed): Promise<NamedRun> {
   const input = JSON.stringify({ entity: ENTITY });
   const { executionArn = '' } = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
   return followRun(sfn, ENTITY, executionArn);
+}
+
+/** Half of the records are gone at the CRM, after a feed that has them all. */
+async function massDeletion(system: Deployed): Promise<NamedRun> {
+  const { settings } = system.sandbox;
+  settings.rows = FED_ROWS;
+  await system.run(FED);
+  settings.rows = FED_ROWS / 2;
+  return system.run(FED);
+}
+
+/** Somebody has put something else in the place of the head. */
+async function unreadableHead(system: Deployed): Promise<NamedRun> {
+  const { s3, BucketName: Bucket } = system.target;
+  await s3.send(new PutObjectCommand({ Bucket, Key: headKey(FED), Body: 'something else' }));
+  return system.run(FED);
+}
+
+async function removedHead({ target: { s3, BucketName: Bucket } }: Deployed): Promise<void> {
+  await s3.send(new DeleteObjectCommand({ Bucket, Key: headKey(FED) }));
 }
 
 async function goneBucket(system: Deployed): Promise<NamedRun> {

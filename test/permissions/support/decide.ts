@@ -21,6 +21,8 @@ export type ForeignRequest = Omit<Request, 'role'> & {
   policy: unknown;
   /** The Sid of a statement that the resource's policy does not have then. */
   without?: string;
+  /** Of that statement only this pattern of keys is left out. */
+  pattern?: string;
 };
 
 /** A service of AWS, which comes by itself. */

@@ -55,6 +55,8 @@ export async function startStrictStore(options: StoreOptions = {}) {
     object: (key: string) => contents.objects.get(key),
     /** Puts an object there, as another process would. */
     place: (key: string, object: StoredObject) => contents.objects.set(key, object),
+    /** Removes it, as a person or a lifecycle rule would. */
+    remove: (key: string) => contents.objects.delete(key),
     upload: (key: string, text: string) => contents.objects.set(key, objectOf(Buffer.from(text))),
     keys: () => [...contents.objects.keys()],
     connections: () => opened,

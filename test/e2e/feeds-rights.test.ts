@@ -1,0 +1,131 @@
+import { dirname, join } from 'node:path';
+import {
+  DeleteBucketPolicyCommand,
+  GetBucketPolicyCommand,
+  PutBucketPolicyCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { PutResourcePolicyCommand } from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { feedRecords } from '../../cli/changes/feeds.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
+import { clientSettings } from '../../cli/support/target.ts';
+import { nightKey } from '../../core/night/marker.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { bootstrap } from '../../local/bootstrap.ts';
+import { startMinistack } from '../../local/ministack/ministack.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
+import { ensureMinistack } from '../../local/ministack/python.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+
+/** Nights with feeds in a local cloud that enforces rights: each function has those of its own role, and no other. */
+
+const DATE = '2026-11-20';
+let record: RunRecord;
+let system: Deployed;
+let policy: Policy;
+
+interface Statement {
+  Action: string | string[];
+  Principal: { AWS?: string | string[] } | '*';
+}
+interface Policy {
+  Statement: Statement[];
+}
+
+beforeAll(async () => {
+  record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
+  const options = { record, nodeBin: dirname(process.execPath), waitScale: 0, enforceRights: true };
+  const command = await ensureMinistack({ record });
+  const cloud = { ...(await startMinistack({ ...command, ...options })), python: command.command };
+  await bootstrap(cloud.endpoint);
+  const Bucket = `cdk-hnb659fds-assets-${LOCAL_ACCOUNT}-${LOCAL_REGION}`;
+  // It refuses plain http, by which all requests here come.
+  await new S3Client({ ...clientSettings({ endpointUrl: cloud.endpoint, region: LOCAL_REGION }) }).send(
+    new DeleteBucketPolicyCommand({ Bucket }),
+  );
+  const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
+  const entities = { leads: { tables: {}, changes: { key: 'id' } } };
+  system = await deployForTests('feeds-rights', { polling, entities }, { rows: 30 }, undefined, cloud);
+  await openSecrets();
+  policy = await deployedPolicy();
+  await givePolicy(policy);
+});
+
+afterAll(async () => {
+  await system?.close();
+  await record?.close();
+});
+
+/** Policies of roles name secrets by `Ref`, which is the ARN on AWS and the name in the local cloud: there nobody could read them. */
+async function openSecrets(): Promise<void> {
+  const { secrets, ClientSecretId, TokensSecretId } = system.target;
+  const open = { Effect: 'Allow', Principal: '*', Action: 'secretsmanager:*', Resource: '*' };
+  const ResourcePolicy = JSON.stringify({ Version: '2012-10-17', Statement: [open] });
+  for (const SecretId of [ClientSecretId, TokensSecretId])
+    await secrets.send(new PutResourcePolicyCommand({ SecretId, ResourcePolicy }));
+}
+
+/** The policy of the bucket, but for the rule against plain http, by which all requests here come. */
+async function deployedPolicy(): Promise<Policy> {
+  const { s3, BucketName: Bucket } = system.target;
+  const { Policy = '' } = await s3.send(new GetBucketPolicyCommand({ Bucket }));
+  const { Statement, ...rest } = JSON.parse(Policy) as Policy;
+  return { ...rest, Statement: Statement.filter((one) => !/SecureTransport|TlsVersion/.test(JSON.stringify(one))) };
+}
+
+const givePolicy = (given: Policy) =>
+  system.target.s3.send(
+    new PutBucketPolicyCommand({ Bucket: system.target.BucketName, Policy: JSON.stringify(given) }),
+  );
+
+const ofAll = ({ Principal }: Pick<Statement, 'Principal'>) => (Principal === '*' ? [] : [Principal.AWS ?? []].flat());
+const isWriteChanges = (arn: string) => arn.includes('WriteChanges');
+
+/** The statement without the role of WriteChanges, where others share it; none where it has it alone. */
+function taken(statement: Statement): Statement[] {
+  const AWS = ofAll(statement).filter((arn) => !isWriteChanges(arn));
+  return AWS.length > 0 ? [{ ...statement, Principal: { AWS } }] : [];
+}
+
+const nameOf = ({ executionArn }: NamedRun) => executionArn.split(':').at(-1) ?? '';
+
+test('a night and the next run of it write table, feed and marker under the roles of their functions', async () => {
+  const first = await system.run('leads', { date: DATE });
+  system.sandbox.settings.rows = 32;
+  const second = await system.run('leads', { date: DATE });
+
+  expect([first, second].map(({ status, error, cause }) => [status, error, cause])).toEqual(
+    Array(2).fill(['SUCCEEDED', null, null]),
+  );
+  const bucket = createBucket(system.target.s3, system.target.BucketName);
+  expect(await feedRecords(bucket, 'leads', { date: DATE })).toMatchObject([
+    { sequence: 1, kind: 'snapshot', to: { run: nameOf(first) }, inserts: 30 },
+    { sequence: 2, kind: 'changes', from: { run: nameOf(first) }, to: { run: nameOf(second) }, inserts: 2 },
+  ]);
+  const night = JSON.parse((await bucket.read(nightKey(DATE)))?.text ?? '');
+  expect(night.entities.leads.feed.key).toContain(nameOf(second));
+});
+
+test('without a right of WriteChanges the run ends in ChangesNotWritten; with it, the next one tells what is left', async () => {
+  // The right to list tells an absent key from a forbidden one, which the local cloud does without it.
+  const given = policy.Statement.filter(
+    ({ Action, ...one }) => Action !== 's3:ListBucket' && ofAll(one).some(isWriteChanges),
+  );
+  expect(given).toHaveLength(2);
+
+  for (const without of given) {
+    await givePolicy({
+      ...policy,
+      Statement: policy.Statement.flatMap((one) => (one === without ? taken(one) : [one])),
+    });
+    const refused = await system.run('leads', { date: DATE });
+    expect(refused, JSON.stringify(without)).toMatchObject({ status: 'FAILED', error: 'ChangesNotWritten' });
+    expect(refused.cause).toContain('(AccessDenied)');
+  }
+  await givePolicy(policy);
+  expect(await system.run('leads', { date: DATE })).toMatchObject({ status: 'SUCCEEDED' });
+  const records = await feedRecords(createBucket(system.target.s3, system.target.BucketName), 'leads', { date: DATE });
+  expect(records.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+});

@@ -1,0 +1,117 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { GetObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { feedRecords } from '../../cli/changes/feeds.ts';
+import { feedKey } from '../../core/changes/chain/feed-keys.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { tableKey } from '../../core/table/table-key.ts';
+import { idAt } from '../../sandbox/data/records.ts';
+import { runCli } from '../cli/support/run-cli.ts';
+import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
+import { tree } from '../lib/support/files.ts';
+
+/** Somebody is removed by the commands of docs/removing-a-customer.md, as they stand there: from files, tables, feeds and copies of tables. */
+
+const [FIRST, SECOND, THIRD] = ['2026-11-18', '2026-11-19', '2026-11-20'] as const;
+const ROWS = 30;
+const GONE = idAt('leads', ROWS - 1);
+/** The functions, the commands for files, and those for tables and feeds. */
+const COMMANDS = [...readFileSync('docs/removing-a-customer.md', 'utf8').matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)]
+  .slice(0, 3)
+  .map(([, text = '']) => text)
+  .join('');
+
+let system: Deployed;
+
+beforeAll(async () => {
+  const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
+  const leads = { tables: {}, changes: { key: 'id' } };
+  system = await deployForTests('removing', { polling, entities: { leads } }, { rows: ROWS });
+});
+afterAll(() => system?.close());
+
+/** These commands are no part of this project: where they are not installed, nothing can be typed. */
+function isInstalled(): boolean {
+  try {
+    return ['aws', 'jq'].every((program) => execFileSync(program, ['--version']).length > 0);
+  } catch {
+    return false;
+  }
+}
+
+async function query(sql: string): Promise<unknown[]> {
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const result = await connection.runAndReadAll(sql);
+  connection.closeSync();
+  return result.getRowObjectsJson();
+}
+
+async function fileOf(Key: string, VersionId?: string): Promise<string> {
+  const command = new GetObjectCommand({ Bucket: system.target.BucketName, Key, VersionId });
+  const path = join(tree({}), encodeURIComponent(`${VersionId ?? ''} ${Key}`).slice(-120));
+  writeFileSync(path, await buffer((await system.target.s3.send(command)).Body as AsyncIterable<Uint8Array>));
+  return path;
+}
+
+const parquet = (path: string) => `read_parquet('${path}', hive_partitioning = false)`;
+
+/** Folders of all objects, older versions among them, that have the id of who is to be gone. */
+async function traces(): Promise<string[]> {
+  const { Versions = [] } = await system.target.s3.send(
+    new ListObjectVersionsCommand({ Bucket: system.target.BucketName }),
+  );
+  const found = new Set<string>();
+  for (const { Key = '', VersionId } of Versions) {
+    const path = await fileOf(Key, VersionId);
+    const has = Key.endsWith('.parquet')
+      ? (await query(`SELECT 1 FROM ${parquet(path)} WHERE id = '${GONE}' LIMIT 1`)).length > 0
+      : readFileSync(path).includes(GONE);
+    if (has) found.add(Key.replace(/=[^/]*/g, ''));
+  }
+  return [...found].sort();
+}
+
+test.skipIf(!isInstalled())(
+  'the commands leave no trace of them, and the next feed is a snapshot of the rest',
+  async () => {
+    for (const date of [FIRST, SECOND])
+      expect(await system.run('leads', { date })).toMatchObject({ status: 'SUCCEEDED' });
+    system.sandbox.settings.rows = ROWS - 1;
+    // The newest date again: its file and table have older versions.
+    expect(await system.run('leads', { date: SECOND })).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await traces()).toEqual([
+      'changes/entity/base/run',
+      'changes/entity/date/run/changes.parquet',
+      'runs/entity/run/leads.csv',
+      'tables/entity/date/leads.parquet',
+    ]);
+
+    const env = {
+      ...process.env,
+      ...system.cloud.env,
+      PATH: process.env.PATH,
+      BUCKET: system.target.BucketName,
+      ENTITY: 'leads',
+    };
+    await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', COMMANDS], { env });
+    const written = await runCli('table', 'leads', '--date', SECOND, '--wait', ...system.place);
+    expect(written.code, written.stderr).toBe(0);
+    expect(await traces()).toEqual([]);
+
+    expect(await system.run('leads', { date: THIRD })).toMatchObject({ status: 'SUCCEEDED' });
+    const [feed, ...others] = await feedRecords(createBucket(system.target.s3, system.target.BucketName), 'leads', {});
+    expect(others).toEqual([]);
+    expect(feed).toMatchObject({ sequence: 4, kind: 'snapshot', inserts: ROWS - 1, to: { date: THIRD } });
+    const told = parquet(await fileOf(feedKey('leads', feed?.to ?? { date: '', run: '' })));
+    const table = parquet(await fileOf(tableKey('leads', THIRD, 1)));
+    const rows = `SELECT COLUMNS(c -> c NOT LIKE '\\_%' ESCAPE '\\') FROM ${told}`;
+    expect(await query(`(${rows}) EXCEPT ALL (FROM ${table})`)).toEqual([]);
+    expect(await query(`(FROM ${table}) EXCEPT ALL (${rows})`)).toEqual([]);
+    expect(await traces()).toEqual([]);
+  },
+);
