@@ -4,6 +4,7 @@ import type { Row, RowChange } from './row-changes.ts';
 /** As `diff` marks keys. */
 const MARKS = { insert: '+', delete: '-', update: '~' };
 const INDENT = '    ';
+const GAP = '  ';
 /** On a terminal; elsewhere values are whole. */
 const WIDEST_VALUE = 40;
 /** What two values have in common in front of their difference, and is shown where they are cut. */
@@ -37,7 +38,7 @@ export function changeText({ change, before, after }: RowChange, { key, ignore }
   const known = `${MARKS[change]} ${keyText(key.map((name) => [name, row[name] ?? null]))}`;
   if (before && after)
     return `${known}${updateText(changedColumns(before, after, ignore), width - known.length, width)}`;
-  return `${known}: ${rowText(row, key, width - known.length - 2)}`;
+  return `${known}${GAP}${rowText(row, key, width - known.length - GAP.length)}`;
 }
 
 /** The key of a row. */
@@ -52,14 +53,14 @@ export function updateText(columns: ChangedColumn[], room: number, width: number
     return `${plainLine(column)}: ${old} -> ${recent}`;
   });
   const line = texts.join(', ');
-  if (line.length + 2 <= room) return `: ${line}`;
+  if (line.length + GAP.length <= room) return `${GAP}${line}`;
   return ['', ...texts.map((text) => `${INDENT}${text}`)].join('\n');
 }
 
 /** As many columns as there is room for, the key and those without a value aside; the rest is counted. */
 export function rowText(row: Row, key: readonly string[], room: number): string {
   const filled = Object.entries(row).filter(([name, value]) => !key.includes(name) && value !== null && value !== '');
-  const texts = filled.map(([name, value]) => `${plainLine(name)} ${valueText(value, mostOf(room))}`);
+  const texts = filled.map(([name, value]) => `${plainLine(name)}: ${valueText(value, mostOf(room))}`);
   const lineOf = (count: number) => {
     const left = texts.length - count;
     return [...texts.slice(0, count), ...(left > 0 ? [`… ${manyText(left, 'more column')}`] : [])].join(', ');

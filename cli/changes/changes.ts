@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
+import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
 import { readHead, type StandingHead } from '../../core/changes/chain/head.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { createBucket } from '../../core/storage/bucket.ts';
+import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { commandFor, dateArgument, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -72,10 +73,17 @@ async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   const { key, json } = options;
   if (key) for (const feed of feeds) refuseOtherKey(feed, key);
   if (json) return printStream(feedsDocument(bucket, { entity, feeds, key }, standing.head), 'document');
+  try {
+    await printFeeds(bucket, entity, feeds, key);
+  } finally {
+    for (const line of stopText(entity, standing, options)) printErr(line);
+  }
+}
+
+async function printFeeds(bucket: Bucket, entity: Entity, feeds: FeedRecord[], key?: string[]): Promise<void> {
   const width = process.stdout.columns ?? Number.POSITIVE_INFINITY;
-  if (feeds.length === 0) printOut(`No feed of changes of ${entity}.`);
-  else await printStream(key ? rowsOfKeyText(bucket, feeds, key, width) : feedsText(bucket, feeds, width), 'lines');
-  for (const line of stopText(entity, standing, options)) printErr(line);
+  if (feeds.length === 0) return printOut(`No feed of changes of ${entity}.`);
+  await printStream(key ? rowsOfKeyText(bucket, feeds, key, width) : feedsText(bucket, feeds, width), 'lines');
 }
 
 function stopText(entity: Entity, { head: { stopped, release } }: StandingHead, options: ChangesOptions): string[] {

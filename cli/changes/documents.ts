@@ -62,7 +62,8 @@ export const historySchema = z.object({
     .check(z.describe('The columns that a row is known by, with the values asked for.')),
   knownFrom: z.iso.date().check(z.describe('Earlier feeds are gone, had another key, or there were none.')),
   knownTo: z.iso.date().check(z.describe('The date that the newest feed ends at.')),
-  feeds: z.int().check(z.describe('So many feeds were read.')),
+  firstFeed: z.int().check(z.describe('The place in the chain of the first feed that was read.')),
+  lastFeed: z.int(),
   versions: z.array(versionSchema),
 });
 export type History = z.infer<typeof historySchema>;

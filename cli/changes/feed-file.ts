@@ -14,19 +14,19 @@ const BYTES_AHEAD = 8 * 1024 * 1024;
 export function feedFile(bucket: Bucket, { entity, to, feed: { bytes, etag } }: FeedRecord): AsyncBuffer {
   const key = feedKey(entity, to);
   let from = 0;
-  let held = new Uint8Array();
+  let held: Uint8Array = new Uint8Array();
   const slice = async (start: number, end = bytes) => {
     if (start < from || end > from + held.length) {
       const part = { from: start, to: Math.min(bytes, Math.max(end, start + BYTES_AHEAD)), size: bytes };
       held = await wholeOf(readObject(bucket, key, { ...part, object: { etag } }));
       from = start;
     }
-    return held.slice(start - from, end - from).buffer;
+    return Uint8Array.from(held.subarray(start - from, end - from)).buffer;
   };
   return { byteLength: bytes, slice };
 }
 
-async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts);

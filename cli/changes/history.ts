@@ -57,11 +57,13 @@ async function historyOf(bucket: Bucket, entity: Entity, values: string[]): Prom
   const versions = new Versions();
   for (const feed of feeds) versions.add(feed, await changesOf(bucket, feed, values));
   const known = {
+    firstFeed: first.sequence,
+    lastFeed: last.sequence,
     knownFrom: (first.kind === 'changes' && first.from ? first.from : first.to).date,
     knownTo: last.to.date,
   };
   const key = Object.fromEntries(last.key.map((name, part) => [name, values[part] ?? '']));
-  if (versions.all.length > 0) return { entity, key, ...known, feeds: feeds.length, versions: versions.all };
+  if (versions.all.length > 0) return { entity, key, ...known, versions: versions.all };
   const where = `from ${known.knownFrom} to ${known.knownTo}`;
   const whole = feeds.some(({ kind }) => kind === 'snapshot');
   const unseen = whole ? '' : ' None of them has all rows: it is not there, or has not changed since.';

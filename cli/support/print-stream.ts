@@ -24,7 +24,7 @@ export async function printStream(texts: AsyncIterable<string>, kind: 'lines' | 
     if (kind === 'lines') await written(held);
     if (kind === 'lines' || !begun) throw error;
     const { sentence, code } = ended(error);
-    throw new CommandError(`${sentence} The document is not whole.`, code, { cause: error, documented: true });
+    throw new CommandError(`The document is not whole: ${sentence}`, code, { cause: error, documented: true });
   }
   await written(held);
 }

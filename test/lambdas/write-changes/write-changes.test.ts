@@ -4,55 +4,26 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { RunError } from '../../../core/errors.ts';
-import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
 import { type WriteChangesDeps, writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { tree } from '../../lib/support/files.ts';
-import { deployment, runState, STARTED_AT } from '../../support/builders.ts';
-import { testDeps } from '../../support/deps.ts';
+import { runState } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
-import { manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
+import { depsOn, type FeedWorld, night, publish, stateOf } from '../../support/feed-nights.ts';
+import { manifestKeyOf } from '../../support/manifests.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 
-type World = Awaited<ReturnType<typeof publishedRuns>>;
-interface Settings {
-  tables?: object;
-  changes?: object;
-}
-
-function depsOn(world: World, { tables = {}, changes = {} }: Settings = {}) {
-  const leads = { tables, changes: { key: 'id', ...changes } };
-  const own = { objects: feedObjects(world.client, 'exports', undefined, 1), softwareVersion: '1.2.3' };
-  const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1), ...own };
-  return { ...deps, hashKey: async () => 'k'.repeat(64) };
-}
-
-const stateOf = (run: string) => runState({ manifestKey: manifestKeyOf(run), outcome: 'CHANGES_DUE' });
-
-/** A night as it is when the table is written. */
-async function publish(world: World, run: string, date: string, csv: string, settings?: Settings): Promise<void> {
-  await world.publish(csv, run, {}, undefined, { date });
-  const latest = pointerTo(manifestOf({ execution: run, date, startedAt: STARTED_AT }));
-  await world.put(latestPointerKey('leads'), JSON.stringify(latest));
-  await writeTable(runState({ manifestKey: manifestKeyOf(run), machineVersion: 4 }), depsOn(world, settings));
-}
-
-async function night(world: World, run: string, date: string, csv: string, settings?: Settings) {
-  await publish(world, run, date, csv, settings);
-  return writeChanges(stateOf(run), depsOn(world, settings));
-}
-
 const feedKeyOf = (run: string, date: string) => `changes/entity=leads/date=${date}/run=${run}/changes.parquet`;
-const headOf = ({ store }: World) => JSON.parse(String(store.object(headKey('leads'))?.body));
-const feedsIn = ({ store }: World) =>
+const headOf = ({ store }: FeedWorld) => JSON.parse(String(store.object(headKey('leads'))?.body));
+const feedsIn = ({ store }: FeedWorld) =>
   store
     .keys()
     .filter((key) => /^changes\/.*changes\.parquet$/.test(key))
     .sort();
 
 /** Rows of a feed, by DuckDB: change, id, name. */
-async function rowsOf({ store }: World, key: string): Promise<string[]> {
+async function rowsOf({ store }: FeedWorld, key: string): Promise<string[]> {
   const file = join(tree({}), 'changes.parquet');
   writeFileSync(file, store.object(key)?.body ?? '');
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
