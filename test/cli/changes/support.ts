@@ -1,3 +1,4 @@
+import { dateAfter } from '../../../core/schedule/local-time.ts';
 import { type FeedSettings, night } from '../../support/feed-nights.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -35,7 +36,7 @@ export async function feedsOf(...nights: Night[]) {
 }
 
 /** The date of a night, from 1 on. */
-export const dateOf = (place: number) => `2026-11-${19 + place}`;
+export const dateOf = (place: number) => dateAfter('2026-11-19', place);
 
 /** The terminal of a command, for the length of its run. */
 export async function onTerminal<T>(columns: number, run: () => Promise<T>): Promise<T> {
