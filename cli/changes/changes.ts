@@ -6,12 +6,12 @@ import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { commandFor, dateArgument, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { printStream } from '../support/print-stream.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { feedsDocument } from './documents.ts';
 import { feedRecords } from './feeds.ts';
 import { feedsText, rowsOfKeyText } from './feeds-text.ts';
 import { refuseOtherKey } from './key-values.ts';
+import { printStream } from './print-stream.ts';
 import { release } from './release.ts';
 
 interface ChangesOptions extends TargetOptions {

@@ -1,5 +1,5 @@
-import { ended } from './ended.ts';
-import { CommandError } from './exit.ts';
+import { ended } from '../support/ended.ts';
+import { CommandError } from '../support/exit.ts';
 
 /** Characters that are written at once. */
 const PIECE = 64 * 1024;
