@@ -124,8 +124,15 @@ const COMMANDS: Record<string, Listed> = {
   changes: {
     group: 'data',
     takes: '<entity>',
-    description: 'what has changed from table to table; lets a stopped feed through, for a reason that stays beside it',
+    description:
+      'what has changed from table to table, row by row; lets a stopped feed through, for a reason that stays beside it',
     load: async () => (await import('./changes/changes.ts')).addChanges,
+  },
+  history: {
+    group: 'data',
+    takes: '<entity> <key...>',
+    description: 'each version of one record with its dates, and what has changed, by the feeds of changes',
+    load: async () => (await import('./changes/history.ts')).addHistory,
   },
   readers: {
     group: 'data',

@@ -7,27 +7,35 @@ import type { Entity } from '../core/config/entities.ts';
 /** The name under which everything is deployed locally. */
 export const LOCAL_DEPLOYMENT = 'local';
 
-type Tables = Partial<Record<Entity, { tables: object }>>;
+type Plans = Partial<Record<Entity, { tables: object; changes?: object }>>;
 
 /** Types by the words of the sandbox. */
-const SANDBOX_TABLES: Tables = {
+const SANDBOX_TABLES: Plans = {
   leads: {
     tables: { columns: { score: 'integer', createdAt: 'timestamp', nextContactDate: 'date' }, except: ['notes'] },
   },
   customers: { tables: { columns: { birthDate: 'date', gender: 'integer' }, hash: ['idNumber'] } },
 };
 
+/** Of these a second night shows what has changed. */
+export const COMPARED = 'customers';
+
 /** The tables of `npm start -- --tables`. Which fields another CRM has is not known: every column is text. */
-export function tablesOf(entities: readonly Entity[], ofSandbox: boolean): Tables {
+export function tablesOf(entities: readonly Entity[], ofSandbox: boolean): Plans {
   const known = ofSandbox ? SANDBOX_TABLES : {};
   return Object.fromEntries(entities.map((entity) => [entity, known[entity] ?? { tables: {} }]));
+}
+
+/** The same with the feed that a second night shows, which is made of tables whether they are asked for or not. */
+export function withFeed(plans: Plans): Plans {
+  return { ...plans, [COMPARED]: { tables: {}, ...plans[COMPARED], changes: { key: 'id' } } };
 }
 
 interface Changes {
   crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'> & { fileHosts?: string[] | undefined };
   pollSeconds?: number | undefined;
   updates?: boolean;
-  tables?: Tables | undefined;
+  entities?: Plans | undefined;
   endpoint: string;
 }
 
@@ -38,7 +46,7 @@ interface Changes {
  */
 export async function writeConfiguration(
   dir: string,
-  { crm, pollSeconds, updates = false, tables, endpoint }: Changes,
+  { crm, pollSeconds, updates = false, entities, endpoint }: Changes,
 ) {
   const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint);
   const written = JSON.parse(await readFile(base.file, 'utf8'));
@@ -59,7 +67,7 @@ export async function writeConfiguration(
     crm: { ...written.crm, ...crm },
     customerUpdates: updates,
     polling,
-    ...(tables && { entities: tables }),
+    ...(entities && { entities }),
   };
   await writeFile(file, `${JSON.stringify(own, undefined, 2)}\n`);
   return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);

@@ -69,7 +69,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .option('--updates', 'customer updates with --crm-url too: requests the scope customers:update')
     .option(
       '--second-night',
-      'another night, in which most meetings are gone: their file is quarantined, then released',
+      'another night, in which most meetings are gone: their file is quarantined, then released; shows what has changed in customers',
     )
     .option(
       '--tables',

@@ -4,7 +4,8 @@ import { followRun, startRun } from '../cli/runs/executions.ts';
 import type { NamedRun } from '../cli/runs/run/run.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import { manyText } from '../cli/support/text.ts';
-import { LOCAL_DEPLOYMENT } from './configuration.ts';
+import { changeCustomers, showChanges } from './changed-customers.ts';
+import { COMPARED, LOCAL_DEPLOYMENT } from './configuration.ts';
 import { runAll } from './runs.ts';
 import type { Session } from './session.ts';
 import { runsTable } from './summary.ts';
@@ -21,13 +22,15 @@ interface Night {
 }
 
 /**
- * The night after: most meetings are gone from the CRM. Their file is quarantined, and a person releases it.
+ * The night after: most meetings are gone from the CRM. Their file is quarantined, and a person releases it. What has changed in customers is shown.
  * @returns all runs, and whether all went so
  */
 export async function secondNight({ target, sandbox }: Session, night: Night) {
   const { entities, date, screen, signal } = night;
-  if (sandbox) sandbox.settings.rows = { [SHRUNK]: ROWS_LEFT };
-  screen.line(`\nThe night after, ${date}: of the ${SHRUNK} the CRM has ${ROWS_LEFT} left`);
+  if (sandbox) sandbox.settings.rows = { ...changeCustomers(sandbox), [SHRUNK]: ROWS_LEFT };
+  screen.line(
+    `\nThe night after, ${date}: of the ${SHRUNK} the CRM has ${ROWS_LEFT} left, and some customers have changed`,
+  );
   const runs = await runAll(target, entities, screen, signal, date);
   screen.line(`\n${runsTable(runs)}\n`);
   const stopped = runs.find(({ report }) => report.outcome === 'quarantined')?.report;
@@ -36,8 +39,9 @@ export async function secondNight({ target, sandbox }: Session, night: Night) {
   await showReaders(target, screen);
   const release = await releaseOf(target, stopped, screen, signal);
   await showReaders(target, screen);
+  const told = !entities.includes(COMPARED) || (await showChanges(target, screen));
   const others = runs.filter(({ report }) => report !== stopped);
-  const ok = release.standing === 'latest' && others.every(({ published }) => published !== undefined);
+  const ok = told && release.standing === 'latest' && others.every(({ published }) => published !== undefined);
   return { ok, reports: [...runs.map(({ report }) => report), release] };
 }
 

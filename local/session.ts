@@ -6,7 +6,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../sandbox/world/settings.ts';
 import { cdkDeploy, synthesise } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
-import { LOCAL_DEPLOYMENT, tablesOf, writeConfiguration } from './configuration.ts';
+import { COMPARED, LOCAL_DEPLOYMENT, tablesOf, withFeed, writeConfiguration } from './configuration.ts';
 import { LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { OtherCrm, StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
@@ -68,7 +68,7 @@ async function prepare(
     crm: { baseUrl: crm.url, authUrl: crm.authUrl, ...(crm.fileHosts && { fileHosts: crm.fileHosts }) },
     pollSeconds: options.pollSeconds,
     updates: options.updates,
-    tables: options.tables ? tablesOf(options.entities, !options.crm) : undefined,
+    entities: plansOf(options),
     endpoint: cloud.endpoint,
   });
   const [{ authorize }, { connect }] = await Promise.all([
@@ -94,6 +94,11 @@ async function prepare(
     sandbox,
     close: async () => sandbox?.close(),
   };
+}
+
+function plansOf({ tables, secondNight, entities, crm }: StartOptions) {
+  const plans = tables ? tablesOf(entities, !crm) : {};
+  return secondNight && entities.includes(COMPARED) ? withFeed(plans) : plans;
 }
 
 /** Checks the addresses before everything else, for what comes then takes a while and ends in waiting for a person. */

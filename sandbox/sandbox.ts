@@ -23,7 +23,7 @@ import { track } from './world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from './world/world.ts';
 
 /** A running sandbox CRM. */
-export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 'clock'> {
+export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 'clock' | 'records'> {
   url: string;
   /** `{base_url}` of the interface document, `/api/v1` included. */
   baseUrl: string;
@@ -84,7 +84,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const world = makeWorld(options, closing.signal);
   const server = createServer(getRequestListener(makeApp(world).fetch, { overrideGlobalObjects: false }));
   const url = await listen(server, options.port ?? 0);
-  const { settings, faults, ledger, clock, grants } = world;
+  const { settings, faults, ledger, clock, grants, records } = world;
   const { clientId, clientSecret } = settings;
   return {
     url,
@@ -96,6 +96,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     faults,
     ledger,
     clock,
+    records,
     issueTokens: ({ scopes = [...SCOPES], expiresInSeconds } = {}) => grants.issue(scopes, expiresInSeconds),
     revokeAccessToken: (token) => grants.revokeAccessToken(token),
     expireAccessTokens: () => grants.expireAccessTokens(),

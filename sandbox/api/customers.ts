@@ -12,7 +12,7 @@ import { readJson } from './exports.ts';
 function customerIndex(world: World, id: string): number {
   const index = z.guid().safeParse(id).success ? indexOf('customers', id) : null;
   const count = bytesOf(world.settings, 'customers') === null ? rowsOf(world.settings, 'customers') : Number.MAX_VALUE;
-  if (index === null || index >= count) {
+  if (index === null || index >= count || !world.records.has('customers', index)) {
     throw problem(world, { status: 404, code: 'not_found', message: 'There is no such customer.' });
   }
   return index;

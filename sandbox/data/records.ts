@@ -36,18 +36,29 @@ function generate(entity: Entity, index: number): CrmRecord {
   return record;
 }
 
-/** The records of the sandbox: generated on request, plus what updates of customers changed. */
+/** The records of the sandbox: generated on request, plus what updates of customers changed, less those that were removed. */
 export class Records {
   readonly #changes = new Map<string, CrmRecord>();
+  readonly #removed = new Set<string>();
 
   at(entity: Entity, index: number): CrmRecord {
     const record = generate(entity, index);
     return entity === 'customers' ? { ...record, ...this.#changes.get(idAt(entity, index)) } : record;
   }
 
-  /** The first `count` records. */
+  /** Those of the first `count` records that are there. */
   list(entity: Entity, count: number): CrmRecord[] {
-    return Array.from({ length: count }, (_, index) => this.at(entity, index));
+    const present = Array.from({ length: count }, (_, index) => index).filter((index) => this.has(entity, index));
+    return present.map((index) => this.at(entity, index));
+  }
+
+  has(entity: Entity, index: number): boolean {
+    return !this.#removed.has(idAt(entity, index));
+  }
+
+  /** Removes a record for good. */
+  remove(entity: Entity, index: number): void {
+    this.#removed.add(idAt(entity, index));
   }
 
   /** Changes a customer for good and returns the whole record. */

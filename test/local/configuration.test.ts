@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
-import { tablesOf, writeConfiguration } from '../../local/configuration.ts';
+import { tablesOf, withFeed, writeConfiguration } from '../../local/configuration.ts';
 import { tempDir } from './support/support.ts';
 
 const endpoint = 'http://127.0.0.1:4566';
@@ -25,7 +25,7 @@ test('with updates there is a machine for them, and their scope', async () => {
 test('tables have types where the fields are those of the sandbox; of another CRM every column is text', async () => {
   const tables = async (ofSandbox: boolean) => {
     const wanted = tablesOf(['leads', 'meetings'], ofSandbox);
-    const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, tables: wanted });
+    const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, entities: wanted });
     const { leads, meetings, customers } = deployment.entities;
     expect(meetings.tables).toMatchObject({ columns: {} });
     expect(customers.tables).toBeUndefined();
@@ -34,6 +34,20 @@ test('tables have types where the fields are those of the sandbox; of another CR
 
   expect(await tables(true)).toMatchObject({ columns: { score: 'integer' }, except: ['notes'] });
   expect(await tables(false)).toMatchObject({ columns: {} });
+});
+
+test('a second night compares customers, whose table is as --tables has it, or of text alone', async () => {
+  const customersOf = async (plans: ReturnType<typeof tablesOf>) => {
+    const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, entities: withFeed(plans) });
+    expect(deployment.entities.leads.changes).toBeUndefined();
+    return deployment.entities.customers;
+  };
+
+  expect(await customersOf({})).toMatchObject({ tables: { columns: {} }, changes: { key: ['id'] } });
+  expect(await customersOf(tablesOf(['leads', 'customers'], true))).toMatchObject({
+    tables: { hash: ['idNumber'] },
+    changes: { key: ['id'] },
+  });
 });
 
 test.for([1, 7, 3600])(

@@ -56,8 +56,8 @@ test.concurrent('--keep ends with everything that it started when npm alone is k
   expect(traces?.files()).toEqual([]);
 });
 
-test.concurrent('a second night stops the meetings that have shrunk, and releases them', async () => {
-  const start = run(START, ['--second-night', '--entity', 'meetings', '--entity', 'leads', '--poll-seconds', '1']);
+test.concurrent('a second night stops the meetings that have shrunk, releases them, and shows what has changed in customers', async () => {
+  const start = run(START, ['--second-night', '--entity', 'meetings', '--entity', 'customers', '--poll-seconds', '1']);
 
   expect(await start.ended, start.stderr()).toBe(0);
 
@@ -65,6 +65,13 @@ test.concurrent('a second night stops the meetings that have shrunk, and release
   expect(start.stdout()).toMatch(
     /Readers have meetings of \S+, 240 rows\.[\s\S]+Readers have meetings of \S+, 40 rows, released\./,
   );
+  const [, told = ''] = start.stdout().split('\n$ npx --no crm-export changes customers --deployment local\n');
+  const lines = told.split('\n');
+  expect(lines[0]).toMatch(/^customers, feed 2, \S+ to \S+: 1 inserted, 1 deleted, 2 updated \(customers-\S+\)$/);
+  expect(lines.slice(1, 5).map((line) => line.slice(0, 5))).toEqual(
+    expect.arrayContaining(['~ id ', '~ id ', '- id ', '+ id ']),
+  );
+  expect(told).toMatch(/ {2}city: \S+.* -> אילת$/m);
 });
 
 test.concurrent('tables show the Parquet files of any entities, each of the published run', async () => {

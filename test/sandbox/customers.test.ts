@@ -104,6 +104,15 @@ test('an update changes the record, so that the next export has it', async () =>
   expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ applied: true, status: 200 }]);
 });
 
+test('a customer who was removed is in no export, and cannot be updated', async () => {
+  const sandbox = await sandboxFor({ rows: 4 });
+  sandbox.records.remove('customers', 1);
+  const file = await fetch(await exportedFile(sandbox, 'customers', { columns: ['id'] }));
+  expect(parse(await file.text())).toEqual([['id'], ...[0, 2, 3].map((index) => [idAt('customers', index)])]);
+  expect((await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 1)}`, {})).status).toBe(404);
+  expect((await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 2)}`, {})).status).toBe(200);
+});
+
 test.each([idAt('customers', 20), idAt('leads', 3), '3f2504e0-4f89-41d3-9a0c-0305e82c3301', 'x'])(
   'there is no customer %s',
   async (id) => {

@@ -39,7 +39,8 @@ const pairSchema = z.object({
 });
 export type FeedPair = z.infer<typeof pairSchema>;
 
-const stoppedSchema = z.object({
+/** A mass deletion that was stopped. */
+export const stoppedSchema = z.object({
   /** The run whose table lacks the keys. */
   run: z.string(),
   date: z.iso.date(),

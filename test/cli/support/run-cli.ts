@@ -54,11 +54,13 @@ function captureOutput(): void {
   if (vi.isMockFunction(process.stdout.write)) return;
   const spies = (['stdout', 'stderr'] as const).map((name) => {
     const write = process[name].write.bind(process[name]);
-    return vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
+    return vi.spyOn(process[name], 'write').mockImplementation((chunk, ...more) => {
       const written = command.getStore();
       if (!written) return write(chunk);
       written[name] += String(chunk);
       written.shown += String(chunk);
+      const done = more.find((each) => typeof each === 'function');
+      done?.();
       return true;
     });
   });

@@ -2,49 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
-import { latestPointerKey } from '../../../core/export/pointer.ts';
-import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
-import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
-import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { tree } from '../../lib/support/files.ts';
-import { deployment, runState, STARTED_AT } from '../../support/builders.ts';
-import { testDeps } from '../../support/deps.ts';
-import { manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
-import type { publishedRuns } from '../../support/published-run.ts';
+import type { FeedWorld as World } from '../../support/feed-runs.ts';
 
-export type World = Awaited<ReturnType<typeof publishedRuns>>;
-interface Settings {
-  tables?: object;
-  changes?: object;
-}
-
-export function depsOn(world: World, { tables = {}, changes = {} }: Settings = {}) {
-  const leads = { tables, changes: { key: 'id', ...changes } };
-  const own = { objects: feedObjects(world.client, 'exports', undefined, 1), softwareVersion: '1.2.3' };
-  const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1), ...own };
-  return { ...deps, hashKey: async () => 'k'.repeat(64) };
-}
-
-export const stateOf = (run: string) => runState({ manifestKey: manifestKeyOf(run), outcome: 'CHANGES_DUE' });
-
-/** A night as it is when the table is written. */
-export async function publish(
-  world: World,
-  run: string,
-  date: string,
-  csv: string,
-  settings?: Settings,
-): Promise<void> {
-  await world.publish(csv, run, {}, undefined, { date });
-  const latest = pointerTo(manifestOf({ execution: run, date, startedAt: STARTED_AT }));
-  await world.put(latestPointerKey('leads'), JSON.stringify(latest));
-  await writeTable(runState({ manifestKey: manifestKeyOf(run), machineVersion: 4 }), depsOn(world, settings));
-}
-
-export async function night(world: World, run: string, date: string, csv: string, settings?: Settings) {
-  await publish(world, run, date, csv, settings);
-  return writeChanges(stateOf(run), depsOn(world, settings));
-}
+export { depsOn, type FeedWorld as World, night, publish, stateOf } from '../../support/feed-runs.ts';
 
 export const feedKeyOf = (run: string, date: string) => `changes/entity=leads/date=${date}/run=${run}/changes.parquet`;
 export const headOf = ({ store }: World) => JSON.parse(String(store.object(headKey('leads'))?.body));

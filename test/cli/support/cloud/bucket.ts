@@ -4,8 +4,8 @@ import type { Call } from './call.ts';
 import type { World } from './world.ts';
 
 /** The bucket of the deployment: objects by key, read in ranges and listed by prefix, written once where that is asked for. */
-export function bucket({ objects, metadata, written }: World): Answers {
-  const get = (call: Call) => objectReply(call, objects.get(call.key), metadata.get(call.key));
+export function bucket({ objects, metadata, etags, written }: World): Answers {
+  const get = (call: Call) => objectReply(call, objects.get(call.key), metadata.get(call.key), etags.get(call.key));
   return {
     ListObjectsV2: ({ input: { prefix = '' } }) => {
       const found = [...objects.keys()].filter((key) => key.startsWith(String(prefix))).sort();
@@ -16,6 +16,7 @@ export function bucket({ objects, metadata, written }: World): Answers {
     PutObject: (call) => {
       if (objects.has(call.key) && call.headers['if-none-match'] === '*') return PRECONDITION;
       objects.set(call.key, unchunked(call));
+      etags.delete(call.key);
       const told = Object.entries(call.headers).filter(([name]) => name.startsWith(META));
       metadata.set(call.key, Object.fromEntries(told.map(([name, value]) => [name.slice(META.length), String(value)])));
       return xml('');
@@ -31,9 +32,14 @@ function listing(found: [key: string, at: string][]): Reply {
   return xml(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
 }
 
-function objectReply({ headers }: Call, body: Buffer | undefined, metadata: Record<string, string> = {}): Reply {
+function objectReply(
+  { headers }: Call,
+  body: Buffer | undefined,
+  metadata: Record<string, string> = {},
+  stored?: string,
+): Reply {
   if (!body) return refused('NoSuchKey', 'refused', { status: 404 });
-  const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+  const etag = stored ?? `"${createHash('md5').update(body).digest('hex')}"`;
   if (headers['if-match'] && headers['if-match'] !== etag) return PRECONDITION;
   const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? [];
   const part = body.subarray(Number(first ?? 0), last ? Number(last) + 1 : undefined);

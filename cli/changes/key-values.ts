@@ -1,0 +1,14 @@
+import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
+import { plainLine } from '../support/text.ts';
+
+/** Refuses a key that is none of a feed's: its values are as many as its columns, in their order. @throws CommandError (exit code 2) */
+export function refuseOtherKey({ entity, sequence, key }: FeedRecord, values: string[]): void {
+  if (values.length === key.length) return;
+  const columns = plainLine(key.join(', '));
+  const wanted = key.length === 1 ? 'one value' : `${key.length} values in this order`;
+  throw new CommandError(
+    `A row of ${entity} is known by ${columns} in the feed ${sequence}: give ${wanted}, not ${values.length}.`,
+    USAGE,
+  );
+}
