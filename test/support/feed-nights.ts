@@ -29,7 +29,7 @@ export async function feedNights() {
   const { bucket, tables } = world.stored(1);
   const text = (key: string) => store.object(key)?.body.toString();
   const open = { ...bucket, put: world.put, text };
-  const leadsOf = (settings: FeedSettings) => ({ ...settings, guards: { maxIrregularShare: 1 } });
+  const leadsOf = (settings: FeedSettings) => ({ ...settings, guards: { maxShrink: 0.9 } });
 
   /** @param now of the function's clock */
   const depsOf = (settings: FeedSettings, now: string): StepDeps => ({

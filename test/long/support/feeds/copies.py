@@ -1,7 +1,7 @@
 """Runs a script as often as it is told to, each time in a process of its own, and kills it at a line where that is wanted.
 
 Reads lines of {"args": [...], "killAt": number or null}, and answers each with {"status", "said", "lines"}: the exit code (null: killed), what it
-said at its end, and how many lines of it were run. What the script imports is imported once, before all of them.
+said at its end, and how many lines of it were run. What the script imports, and what its client knows of S3, is read once, before all of them.
 """
 
 import json
@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 
-import boto3  # noqa: F401
+import boto3
 import duckdb  # noqa: F401
 
 SCRIPT = "recipe"
@@ -57,5 +57,6 @@ def answer(code, job):
 
 with open(sys.argv[1], encoding="utf-8") as file:
     compiled = compile(file.read(), SCRIPT, "exec")
+boto3.client("s3")
 for line in sys.stdin:
     print(answer(compiled, json.loads(line)), flush=True)

@@ -38,3 +38,17 @@ function rowsOf(copy: string): Record<string, string | null>[] {
     database.close();
   }
 }
+
+/** Rows that the view `history` has of a date and its table has not, or the other way round: as texts, for types may have changed since. */
+export async function differencesOfHistory(duckdb: DuckDb, date: string, table: string) {
+  const source = `read_parquet('${table}', hive_partitioning = false)`;
+  const columns = await duckdb.rows(`DESCRIBE SELECT * EXCLUDE (updatedat) FROM ${source}`);
+  // Both zeros are one value, of two texts.
+  const value = (name: unknown, type: unknown) => (type === 'DOUBLE' ? `"${name}" + 0` : `"${name}"`);
+  const texts = columns.map(([name, type]) => `CAST(${value(name, type)} AS VARCHAR) AS "${name}"`).join(', ');
+  const valid = `valid_from <= DATE '${date}' AND (valid_to IS NULL OR valid_to > DATE '${date}')`;
+  return duckdb.differences(
+    `SELECT ${texts} FROM history, range(_copies::BIGINT) WHERE ${valid}`,
+    `SELECT ${texts} FROM ${source}`,
+  );
+}

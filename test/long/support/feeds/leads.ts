@@ -40,7 +40,7 @@ const NAMES = [
   '007',
 ] as const;
 const VALUES: Record<string, (draw: Draw) => string> = {
-  branch: (draw) => draw.pick(['north', 'south', '']),
+  branch: (draw) => (draw.chance(0.03) ? '' : draw.pick(['north', 'south'])),
   name: (draw) => `${draw.pick(NAMES)}${draw.chance(0.3) ? draw.digits(2) : ''}`,
   status: (draw) => draw.pick(['open', 'closed', 'lost', '']),
   score: (draw) => draw.pick(['', '0', '-7', '42', 'n/a', '9007199254740993']),

@@ -82,6 +82,8 @@ export class ThirtyNights {
     this.#night += 1;
     this.#leads = event === 'reordered' ? shuffled(this.#leads, this.#draw) : this.#nextDay();
     const late = this.#late.splice(0);
+    // What is stopped for a second night, a person lets through.
+    if ((await this.world.head()).stopped) late.push(() => this.#letThrough());
     await this.#befall(event);
     for (const action of late) await action();
   }
@@ -106,7 +108,6 @@ export class ThirtyNights {
     if (few || event === 'without a table') return;
     await this.#table(run);
     await this.#tellAs(event, run);
-    if (event === 'mass deletion') this.#late.push(() => this.#letThrough());
   }
 
   /** What the settings are from this night on. */
