@@ -26,7 +26,7 @@ const EVENTS = [
     'mass deletion',
     'lost for a night',
   ],
-  ...['base expired', 'head expired', 'other ignored', 'other key', 'other types', 'reordered'],
+  ...['base expired', 'head expired', 'begun anew', 'other ignored', 'other key', 'other types', 'reordered'],
 ] as const;
 export type Event = (typeof EVENTS)[number] | 'ordinary';
 
@@ -98,7 +98,9 @@ export class ThirtyNights {
     const { world } = this;
     if (event === 'failed') return;
     if (event === 'base expired') await this.#expireBase();
-    if (event === 'head expired') await world.expire(headKey('leads'));
+    if (event === 'head expired' || event === 'begun anew') await world.expire(headKey('leads'));
+    // Its feed belongs where that of the chain before stands.
+    if (event === 'begun anew') await this.#tellNewest();
     if (event.startsWith('other ')) this.#change(event);
     if (event === 'mass deletion' || event === 'lost for a night') this.#lose(event);
     const few = event === 'withheld' || event.startsWith('released');
@@ -202,6 +204,10 @@ export class ThirtyNights {
     const { stopped } = await this.world.head();
     if (!stopped) return;
     await this.world.letThrough('They were test records.');
+    await this.#tellNewest();
+  }
+
+  async #tellNewest(): Promise<void> {
     const newest = await this.world.newest();
     if (newest) await this.#tell(newest.execution);
   }
