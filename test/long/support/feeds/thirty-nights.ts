@@ -1,7 +1,8 @@
 import { baseKey, headKey } from '../../../../core/changes/chain/feed-keys.ts';
-import type { Draw } from '../../../../sandbox/data/draw.ts';
+import type { Draw, List } from '../../../../sandbox/data/draw.ts';
 import type { FeedNights, FeedSettings } from '../../../support/feed-nights.ts';
 import { mortal } from '../../../support/mortal.ts';
+import type { Dialect } from '../gate/service.ts';
 import { csvText, encoded, packed } from '../gate/write-csv.ts';
 import { COLUMNS, drawLeads, type Lead, nextDay, shuffled, TYPES } from './leads.ts';
 
@@ -41,12 +42,13 @@ export function drawEvents(count: number, draw: Draw): Event[] {
   return shuffled([...EVENTS, ...ordinary], draw);
 }
 
-const DIALECTS = [
-  { separator: ',', lineBreak: '\n', encoding: 'utf-8', byteOrderMark: false, quoting: 'needed' },
-  { separator: ';', lineBreak: '\r\n', encoding: 'utf-16le', byteOrderMark: true, quoting: 'all' },
-  { separator: '\t', lineBreak: '\r\n', encoding: 'utf-8', byteOrderMark: true, quoting: 'needed' },
-  { separator: ',', lineBreak: '\r\n', encoding: 'windows-1255', byteOrderMark: false, quoting: 'all' },
-] as const;
+const LIKE = { separatorLine: false, finalBreak: true, emptyRows: 0 };
+const DIALECTS: List<Dialect> = [
+  { ...LIKE, separator: ',', lineBreak: '\n', encoding: 'utf-8', byteOrderMark: false, quoting: 'needed' },
+  { ...LIKE, separator: ';', lineBreak: '\r\n', encoding: 'utf-16le', byteOrderMark: true, quoting: 'all' },
+  { ...LIKE, separator: '\t', lineBreak: '\r\n', encoding: 'utf-8', byteOrderMark: true, quoting: 'needed' },
+  { ...LIKE, separator: ',', lineBreak: '\r\n', encoding: 'windows-1255', byteOrderMark: false, quoting: 'all' },
+];
 
 /** Nights of leads, with what befalls them. */
 export class ThirtyNights {
@@ -136,8 +138,8 @@ export class ThirtyNights {
   async #publish(leads: readonly Lead[], ends: string, date = this.date): Promise<string> {
     this.#runs += 1;
     const execution = `leads-${date}-${this.#runs}`;
-    const dialect = { ...this.#draw.pick(DIALECTS), separatorLine: false, finalBreak: true, emptyRows: 0 };
-    const table = { header: COLUMNS, rows: leads, tail: [] } as unknown as Parameters<typeof csvText>[0];
+    const dialect = this.#draw.pick(DIALECTS);
+    const table = { header: COLUMNS, rows: leads.map((lead) => [...lead]), tail: [] };
     const compression = this.#draw.pick([null, null, 'gzip'] as const);
     const bytes = packed(encoded(csvText(table, dialect), dialect), { compression, kind: 'csv' });
     const listed = { others: [], labels: COLUMNS.map(() => null), types: null, complete: true };
