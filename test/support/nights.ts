@@ -6,12 +6,13 @@ import { failedChecks } from '../../core/gate/report.ts';
 import { isReleasable } from '../../core/gate/words.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 import { nameFile } from '../../lambdas/download-file/name-file.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { deployment, newState, run, runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
-import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
+import { fakeBucket } from './fake-bucket.ts';
 
 /** A night of leads whose file is stored: what PublishFile is given. */
 export interface Night {
@@ -19,6 +20,8 @@ export interface Night {
   date: string;
   bytes: string | Uint8Array;
   execution?: string;
+  /** Where it is left out, 01:00 of the date. */
+  startedAt?: string;
   /** The export that executions adopt; where it is left out, each has one of its own. */
   exportId?: string;
   contentType?: string;
@@ -46,19 +49,31 @@ export interface EndOfNight {
 /** The engine shows so much of a file before it is named. */
 const SEEN_BYTES = 1024;
 
+/** A bucket that a test looks into. */
+export type OpenBucket = Bucket & {
+  put(key: string, body: Uint8Array): unknown;
+  text(key: string): string | undefined;
+};
+
+type Settings = Parameters<typeof deployment>[0];
+
 /** Nights of one entity in one bucket, each through the step itself, the earliest first. */
-export function nightsOf(leads: object = {}, more: Parameters<typeof deployment>[0] = {}) {
+export function nightsOf(leads: object = {}, more: Settings = {}) {
   const bucket = fakeBucket();
+  return { bucket, ...nightsIn(bucket, leads, more) };
+}
+
+/** The same, in a bucket that has others already. */
+export function nightsIn(bucket: OpenBucket, leads: object, more: Settings = {}) {
   const settings = deployment({ ...more, entities: { leads } });
   return {
-    bucket,
     night: (night: Night) => runNight(bucket, night, settings),
     release: (execution: string, newNormal = false) => release(bucket, execution, newNormal, settings),
   };
 }
 export type Nights = ReturnType<typeof nightsOf>;
 
-async function runNight(bucket: FakeBucket, night: Night, settings: Deployment): Promise<EndOfNight> {
+async function runNight(bucket: OpenBucket, night: Night, settings: Deployment): Promise<EndOfNight> {
   const { date, execution = `of-${date}` } = night;
   const prefix = `runs/entity=leads/run=${execution}/`;
   const { contentType = 'text/csv', exportId = exportIdOf(execution) } = night;
@@ -67,9 +82,9 @@ async function runNight(bucket: FakeBucket, night: Night, settings: Deployment):
   const named = night.named ? nameOf(bytes, contentType, given, settings) : { key: `${prefix}leads.csv` };
   if ('refuse' in named) return refusedByName(named.refuse);
   const { key } = named;
-  bucket.put(key, bytes);
+  await bucket.put(key, bytes);
   const file = storedFile({ key, contentType, bytes: bytes.length, crc32: crc32Text(crc32(bytes)) });
-  const startedAt = `${date}T01:00:00.000Z`;
+  const { startedAt = `${date}T01:00:00.000Z` } = night;
   const state = runState({ execution, startedAt, file, run: given });
   return endOf(bucket, `${prefix}_manifest.json`, state, settings);
 }
@@ -87,7 +102,7 @@ function refusedByName(cause: string): EndOfNight {
 
 /** Answers and errors of the step, over as many invocations as it wants. */
 async function endOf(
-  bucket: FakeBucket,
+  bucket: OpenBucket,
   manifestKey: string,
   state: ReturnType<typeof runState>,
   settings: Deployment,
@@ -124,7 +139,7 @@ async function endOf(
   };
 }
 
-function release(bucket: FakeBucket, execution: string, newNormal: boolean, settings: Deployment): Promise<EndOfNight> {
+function release(bucket: OpenBucket, execution: string, newNormal: boolean, settings: Deployment): Promise<EndOfNight> {
   const input = { entity: 'leads', release: execution, reason: 'It is known to be right.', by: 'dana@desk', newNormal };
   const state = newState(input, { execution: `release-${execution}`, startedAt: '2026-11-20T07:00:00.000Z' });
   return endOf(bucket, `runs/entity=leads/run=${execution}/_manifest.json`, state, settings);

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
-import { type WriteChangesDeps, writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
+import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { runState } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
+import { mortal } from '../../support/mortal.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
 
@@ -90,24 +91,6 @@ test('time that runs out is an error by its name, and the next invocation tells 
   expect(await writeChanges(stateOf('night-1'), depsOn(world))).toMatchObject({ feed: { sequence: 1, inserts: 3 } });
 });
 
-/** A function that dies at its nth request, before or behind it. */
-function mortal(deps: WriteChangesDeps, dies: number, behind: boolean): WriteChangesDeps & { lived: () => boolean } {
-  let calls = 0;
-  const wrapped = <T extends object>(target: T): T =>
-    new Proxy(target, {
-      get:
-        (of, name) =>
-        async (...args: unknown[]) => {
-          calls += 1;
-          const call = () => (Reflect.get(of, name) as (...given: unknown[]) => Promise<unknown>)(...args);
-          if (calls !== dies) return call();
-          if (behind) await call();
-          throw new Error('killed');
-        },
-    });
-  return { ...deps, bucket: wrapped(deps.bucket), objects: wrapped(deps.objects), lived: () => calls < dies };
-}
-
 test.each([
   ['before', false],
   ['behind', true],
@@ -116,7 +99,7 @@ test.each([
     const world = await publishedRuns();
     await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
     await publish(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,c\n');
-    const deps = mortal(depsOn(world), dies, behind);
+    const deps = mortal(depsOn(world), ['bucket', 'objects'], dies, behind);
     await writeChanges(stateOf('night-2'), deps).catch(() => undefined);
     if (deps.lived()) {
       expect(dies).toBeGreaterThan(10);

@@ -4,7 +4,7 @@ import type { Dialect, Service } from './service.ts';
 import type { Table } from './table.ts';
 
 /** The text of a CSV file. */
-export function csvText({ header, rows, tail }: Table, dialect: Dialect): string {
+export function csvText({ header, rows, tail }: Pick<Table, 'header' | 'rows' | 'tail'>, dialect: Dialect): string {
   const { separator, lineBreak, separatorLine, finalBreak } = dialect;
   const records = [...(header ? [header] : []), ...rows].map((cells) =>
     cells.map((cell) => quoted(cell, dialect)).join(separator),

@@ -1,0 +1,186 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cp, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { openDuckDb } from '../../core/table/support.ts';
+import { type FeedSettings, feedNights } from '../../support/feed-nights.ts';
+import { feedRecipe } from '../../support/feed-recipes.ts';
+
+/** What `docs/reading.md` does with feeds, by DuckDB; thirty nights of it, and its Python: `test/long/feed-nights.test.ts`. */
+
+const SETTINGS: FeedSettings = { tables: {}, changes: { key: 'id', ignore: ['updatedAt'] } };
+const OTHER = { ...SETTINGS, changes: { ...SETTINGS.changes, maxRemoved: 1 }, tables: { columns: { name: 'text' } } };
+const COLUMNS = ['id', 'name', 'status', 'updatedAt'];
+
+/** Four nights: keys that are empty or repeated, a change of an ignored column alone, a snapshot in between, two runs of a date. */
+const NIGHTS: [run: string, date: string, rows: string[], settings: FeedSettings][] = [
+  ['n1', '2026-11-18', ['1,a,x,t1', '2,b,x,t1', '3,c,x,t1', ',k,x,t1', ',k,x,t1', '7,p,x,t1', '7,q,x,t1'], SETTINGS],
+  ['n2', '2026-11-19', ['1,a,x,t2', '2,B,x,t2', '3,c,x,t1', ',k,x,t2', '7,p,x,t2', '7,r,x,t1'], SETTINGS],
+  ['n3', '2026-11-20', ['1,a,x,t3', '2,B,x,t2', '4,d,x,t3', ',k,x,t3', ',k,x,t3', '7,p,x,t1', '7,r,x,t1'], OTHER],
+  ['n4', '2026-11-21', ['1,A,y,t4', '4,d,x,t4', ',k,x,t1', ',k,x,t1', '7,p,x,t1'], OTHER],
+  ['n5', '2026-11-21', ['1,A,z,t4', '5,e,x,t4', ',k,x,t1', ',k,x,t1', '7,p,x,t1'], OTHER],
+];
+
+async function fiveRuns() {
+  const world = await feedNights();
+  for (const [execution, date, rows, settings] of NIGHTS) {
+    const startedAt = `${date}T0${execution.slice(1)}:00:00.000Z`;
+    const deps = world.depsOf(settings, startedAt);
+    const bytes = `${[COLUMNS, ...rows].join('\n')}\n`;
+    const listed = { others: [], labels: COLUMNS.map(() => null), types: null, complete: true };
+    const run = { request: { columns: COLUMNS }, listed };
+    const published = await world.publish({ date, execution, startedAt, bytes, run }, settings);
+    expect(published).toMatchObject({ ended: 'TABLE_DUE' });
+    await world.table(execution, deps);
+    expect(await world.tell(execution, deps)).toMatchObject({ outcome: 'CHANGES_WRITTEN' });
+  }
+  return world;
+}
+
+const read = mkdtempSync(join(tmpdir(), 'feed-recipes-'));
+afterAll(() => rmSync(read, { recursive: true }));
+
+/** What readers have behind these runs, as a folder. */
+let bucket: string | undefined;
+
+/** DuckDB beside a folder of what readers have. @param gone runs whose feeds have expired */
+async function reader(gone: string[] = []) {
+  if (bucket === undefined) {
+    bucket = join(read, 'all');
+    (await fiveRuns()).copyTo(bucket);
+  }
+  const own = await mkdtemp(join(read, 'own-'));
+  const expired = (path: string) => gone.some((run) => path.includes(`run=${run}/`));
+  await cp(bucket, own, { recursive: true, filter: (path) => !expired(`${path}/`) });
+  const duckdb = await openDuckDb(own);
+  onTestFinished(duckdb.close);
+  const recipe = (name: Parameters<typeof feedRecipe>[0], since = '2026-11-19') =>
+    duckdb.rows(feedRecipe(name, { bucket: own, newest: '2026-11-21', since }));
+  return { bucket: own, duckdb, recipe };
+}
+
+const rowsOf = (run: string) =>
+  (NIGHTS.find(([name]) => name === run)?.[2] ?? []).map((row) => row.split(',').slice(0, 3)).toSorted();
+
+/** The rows of a date, by the history. */
+const tableAt = (date: string) =>
+  `SELECT id, name, status FROM history, range(_copies::BIGINT)
+   WHERE valid_from <= DATE '${date}' AND (valid_to IS NULL OR valid_to > DATE '${date}') ORDER BY ALL`;
+
+const HISTORY = [
+  [',k,x', '1', '2026-11-19', '2026-11-20'],
+  [',k,x', '2', '2026-11-18', '2026-11-19'],
+  [',k,x', '2', '2026-11-20', null],
+  ['1,A,y', '1', '2026-11-21', '2026-11-21'],
+  ['1,A,z', '1', '2026-11-21', null],
+  ['1,a,x', '1', '2026-11-18', '2026-11-21'],
+  ['2,B,x', '1', '2026-11-19', '2026-11-21'],
+  ['2,b,x', '1', '2026-11-18', '2026-11-19'],
+  ['3,c,x', '1', '2026-11-18', '2026-11-20'],
+  ['4,d,x', '1', '2026-11-20', '2026-11-21'],
+  ['5,e,x', '1', '2026-11-21', null],
+  ['7,p,x', '1', '2026-11-18', null],
+  ['7,q,x', '1', '2026-11-18', '2026-11-19'],
+  ['7,r,x', '1', '2026-11-19', '2026-11-21'],
+];
+
+test('the feeds of a chain are read in its order, a feed that is no part of it is not', async () => {
+  const { bucket, duckdb, recipe } = await reader();
+  const day = join(bucket, 'changes/entity=leads/date=2026-11-21');
+  const record = JSON.parse(readFileSync(join(day, 'run=n4/_feed.json'), 'utf8'));
+  for (const [run, files] of Object.entries({
+    unfinished: { 'changes.parquet': 'is being written' },
+    lost: { 'changes.parquet': '', '_feed.json': JSON.stringify({ ...record, to: { ...record.to, run: 'lost' } }) },
+  })) {
+    mkdirSync(join(day, `run=${run}`));
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(day, `run=${run}`, name), content);
+  }
+
+  await recipe('chain');
+
+  expect(await duckdb.rows('SELECT sequence, kind, date::TEXT, replaced FROM chain ORDER BY sequence')).toEqual([
+    ['1', 'snapshot', '2026-11-18', '3'],
+    ['2', 'changes', '2026-11-19', '3'],
+    ['3', 'snapshot', '2026-11-20', null],
+    ['4', 'changes', '2026-11-21', null],
+    ['5', 'changes', '2026-11-21', null],
+  ]);
+  const told = await recipe('told', '2026-11-20');
+  expect(told.map((row) => [row[0], row[1], row.slice(7, 10).join()])).toEqual([
+    ['update_preimage', '4', '1,a,x'],
+    ['update_postimage', '4', '1,A,y'],
+    ['delete', '4', '2,B,x'],
+    ['delete', '4', '7,r,x'],
+    ['update_preimage', '5', '1,A,y'],
+    ['update_postimage', '5', '1,A,z'],
+    ['delete', '5', '4,d,x'],
+    ['insert', '5', '5,e,x'],
+  ]);
+});
+
+test('folded, they are the newest table, and a feed that lacks is seen', async () => {
+  const { duckdb, recipe } = await reader();
+  await recipe('chain');
+
+  expect(await recipe('fold')).toEqual([]);
+  expect(await duckdb.rows('FROM folded ORDER BY ALL')).toEqual(rowsOf('n5'));
+  await duckdb.rows('DELETE FROM chain WHERE sequence = 4');
+  expect(await recipe('fold')).not.toEqual([]);
+});
+
+test('the history has each version with its dates, over a snapshot too', async () => {
+  const { duckdb, recipe } = await reader();
+  await recipe('chain');
+  await recipe('history');
+
+  const rows = await duckdb.rows(
+    `SELECT concat_ws(',', id, name, status), _copies::TEXT, valid_from::TEXT, valid_to::TEXT FROM history ORDER BY ALL`,
+  );
+  expect(rows).toEqual(HISTORY);
+  for (const [run, date] of NIGHTS.filter(([name]) => name !== 'n4'))
+    expect(await duckdb.rows(tableAt(date)), date).toEqual(rowsOf(run));
+  const balance = await recipe('balance');
+  expect(balance.map(([what, id, name, status]) => [what, `${id},${name},${status}`])).toEqual([
+    ['went', ',k,x'],
+    ['came', ',k,x'],
+    ['went', '1,a,x'],
+    ['came', '1,A,z'],
+    ['went', '2,B,x'],
+    ['went', '3,c,x'],
+    ['came', '5,e,x'],
+    ['went', '7,r,x'],
+  ]);
+});
+
+test('where no snapshot is kept any more, the history begins with the oldest feed, and nothing else is changed', async () => {
+  const { duckdb, recipe } = await reader(['n1', 'n2', 'n3']);
+  await recipe('chain');
+  await recipe('start');
+  await recipe('start');
+  await recipe('history');
+
+  expect(await duckdb.rows(tableAt('2026-11-20'))).toEqual(rowsOf('n3'));
+  expect(await duckdb.rows(tableAt('2026-11-21'))).toEqual(rowsOf('n5'));
+});
+
+test('the queries for Athena answer the same, of rows alone', async () => {
+  const { bucket, duckdb, recipe } = await reader();
+  const read = (glob: string) =>
+    `SELECT * EXCLUDE (entity) FROM read_parquet('${bucket}/${glob}', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)`;
+  await duckdb.rows('CREATE SCHEMA crm_export_prod');
+  await duckdb.rows(`CREATE VIEW crm_export_prod.leads AS ${read('tables/entity=leads/*/*.parquet')}`);
+  await duckdb.rows(`CREATE VIEW crm_export_prod.leads_changes AS ${read('changes/entity=leads/date=*/*/*.parquet')}`);
+  await recipe('chain');
+
+  const told = await recipe('told', '2026-11-20');
+  expect((await recipe('athenaTold', '2026-11-20')).map((row) => row.slice(0, told[0]?.length))).toEqual(told);
+  expect(await recipe('athenaFold')).toEqual([]);
+  const history = (await recipe('athenaHistory')).map(([id, name, status, copies, from, to]) => [
+    `${id},${name},${status}`,
+    ...[copies, from, to],
+  ]);
+  expect(history.toSorted((one, other) => (String(one) < String(other) ? -1 : 1))).toEqual(
+    HISTORY.toSorted((one, other) => (String(one) < String(other) ? -1 : 1)),
+  );
+});

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { baseKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
+import { tableKey } from '../../core/table/table-key.ts';
+import { Draw } from '../../sandbox/data/draw.ts';
+import { openDuckDb } from '../core/table/support.ts';
+import { feedNights } from '../support/feed-nights.ts';
+import { feedRecipe } from '../support/feed-recipes.ts';
+import { runs } from '../support/runs.ts';
+import { type Copies, openCopies, pythonForCopies } from './support/feeds/copies.ts';
+import { differencesOfCopy, differencesOfHistory } from './support/feeds/judge.ts';
+import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
+
+/**
+ * Nights with everything that may befall them, through the steps themselves. Each morning a copy in SQLite is kept in step by the
+ * Python of `docs/reading.md`, which is killed at some line now and then, and the feeds are folded by its DuckDB.
+ */
+
+const NIGHTS = 30;
+/** `FEEDS_SEED=… npx vitest run --project long test/long/feed-nights.test.ts` has the same nights again. */
+const SEED = process.env.FEEDS_SEED ?? randomUUID().slice(0, 8);
+const SEEDS = Array.from({ length: runs(4) }, (_, place) => ({ seed: SEED, place }));
+
+let python: string;
+let dir: string;
+
+beforeAll(async () => {
+  python = await pythonForCopies();
+  dir = mkdtempSync(join(tmpdir(), 'feed-nights-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** Nights that readers look at each morning. */
+async function scene(draw: Draw) {
+  const world = await feedNights();
+  const nights = new ThirtyNights(world, draw);
+  const home = mkdtempSync(join(dir, 'nights-'));
+  const open = () => {
+    const copies = openCopies(python, world.store.endpoint, home);
+    onTestFinished(copies.close);
+    return copies;
+  };
+  const duckdb = await openDuckDb(home);
+  onTestFinished(duckdb.close);
+  const [bucket, copy] = [join(home, 'bucket'), join(home, 'copy.db')];
+  return { world, nights, home, bucket, copy, duckdb, copies: open(), open };
+}
+type Scene = Awaited<ReturnType<typeof scene>>;
+
+/** Brings the copy on; now and then it is killed before, or two do so at once. */
+async function keep({ copy, copies }: Scene, others: Copies, draw: Draw, seen: { killed: number; lines: number }) {
+  const how = draw.next();
+  if (how < 0.5) seen.killed += Number((await copies.run(copy, draw.int(1, seen.lines))).status === null);
+  if (how > 0.9) await Promise.all([copies.run(copy), others.run(copy)]);
+  const { lines, ...ended } = await copies.run(copy);
+  expect(ended).toEqual({ status: 0, said: '' });
+  if (lines > 50) seen.lines = lines;
+}
+
+/** The copy and the folded feeds against the newest table, where the last feed ended at it. @returns whether it did */
+async function compareNewest({ world, bucket, copy, duckdb }: Scene, where: string): Promise<string | undefined> {
+  const { end } = await world.head();
+  if (!end || !(await world.isCurrent())) return undefined;
+  const table = join(bucket, tableKey('leads', end.date, 1));
+  expect(await differencesOfCopy(duckdb, copy, table, end.ignore), where).toEqual([]);
+  await duckdb.rows(feedRecipe('chain', { bucket }));
+  expect(await duckdb.rows(feedRecipe('fold', { bucket, newest: end.date })), where).toEqual([]);
+  return table;
+}
+
+/** The history at each date whose table somebody kept, as far back as the chain goes. @returns how many those were */
+async function compareHistory({ duckdb }: Scene, tables: Map<string, string>, where: string): Promise<number> {
+  await duckdb.rows(feedRecipe('history', { bucket: '' }));
+  const [[first]] = (await duckdb.rows('SELECT min(date)::TEXT FROM chain')) as [[string]];
+  const dates = [...tables].filter(([date]) => date >= first);
+  for (const [date, table] of dates)
+    expect(await differencesOfHistory(duckdb, date, table), `${where}, ${date}`).toEqual([]);
+  return dates.length;
+}
+
+test.each(SEEDS)(
+  'a copy that feeds keep is the newest table each morning, over thirty nights with faults ($seed, $place)',
+  async ({ seed, place }) => {
+    const draw = new Draw(`feeds/${seed}`, place);
+    const set = await scene(draw);
+    const { world, nights, home, bucket, copy, duckdb, copies } = set;
+    const others = set.open();
+    const seen = { current: 0, behind: 0, killed: 0, lines: 400, anew: 0, history: 0 };
+    const tables = new Map<string, string>();
+
+    for (const event of ['ordinary', ...drawEvents(NIGHTS - 1, draw)] as const) {
+      await nights.night(event);
+      const where = `${seed} ${place}, ${nights.date}, ${event}`;
+      world.copyTo(bucket);
+      const { end } = await world.head();
+      // Who is not there one morning applies several feeds the next one.
+      if (!end || draw.chance(0.15)) continue;
+      await keep(set, others, draw, seen);
+      const base = join(bucket, baseKey('leads', end.run));
+      if (existsSync(base)) expect(await differencesOfCopy(duckdb, copy, base, end.ignore), where).toEqual([]);
+      const table = await compareNewest(set, where);
+      if (table === undefined) {
+        seen.behind += 1;
+        continue;
+      }
+      seen.current += 1;
+      tables.set(end.date, join(home, `${end.date}.parquet`));
+      copyFileSync(table, join(home, `${end.date}.parquet`));
+      if (seen.current % 5 > 0) continue;
+      const fresh = join(home, `fresh-${end.date}.db`);
+      expect(await copies.run(fresh)).toMatchObject({ status: 0 });
+      expect(await differencesOfCopy(duckdb, fresh, table, []), where).toEqual([]);
+      seen.anew += 1;
+      seen.history += await compareHistory(set, tables, where);
+    }
+
+    process.stdout.write(`${JSON.stringify({ seed, place, ...seen, ends: Object.fromEntries(nights.ends) })}\n`);
+    expect(seen.current).toBeGreaterThan(12);
+    expect(seen.killed).toBeGreaterThan(2);
+    expect(seen.history).toBeGreaterThan(3);
+    expect(nights.ends.get('ChangesStopped')).toBeGreaterThan(0);
+  },
+);
+
+test('a copy whose next feed is gone is left as it is, and begins anew as it is told', async () => {
+  const set = await scene(new Draw('feeds/gap', 0));
+  const { world, nights, copies, copy, bucket, duckdb } = set;
+  await nights.night('ordinary');
+  await copies.run(copy);
+  await nights.night('ordinary');
+  const { end } = await world.head();
+  await nights.night('ordinary');
+  await world.expire(recordKey('leads', end ?? { date: '', run: '' }));
+  world.copyTo(bucket);
+  const first = { sequence: 1, run: 'leads-2026-10-02-1' };
+
+  const refused = await copies.run(copy);
+
+  expect(refused).toMatchObject({ status: 1, said: expect.stringContaining(`${end?.run}/_feed.json cannot be read`) });
+  expect(placeOf(copy)).toEqual(first);
+  expect(refused.said).toContain('DELETE FROM applied');
+  placeOf(copy, 'DELETE FROM applied');
+  expect(await copies.run(copy)).toMatchObject({ status: 0 });
+  expect(placeOf(copy)).toMatchObject({ sequence: 3 });
+  const table = join(bucket, tableKey('leads', nights.date, 1));
+  expect(await differencesOfCopy(duckdb, copy, table, [])).toEqual([]);
+});
+
+test('a copy that somebody else has changed is not changed further, and its place stays', async () => {
+  const { nights, copies, copy } = await scene(new Draw('feeds/changed', 0));
+  await nights.night('ordinary');
+  await copies.run(copy);
+  placeOf(copy, `UPDATE leads SET name = 'somebody else'`);
+  await nights.night('ordinary');
+
+  const refused = await copies.run(copy);
+
+  expect(refused).toMatchObject({ status: 1, said: expect.stringMatching(/^A row that feed 2 takes away is not in/) });
+  expect(placeOf(copy)).toMatchObject({ sequence: 1 });
+});
+
+/** Where a copy stands, once this is done to it. */
+function placeOf(copy: string, change = '') {
+  const database = new DatabaseSync(copy);
+  try {
+    database.exec(change);
+    return database.prepare('SELECT sequence, run FROM applied').get();
+  } finally {
+    database.close();
+  }
+}

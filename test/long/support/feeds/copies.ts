@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ensureEnvironment } from '../../../../local/ministack/python.ts';
+import { openRunRecord } from '../../../../local/processes/run-record.ts';
+import { copyRecipe } from '../../../support/feed-recipes.ts';
+
+const ENVIRONMENT = {
+  name: 'copies',
+  requirements: join(import.meta.dirname, 'requirements.txt'),
+  modules: 'boto3, duckdb',
+  what: 'what keeps a copy',
+};
+
+/** What became of one run of the recipe. */
+export interface Ran {
+  /** `null`: it was killed. */
+  status: number | null;
+  /** What it said at its end. */
+  said: string;
+  /** How many lines of it were run. */
+  lines: number;
+}
+
+/** An interpreter with what the recipe needs. */
+export async function pythonForCopies(): Promise<string> {
+  const record = await openRunRecord(join(import.meta.dirname, '..', '..', '..', '..', '.cache'));
+  try {
+    return join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
+  } finally {
+    await record.close();
+  }
+}
+
+/**
+ * The Python of `docs/reading.md` that keeps a copy of leads, against a server of S3's interface.
+ * @param dir takes the script and the copies
+ */
+export function openCopies(python: string, endpoint: string, dir: string) {
+  const script = join(dir, 'copy.py');
+  writeFileSync(script, copyRecipe());
+  const own = { AWS_ENDPOINT_URL: endpoint, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
+  const env = { PATH: process.env.PATH, TZ: 'Asia/Jerusalem', AWS_DEFAULT_REGION: 'eu-west-1', ...own };
+  const child = spawn(python, ['-I', join(import.meta.dirname, 'copies.py'), script], {
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    /** @param killAt how many lines of the recipe are run before it is killed; `null`: all */
+    run: async (file: string, killAt: number | null = null): Promise<Ran> => {
+      child.stdin.write(`${JSON.stringify({ args: ['exports', 'leads', file], killAt })}\n`);
+      const { value, done } = await answers.next();
+      if (done) throw new Error('the process that keeps copies has ended');
+      return JSON.parse(value);
+    },
+    close: async () => {
+      child.stdin.end();
+      if (child.exitCode === null) await once(child, 'exit');
+    },
+  };
+}
+
+export type Copies = ReturnType<typeof openCopies>;
