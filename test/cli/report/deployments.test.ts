@@ -241,7 +241,10 @@ test('a pipe gets a line for each, a terminal a table that fits', async () => {
     new RegExp(`^agency-43\tgood\tLast night: ${COUNT} of ${COUNT} published\t\\d+\t0\t0\\.3\\.0\\+abc$`),
   );
   expect(lines.find((line) => line.startsWith('half'))).toMatch(/^half\tunknown\tNot known: The stack/);
-  const row = { published: [], missing: [], stillToCome: [], neverPublished: [], warnings: ['A pointer is gone.'] };
+  const row = {
+    ...{ night: null, published: [], missing: [], stillToCome: [], neverPublished: [] },
+    warnings: ['A pointer is gone.'],
+  };
   const found = { ...row, headline: 'Last night: 1 of 1 published', tone: 'good' as const, lastNight: '2026-11-20' };
   const rules = { paused: ENTITIES.slice(0, 3), withoutRule: ENTITIES.slice(3, 4), changed: [], off: [] };
   const known = { ...found, ...rules, oldest: null, alarms: ['A', 'B'], version: '1' };
