@@ -1,4 +1,4 @@
-import { startsOfNight, timesOfNight } from '../../core/night/expected.ts';
+import { type NightTimes, startsOfNight, timesOfNight } from '../../core/night/expected.ts';
 import { lackingIn } from '../../core/night/lacking.ts';
 import type { Night } from '../../core/night/marker.ts';
 import { watchedSince } from '../../core/night/watched-since.ts';
@@ -34,18 +34,19 @@ export async function checkNights(now: Date, deps: RecordNightDeps): Promise<voi
 /** Where it is not known, nothing is counted: the alarm comes where that lasts. */
 async function countIncomplete(now: Date, looked: Looked[], { bucket, deployment, log }: RecordNightDeps) {
   const since = await watchedSince(bucket, now);
-  const due = looked.filter(({ date }) => {
-    const { begins, deadline } = timesOfNight(deployment, date) ?? {};
-    if (!begins || !deadline || begins < since || deadline > now) return false;
-    return now.getTime() - deadline.getTime() < TOLD_MS;
-  });
-  const incomplete = due.flatMap(({ date, recorded }) =>
-    recorded && !recorded.night?.complete ? [{ date, night: recorded.night }] : [],
-  );
+  const open = looked.filter(({ recorded }) => !recorded?.night?.complete);
+  const due = open.filter(({ date }) => isDue(timesOfNight(deployment, date), since, now));
+  const incomplete = due.flatMap(({ date, recorded }) => (recorded ? [{ date, night: recorded.night }] : []));
   for (const { date, night } of incomplete) {
     const missing = night ? lackingIn(night) : [...startsOfNight(deployment, date).keys()];
     log.warn('night not complete by its deadline', { date, missing });
   }
   if (incomplete.length > 0) log.measure({ NightIncomplete: 1 });
-  else if (due.every(({ recorded }) => recorded)) log.measure({ NightIncomplete: 0 });
+  else if (due.length === 0) log.measure({ NightIncomplete: 0 });
+}
+
+function isDue(night: NightTimes | undefined, since: Date, now: Date): boolean {
+  if (!night || night.begins < since) return false;
+  const passed = now.getTime() - night.deadline.getTime();
+  return passed >= 0 && passed < TOLD_MS;
 }

@@ -22,11 +22,9 @@ interface Span {
   range: number;
 }
 
-const MINUTE_MS = 60_000;
-
 /**
- * When an alarm that is made at `from` is mailed, as CloudWatch documents its evaluation: every minute, over periods that end with that
- * minute. Missing periods are made up for by older ones in its range; where those are too few, as few as possible are filled in
+ * When an alarm that is made at `from` is mailed, as CloudWatch documents its evaluation: always anew, over periods that end now, so
+ * what it finds is another as soon as a value comes, and as one passes into an older period. Missing periods are made up for by older ones in its range; where those are too few, as few as possible are filled in
  * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html,
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation-window.html). Alarms on a maximum that has
  * reached something, with missing data as a breach.
@@ -37,9 +35,11 @@ export function mailsOf(alarm: EvaluatedAlarm, counts: Count[], { from, to, rang
   if (`${[ComparisonOperator, Statistic, TreatMissingData]}` !== `${known}`) throw new Error('not such an alarm');
   const mails: number[] = [];
   let raised = false;
-  for (let now = from; now <= to; now += MINUTE_MS) {
-    const seen = counts.filter(({ at }) => at > now - range * alarm.Period * 1000 && at <= now);
-    const breaches = isRaised(alarm, seen, now, range);
+  const passing = Array.from({ length: range + 1 }, (_, periods) => periods * alarm.Period * 1000);
+  const moments = new Set([from, ...counts.flatMap(({ at }) => passing.map((later) => at + later))]);
+  for (const now of [...moments].sort((one, other) => one - other)) {
+    if (now < from || now > to) continue;
+    const breaches = isRaised(alarm, counts, now, range);
     if (breaches && !raised) mails.push(now);
     raised = breaches;
   }

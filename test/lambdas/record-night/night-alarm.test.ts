@@ -31,10 +31,11 @@ const RANGES = [2, 3, 4, 5, 6];
 /** What happens to the check that is due at a time: it fails, or comes so many minutes late. */
 type Trouble = (due: Date) => 'fails' | 'cannot read' | number;
 
-interface Week {
+interface Nights {
   settings?: Parameters<typeof deployment>[0];
-  /** Its first date. */
+  /** Its first date, and how many there are. */
   from?: string;
+  days?: number;
   /** How long after its start a file is published; `null`: never. */
   after?: (entity: Entity, date: string) => number | null;
   checks?: Trouble;
@@ -42,13 +43,21 @@ interface Week {
   madeAt?: string;
 }
 
-const DAYS = 7;
+/** Three entities are enough, and sooner looked at. */
+const OFF = Object.fromEntries(ENTITIES.slice(3).map((entity) => [entity, { enabled: false }]));
 const MONDAY = '2026-11-16';
 const SOON = 10 * MINUTE_MS;
 
-/** What the checks of a week count and log: its nights, until the last deadline of them is long past. */
-async function weekOf({ settings = {}, from = MONDAY, after = () => SOON, checks = () => 0, madeAt }: Week) {
-  const configured = deployment({ polling: POLLING, ...settings });
+/** What the checks count and log over some nights, until the last deadline of them is long past. */
+async function nightsFrom({
+  settings = {},
+  from = MONDAY,
+  days = 4,
+  after = () => SOON,
+  checks = () => 0,
+  madeAt,
+}: Nights) {
+  const configured = deployment({ polling: POLLING, ...settings, entities: { ...OFF, ...settings.entities } });
   // The functions have them: to find them takes longer than all else here.
   configured.zoneOffsets = offsetsNow(configured.timeZone);
   let down = false;
@@ -56,10 +65,10 @@ async function weekOf({ settings = {}, from = MONDAY, after = () => SOON, checks
     if (down) throw new RunError('StorageUnavailable', 'Down.');
   };
   const bucket = fakeBucket({ before });
-  const dates = Array.from({ length: DAYS }, (_, day) => dateAfter(from, day));
+  const dates = Array.from({ length: days }, (_, day) => dateAfter(from, day));
   if (madeAt === undefined) bucket.put(SINCE_KEY, JSON.stringify({ since: '2026-01-01T00:00:00.000Z' }));
   // The nights around it are whole.
-  const around = [dateAfter(from, -1), ...dates, dateAfter(from, DAYS)];
+  const around = [dateAfter(from, -2), dateAfter(from, -1), ...dates, dateAfter(from, days)];
   const publications = around.flatMap((date) =>
     [...startsOfNight(configured, date)].flatMap(([entity, { at }]) => {
       const delay = dates.includes(date) ? after(entity, date) : SOON;
@@ -70,7 +79,7 @@ async function weekOf({ settings = {}, from = MONDAY, after = () => SOON, checks
   const counts: Count[] = [];
   // Half a day of checks before the first night, as every deployment has had.
   const begin = Date.parse(madeAt ?? `${dateAfter(from, -1)}T12:00:00Z`);
-  const end = Date.parse(`${dateAfter(from, DAYS)}T23:59:00Z`);
+  const end = Date.parse(`${dateAfter(from, days)}T23:59:00Z`);
   for (let due = Math.floor(begin / HOUR_MS) * HOUR_MS + 30 * MINUTE_MS; due <= end; due += HOUR_MS) {
     if (due < begin) continue;
     const trouble = checks(new Date(due));
@@ -95,7 +104,7 @@ async function weekOf({ settings = {}, from = MONDAY, after = () => SOON, checks
   return { counts, begin, end, told: new Set(told), dates, deadlines };
 }
 
-type Looked = Awaited<ReturnType<typeof weekOf>>;
+type Looked = Awaited<ReturnType<typeof nightsFrom>>;
 
 /** When it mails, in UTC; the checks before a deployment had a number each, but for a new one. */
 function mailed({ counts, begin, end }: Looked, range: number, isNew = false): string[] {
@@ -114,6 +123,7 @@ function nightsOf({ dates, deadlines }: Looked, mails: string[]): (string | unde
   });
 }
 
+const inJerusalem = (at: string) => ({ timeZone: 'Asia/Jerusalem', nightly: { at } });
 const never = () => null;
 const onlyOn =
   (...late: string[]) =>
@@ -121,20 +131,21 @@ const onlyOn =
     late.includes(date) ? null : SOON;
 
 describe('the alarm of the night', () => {
-  test.each<[string, Week['settings'], string]>([
-    ['at 01:00 UTC', {}, MONDAY],
+  test.each<[string, Nights['settings'], string, number]>([
+    ['at 01:00 UTC', {}, MONDAY, 7],
+    ['in Jerusalem, where clocks are set forward', inJerusalem('01:30'), '2026-03-26', 3],
+    ['in Jerusalem, where clocks are set back', inJerusalem('01:30'), '2026-10-24', 3],
+    ['on both sides of midnight', inJerusalem('23:50'), MONDAY, 3],
+    ['in the evening of New York', { timeZone: 'America/New_York', nightly: { at: '20:00' } }, '2026-10-31', 3],
     [
-      'in Jerusalem, where clocks are set forward',
-      { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } },
-      '2026-03-24',
+      'at 01:00 UTC and may last for a day',
+      { entities: { leads: { polling: { deadlineSeconds: 86_400 } } } },
+      MONDAY,
+      3,
     ],
-    ['in Jerusalem, where clocks are set back', { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } }, '2026-10-22'],
-    ['on both sides of midnight', { timeZone: 'Asia/Jerusalem', nightly: { at: '23:50' } }, MONDAY],
-    ['in the evening of New York', { timeZone: 'America/New_York', nightly: { at: '20:00' } }, '2026-10-29'],
-    ['with a deadline that is a day away', { entities: { leads: { polling: { deadlineSeconds: 86_400 } } } }, MONDAY],
-  ])('mails each of seven incomplete nights once, and no complete one, that begin %s', async (_, settings, from) => {
-    const lacking = await weekOf({ settings, from, after: (entity) => (entity === 'leads' ? null : SOON) });
-    const whole = await weekOf({ settings, from });
+  ])('mails every incomplete night once, and no complete one, where they begin %s', async (_, settings, from, days) => {
+    const lacking = await nightsFrom({ settings, from, days, after: (entity) => (entity === 'leads' ? null : SOON) });
+    const whole = await nightsFrom({ settings, from, days });
 
     for (const range of RANGES) {
       expect(nightsOf(lacking, mailed(lacking, range)), `range ${range}`).toEqual(lacking.dates);
@@ -144,15 +155,15 @@ describe('the alarm of the night', () => {
   });
 
   test('mails nights of which nothing is there, and names all their entities', async () => {
-    const looked = await weekOf({ after: never });
+    const looked = await nightsFrom({ after: never, days: 7 });
 
     for (const range of RANGES) expect(nightsOf(looked, mailed(looked, range))).toEqual(looked.dates);
-    expect([...looked.told][0]).toBe(`${MONDAY}: ${ENTITIES}`);
+    expect([...looked.told][0]).toBe(`${MONDAY}: ${ENTITIES.slice(0, 3)}`);
   });
 
   test('mails the incomplete ones among others, and those that become complete too late, within the hour behind the deadline', async () => {
     const late = (_: Entity, date: string) => ({ '2026-11-17': null, '2026-11-19': 9 * HOUR_MS })[date] ?? SOON;
-    const looked = await weekOf({ after: (...args) => (args[1] === '2026-11-17' ? null : late(...args)) });
+    const looked = await nightsFrom({ after: (...args) => (args[1] === '2026-11-17' ? null : late(...args)) });
 
     for (const range of RANGES) expect(mailed(looked, range)).toEqual(['2026-11-17T08:30', '2026-11-19T08:30']);
   });
@@ -163,7 +174,7 @@ describe('the alarm of the night', () => {
       contacts: { schedule: 'rate(1 day)' },
       meetings: { schedule: 'cron(0 1,13 * * ? *)' },
     };
-    const looked = await weekOf({ settings: { entities }, after: (entity) => (entity === 'leads' ? null : SOON) });
+    const looked = await nightsFrom({ settings: { entities }, after: (entity) => (entity === 'leads' ? null : SOON) });
 
     for (const range of RANGES) expect(nightsOf(looked, mailed(looked, range))).toEqual(['2026-11-18']);
   });
@@ -171,7 +182,7 @@ describe('the alarm of the night', () => {
   test('of two nights whose deadlines are hours apart, each is mailed where six hours lie between them', async () => {
     // Of Mondays it is ten in the morning of Tuesday, three hours behind seven.
     const customers = { schedule: 'cron(0 22 ? * MON *)', polling: { deadlineSeconds: 43_200 } };
-    const looked = await weekOf({ settings: { entities: { customers } }, after: onlyOn(MONDAY, '2026-11-17') });
+    const looked = await nightsFrom({ settings: { entities: { customers } }, after: onlyOn(MONDAY, '2026-11-17') });
 
     for (const range of RANGES) expect(mailed(looked, range), 'one mail for both').toHaveLength(1);
     expect([...looked.told].map((line) => line.slice(0, 10))).toEqual(['2026-11-17', MONDAY]);
@@ -188,7 +199,7 @@ describe('a check that does not come', () => {
     ['fails', between('2026-11-18T12:00', '2026-11-18T13:00', 'fails')],
     ['cannot read the bucket behind a deadline', between('2026-11-18T07:40', '2026-11-18T08:40', 'cannot read')],
   ])('once, for it %s, mails nothing where CloudWatch looks at two periods or more', async (_, checks) => {
-    const looked = await weekOf({ checks });
+    const looked = await nightsFrom({ checks });
 
     for (const range of RANGES) expect(mailed(looked, range)).toEqual([]);
     expect(mailed(looked, 1), 'but would where it looked at no other').toHaveLength(1);
@@ -198,7 +209,7 @@ describe('a check that does not come', () => {
     'for days, where it %s, is mailed once, and within the hours that CloudWatch looks back over',
     async (trouble) => {
       const checks = between('2026-11-18T12:00', '2026-11-30T00:00', trouble);
-      const looked = await weekOf({ checks });
+      const looked = await nightsFrom({ checks });
 
       for (const range of RANGES) {
         const [mail, ...others] = mailed(looked, range);
@@ -212,14 +223,14 @@ describe('a check that does not come', () => {
 
   test('in five of the six hours behind a deadline still lets the incomplete night be mailed once', async () => {
     const checks = between('2026-11-18T07:00', '2026-11-18T12:40', 'fails');
-    const looked = await weekOf({ checks, after: onlyOn('2026-11-18') });
+    const looked = await nightsFrom({ checks, after: onlyOn('2026-11-18') });
 
     for (const range of RANGES) expect(mailed(looked, range), `range ${range}`).toHaveLength(1);
   });
 
   test('in all six of them is mailed itself', async () => {
     const checks = between('2026-11-18T07:20', '2026-11-18T13:20', 'fails');
-    const looked = await weekOf({ checks, after: onlyOn('2026-11-18') });
+    const looked = await nightsFrom({ checks, after: onlyOn('2026-11-18') });
 
     for (const range of RANGES) expect(mailed(looked, range), `range ${range}`).toHaveLength(1);
   });
@@ -227,13 +238,13 @@ describe('a check that does not come', () => {
 
 describe('a new deployment', () => {
   test('is mailed of no night that began before its first check, but of the first one behind it', async () => {
-    const looked = await weekOf({ madeAt: '2026-11-18T03:00:00Z', after: never });
+    const looked = await nightsFrom({ madeAt: '2026-11-18T03:00:00Z', after: never });
 
     for (const range of RANGES) {
       // The alarm is raised until the first number, half an hour later: who has no address confirmed yet hears nothing of that.
       const [made, ...others] = mailed(looked, range, true);
       expect(made).toBe('2026-11-18T03:00');
-      expect(nightsOf(looked, others)).toEqual(['2026-11-19', '2026-11-20', '2026-11-21', '2026-11-22']);
+      expect(nightsOf(looked, others)).toEqual(['2026-11-19']);
     }
     expect([...looked.told][0]).toMatch(/^2026-11-19: /);
   });
