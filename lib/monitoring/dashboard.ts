@@ -161,8 +161,11 @@ export class NightDashboard extends Construct {
         width: 8,
       }),
       new GraphWidget({
-        title: 'Starts that were not delivered',
-        left: [awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, inQueue)],
+        title: 'Starts that were not delivered, nights that were not complete',
+        left: [
+          awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, inQueue),
+          this.ours('NightIncomplete', {}, { period: HOUR, statistic: Stats.MAXIMUM, label: 'not complete' }),
+        ],
         leftYAxis: { min: 0, showUnits: false },
         width: 8,
       }),

@@ -9,7 +9,7 @@ import { CASES, type Case, ENTITY, MAX_BYTES } from './support/runbook-cases.ts'
  * the entry is about. In CI one of each kind.
  */
 
-const IN_CI = ['ExportFailed', 'ReauthorizationRequired', 'InvalidInput', 'NoPublishedExport', 'FileRejected'];
+const IN_CI = ['ExportFailed', 'ReauthorizationRequired', 'InvalidInput', 'NightIncomplete', 'FileRejected'];
 const entries = new Map(runbookEntries().map((entry) => [entry.id, entry]));
 let system: Deployed;
 
@@ -34,6 +34,7 @@ async function look(operator: Operator, { id, commands }: Entry, error: string |
     expect([0, 1, 2, 3], `${command}\n${stdout}${stderr}`).toContain(code);
     expect(stdout, command).not.toBe('');
     if (error && / show | list --failed /.test(command)) expect(stdout, command).toContain(error);
+    if (id === 'NightIncomplete') expect(stdout, command).toMatch(new RegExp(`${ENTITY} .*paused`));
     if (id === 'NoPublishedExport' && / doctor /.test(command)) expect(stdout, command).toContain(`resume ${ENTITY} `);
   }
 }

@@ -165,7 +165,7 @@ describe('the alarm of the night', () => {
     const late = (_: Entity, date: string) => ({ '2026-11-17': null, '2026-11-19': 9 * HOUR_MS })[date] ?? SOON;
     const looked = await nightsFrom({ after: (...args) => (args[1] === '2026-11-17' ? null : late(...args)) });
 
-    for (const range of RANGES) expect(mailed(looked, range)).toEqual(['2026-11-17T08:30', '2026-11-19T08:30']);
+    for (const range of RANGES) expect(mailed(looked, range)).toEqual(['2026-11-17T07:30', '2026-11-19T07:30']);
   });
 
   test('waits for an entity on its dates only, and never for one that starts by a rate or twice a day', async () => {
