@@ -92,6 +92,33 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   expect(cloud.calls.filter(({ operation }) => operation === 'DescribeAlarms')).toHaveLength(1);
 });
 
+test('what the object of the last night says stands behind its headline, and in the document', async () => {
+  const { endpoint } = await aws(
+    ...fleet([
+      { name: 'whole', published: all(NIGHT), recorded: [] },
+      { name: 'lacking', published: { ...withoutLeads, leads: daysAgo(1) }, paused: ['leads'], recorded: ['leads'] },
+      { name: 'older', published: all(NIGHT) },
+    ]),
+  );
+
+  const { stdout } = await runCli('deployments', '--endpoint-url', endpoint);
+  const document = JSON.parse((await runCli('deployments', '--endpoint-url', endpoint, '--json')).stdout);
+
+  const texts = stdout.split('\n').map((line) => line.split('\t').slice(0, 3).join(' '));
+  expect(texts.slice(0, 3).toSorted()).toEqual([
+    `lacking bad Last night: 1 of ${COUNT} missing: leads; not complete, lacks leads (paused); revision 3`,
+    `older good Last night: ${COUNT} of ${COUNT} published`,
+    `whole good Last night: ${COUNT} of ${COUNT} published; complete; revision 3`,
+  ]);
+  const nights = Object.fromEntries(document.deployments.map(({ deployment, night }: never) => [deployment, night]));
+  const night = { date: NIGHT.slice(0, 10), revision: 3 };
+  expect(nights).toEqual({
+    whole: { ...night, complete: true, lacking: [] },
+    lacking: { ...night, complete: false, lacking: ['leads'] },
+    older: null,
+  });
+});
+
 test('rules are asked for by name: those of twenty others whose names begin alike are not taken for those of one', async () => {
   const others = Array.from({ length: 20 }, (_, index) => ({ name: `prod-${index}`, published: all(NIGHT) }));
   const { endpoint, calls } = await aws(
