@@ -114,7 +114,9 @@ export class Monitoring extends Construct {
     this.mail(alarm, false);
     this.nights.push(alarm);
     const now = new Date();
-    for (const entity of ENTITIES) if (isWatchedAlone(deployment, entity, now)) this.watchAlone(deployment, entity);
+    const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
+    for (const entity of alone) this.watchAlone(deployment, entity);
+    if (alone.length === 0 && this.settings.freshnessHours !== undefined) this.warnOfNoEntity();
   }
 
   /**
@@ -136,6 +138,12 @@ export class Monitoring extends Construct {
     });
     this.mail(alarm, true);
     this.nights.push(alarm);
+  }
+
+  private warnOfNoEntity(): void {
+    const text =
+      'alarms.freshnessHours counts for nothing: nights wait for every entity, and NightIncomplete tells of them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
+    Annotations.of(this).addWarningV2('crm-export:freshness', text);
   }
 
   private warnOf(entity: Entity, hours: number, needed: number): void {

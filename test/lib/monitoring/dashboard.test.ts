@@ -91,7 +91,11 @@ describe('the dashboard', () => {
       y: 0,
       properties: { markdown: expect.stringContaining('last night') },
     });
-    expect(nights).toMatchObject({ type: 'alarm', x: 0, properties: { alarms: [...arns('-NightIncomplete'), ...arns('-NoPublishedExport-')] } });
+    expect(nights).toMatchObject({
+      type: 'alarm',
+      x: 0,
+      properties: { alarms: [...arns('-NightIncomplete'), ...arns('-NoPublishedExport-')] },
+    });
     expect(others?.type === 'alarm' && others.properties.alarms.length).toBe(
       allOf(json, 'AWS::CloudWatch::Alarm').length - 1,
     );

@@ -264,6 +264,9 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
       expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 31 hours on/),
     ]);
     expect(warned({ leads: { freshnessHours: 32 }, contacts: {} })).toEqual([]);
+    expect(warned({ leads: {}, contacts: {} }), 'where nobody has the alarm').toEqual([
+      expect.stringMatching(/^alarms\.freshnessHours counts for nothing/),
+    ]);
   });
 });
 
