@@ -67,6 +67,7 @@ export function madeUpMonth(
     attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
     attemptsKnown: true,
     withoutTable: [],
+    marked: [],
     newest: {},
     deployedAt: undefined,
     paused,

@@ -70,6 +70,10 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     if (value !== undefined) return value;
     throw new UnreadableObject(`The object ${key} does not hold what it should: another program wrote it.`, RUN_FAILED);
   };
+  const datesBelow = async (prefix: string) => {
+    const found = await listObjects(target, `${prefix}date=`);
+    return found.flatMap(({ Key = '' }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(Key)?.[1] ?? []).sort();
+  };
   const manifest = (key: string) => read(key, manifestSchema);
   return {
     manifest,
@@ -78,10 +82,9 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     pointer: (entity: Entity, date: string | 'latest') =>
       read(date === 'latest' ? latestPointerKey(entity) : datePointerKey(entity, date), pointerSchema),
     /** Dates for which something is published, oldest first. */
-    dates: async (entity: Entity) => {
-      const found = await listObjects(target, `published/entity=${entity}/date=`);
-      return found.flatMap(({ Key = '' }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(Key)?.[1] ?? []).sort();
-    },
+    dates: (entity: Entity) => datesBelow(`published/entity=${entity}/`),
+    /** Dates of which a night is recorded, oldest first. */
+    nights: () => datesBelow('published/nights/'),
     /** @param execution the name of the execution */
     manifestOfRun: async (entity: Entity, execution: string): Promise<PublishedRun | undefined> => {
       const manifestKey = `${runPrefix(entity, execution)}_manifest.json`;

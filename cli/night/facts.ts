@@ -4,6 +4,7 @@ import type { PublishedRun } from '../data/manifests.ts';
 import type { Run } from '../runs/run/run.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import type { NotStarted } from '../schedule/rules.ts';
+import type { MarkedNight } from './marked.ts';
 
 /** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
 export interface Attempt
@@ -31,6 +32,8 @@ export interface Facts extends NotStarted {
   attemptsKnown: boolean;
   /** Published runs whose table was not written. */
   withoutTable: string[];
+  /** What the objects of nights say, the newest last; nothing of a date that has none. */
+  marked: MarkedNight[];
   /** What readers get now; nothing of an entity that was never published. */
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
 }

@@ -5,6 +5,7 @@ import { unpublishedRuns } from '../runs/list/list-runs.ts';
 import { notStarted } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';
 import type { Attempt, Facts } from './facts.ts';
+import { type MarkedNight, markedNight } from './marked.ts';
 import { lookedBackTo } from './starts.ts';
 
 type Sources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack' | 'stackCreatedAt'>;
@@ -17,9 +18,11 @@ interface Wanted extends Pick<Facts, 'deployment' | 'plan' | 'nights' | 'now'> {
 /** Looks at bucket, machine and rules. What cannot be read, except for the bucket, is reported and left out. */
 export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted): Promise<Facts> {
   const since = lookedBackTo(wanted.plan, wanted.now, wanted.nights);
-  const [published, newest, rules] = await Promise.all([
-    eachOf(ENTITIES, (entity) => countingRuns(target, entity, since.toISOString().slice(0, 10), warn)),
+  const from = since.toISOString().slice(0, 10);
+  const [published, newest, marked, rules] = await Promise.all([
+    eachOf(ENTITIES, (entity) => countingRuns(target, entity, from, warn)),
     newestRuns(target, warn),
+    markedNights(target, from, warn),
     notStarted(target, wanted.plan).catch((error: unknown) => {
       warn(
         `Whether rules are paused is taken from the configuration: EventBridge could not be read (${nameOf(error)}).`,
@@ -32,7 +35,7 @@ export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted):
     warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);
     return { attempts: [], attemptsKnown: false, withoutTable: [] };
   });
-  return { ...wanted, deployedAt: target.stackCreatedAt, published: counting, newest, ...others, ...rules };
+  return { ...wanted, deployedAt: target.stackCreatedAt, published: counting, newest, marked, ...others, ...rules };
 }
 
 /** What readers get now. */
@@ -43,6 +46,14 @@ async function newestRuns(target: Sources, warn: Wanted['warn']): Promise<Facts[
     return pointer ? [[entity, pointer] as const] : [];
   });
   return Object.fromEntries(found.flat());
+}
+
+/** What the nights say themselves, whether there are files of them or not. */
+async function markedNights(target: Sources, from: string, warn: Wanted['warn']): Promise<MarkedNight[]> {
+  const manifests = createManifests(target);
+  const dates = (await manifests.nights()).filter((date) => date >= from);
+  const found = await eachOf(dates, (date) => ifReadable(manifests.night(date), warn));
+  return found.flatMap((night) => (night ? markedNight(night) : []));
 }
 
 /** The runs that the pointers to the dates name: superseded ones do not count. */

@@ -1,6 +1,7 @@
 import type { Entity } from '../../core/config/entities.ts';
 import type { Facts } from '../night/facts.ts';
 import { gatherFacts } from '../night/gather.ts';
+import type { MarkedNight } from '../night/marked.ts';
 import { alarmsOf } from '../night/raised-alarms.ts';
 import { isWhole } from '../night/whole.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
@@ -8,7 +9,7 @@ import { type RuleLists, rulesOf } from '../schedule/rule-state.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { lastNightOf, reportDataOf } from './report-data.ts';
+import { lastNightOf, markedOf, reportDataOf } from './report-data.ts';
 import { type Headline, headlineOf } from './words.ts';
 
 /** What is known of a deployment, in one row. */
@@ -18,6 +19,8 @@ export interface DeploymentRow extends RuleLists {
   tone: Headline['tone'];
   /** The newest date of that night. */
   lastNight: string;
+  /** What the object of that night says of it; `null` where there is none. */
+  night: MarkedNight | null;
   published: Entity[];
   missing: Entity[];
   stillToCome: Entity[];
@@ -62,6 +65,7 @@ export async function deploymentRow(target: Target, { deployment, alarms, now }:
     headline,
     tone,
     lastNight: data.lastNight,
+    night: markedOf(data, data.lastNight),
     ...lastNightOf(data),
     ...rulesOf(data.rows),
     oldest: oldestOf(on, facts),

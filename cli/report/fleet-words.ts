@@ -1,4 +1,5 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { completenessText } from '../night/marked.ts';
 import { SIGNS } from '../runs/run/words.ts';
 import { rulesNotes } from '../schedule/rule-state.ts';
 import type { Look } from '../support/all-deployments.ts';
@@ -12,9 +13,11 @@ export type RowTone = Headline['tone'] | 'unknown';
 /** How each tone is shown: never by its colour alone. */
 export const SIGNS_OF_ALL: Record<RowTone, string> = { ...SIGNS, unknown: '?' };
 
-/** What became of the last night, or why it is not known. */
+/** What became of the last night, with what its object says, or why it is not known. */
 export function outcomeOf({ found, why }: Look<DeploymentRow>): { tone: RowTone; text: string } {
-  return found ? { tone: found.tone, text: found.headline } : { tone: 'unknown', text: `Not known: ${why}` };
+  if (!found) return { tone: 'unknown', text: `Not known: ${why}` };
+  const { tone, headline, night, paused } = found;
+  return { tone, text: night ? `${headline}; ${completenessText(night, paused)}` : headline };
 }
 
 /** `31 h (leads)`: how old the oldest of the files is that readers get. */
@@ -24,7 +27,7 @@ export function ageText({ oldest, neverPublished }: DeploymentRow): string {
   return [age, never].filter(Boolean).join(', ');
 }
 
-/** `2: ExecutionsAborted, NoPublishedExport-leads`; empty where none is raised. */
+/** `2: ExecutionsAborted, NightIncomplete`; empty where none is raised. */
 export function alarmsText({ alarms }: DeploymentRow): string {
   if (alarms === null) return 'not known';
   return alarms.length === 0 ? '' : `${alarms.length}: ${alarms.join(', ')}`;

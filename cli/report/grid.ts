@@ -1,9 +1,10 @@
 import type { Cell, NightOutcome } from '../night/facts.ts';
+import { isOpen } from '../night/judge.ts';
 import { RULE_WORDS } from '../schedule/rule-state.ts';
 import { bytesText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
-import type { ReportData } from './report-data.ts';
-import { CELLS, cellText, isEnded, longDate, monthOf, shortDate, tookText } from './words.ts';
+import { markedOf, type ReportData } from './report-data.ts';
+import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './words.ts';
 
 /** So many days of the month have room for their number on a printed page. */
 const PRINTED_NIGHTS = 45;
@@ -74,8 +75,28 @@ export function gridTable(data: ReportData): Markup {
 <caption id="nights-caption" class="hidden">Outcome of each entity in the last ${nights.length} nights</caption>
 <thead><tr class="months"><td></td>${months}</tr>
 <tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>
-<tbody>${body}</tbody></table></div>
+<tbody>${body}${wholeNights(data)}</tbody></table></div>
 <ul class="legend" aria-label="What the signs mean">${legend(data)}</ul>`;
+}
+
+/** A row of what the nights say of themselves, where they do. */
+function wholeNights(data: ReportData): Markup | null {
+  if (data.marked.length === 0) return null;
+  const cells = data.nights.map((date) => {
+    const [text] = completenessOf(data, date);
+    if (text === undefined) return html`<td></td>`;
+    const outcome = outcomeOfNight(data, date);
+    const sign = html`<span aria-hidden="true">${CELLS[outcome].sign}</span>`;
+    return html`<td><span class="cell ${outcome}" title="${shortDate(date)}: ${text}">${sign}<span class="hidden">${text}</span></span></td>`;
+  });
+  return html`<tr><th scope="row">whole night</th>${cells}</tr>\n`;
+}
+
+/** A night that is not complete may still become so. */
+function outcomeOfNight(data: ReportData, date: string): NightOutcome {
+  if (markedOf(data, date)?.complete) return 'published';
+  const open = data.rows.some(({ cells }) => cells.some((cell) => cell.date === date && isOpen(cell)));
+  return open ? 'running' : 'failed';
 }
 
 function gridCell(cell: Cell): Markup {

@@ -2,6 +2,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Cell, Facts } from '../night/facts.ts';
 import { isOpen, isPublished, judgesOf } from '../night/judge.ts';
+import type { MarkedNight } from '../night/marked.ts';
 import { nightOf } from '../night/starts.ts';
 import type { RuleState } from '../schedule/rule-state.ts';
 
@@ -14,6 +15,8 @@ export interface ReportData {
   /** Dates, oldest first. */
   nights: string[];
   rows: Row[];
+  /** What the objects of these nights, and of the last, say of them; nothing of a night that has none. */
+  marked: MarkedNight[];
 }
 
 interface Row {
@@ -34,13 +37,19 @@ export function reportDataOf(facts: Facts): ReportData {
   const lastNight = newestOf([...nightOf(plan, now).values()]) ?? dateIn(plan.timeZone, now);
   const newest = newestOf([lastNight, ...facts.published.map(({ manifest }) => manifest.date)]) ?? lastNight;
   const nights = datesUpTo(newest, facts.nights);
+  const marked = facts.marked.filter(({ date }) => date === lastNight || nights.includes(date));
   const rows = judges.map(({ entity, rule, last, cellOf }) => ({
     entity,
     rule,
     last: cellOf(last),
     cells: nights.map(cellOf),
   }));
-  return { deployment, timeZone: plan.timeZone, madeAt: now.toISOString(), lastNight, nights, rows };
+  return { deployment, timeZone: plan.timeZone, madeAt: now.toISOString(), lastNight, nights, rows, marked };
+}
+
+/** What the object of a night says of it; `null` where there is none. */
+export function markedOf({ marked }: Pick<ReportData, 'marked'>, date: string): MarkedNight | null {
+  return marked.find((night) => night.date === date) ?? null;
 }
 
 function newestOf(dates: string[]): string | undefined {

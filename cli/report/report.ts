@@ -18,7 +18,7 @@ import { connect, type TargetOptions } from '../support/target.ts';
 import { documentOfFleet, fleetOf } from './fleet.ts';
 import { fleetPage } from './fleet-page.ts';
 import { headlineOfFleet } from './fleet-words.ts';
-import { lastNightOf, type ReportData, reportDataOf } from './report-data.ts';
+import { lastNightOf, markedOf, type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions, AllDeploymentsOptions {
@@ -96,6 +96,8 @@ function documentOf(data: ReportData) {
     headline: headlineOf(data).text,
     lastNight: data.lastNight,
     nights: data.nights.length,
+    night: markedOf(data, data.lastNight),
+    recorded: data.marked,
     ...lastNightOf(data),
     ...rulesOf(data.rows),
   };

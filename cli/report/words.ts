@@ -1,11 +1,12 @@
 import { countChanges } from '../../core/export/drift-words.ts';
 import type { Cell, NightOutcome } from '../night/facts.ts';
 import { isOpen, isPublished } from '../night/judge.ts';
+import { completenessText } from '../night/marked.ts';
 import { OUTCOMES } from '../runs/run/outcomes.ts';
 import { SIGNS } from '../runs/run/words.ts';
 import { RULE_WORDS, rulesNotes, rulesOf } from '../schedule/rule-state.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
-import type { ReportData } from './report-data.ts';
+import { markedOf, type ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
 export const CELLS: Record<NightOutcome, { sign: string; word: string }> = {
@@ -80,12 +81,19 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
     longDate(data.lastNight),
+    ...completenessOf(data, data.lastNight).map((text) => `the night is ${text}`),
     ...otherDates(data, night),
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
     ...rulesNotes(rulesOf(data.rows)),
   ];
+}
+
+/** What the object of a night says of it; nothing where there is none. */
+export function completenessOf(data: ReportData, date: string): string[] {
+  const night = markedOf(data, date);
+  return night ? [completenessText(night, rulesOf(data.rows).paused)] : [];
 }
 
 /** The entities whose run in this night has another date than the newest. */

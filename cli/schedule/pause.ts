@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessText } from '../../core/config/timing.ts';
+import { isOfNights, isWatchedAlone } from '../../core/night/expected.ts';
 import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
@@ -43,9 +45,19 @@ async function pause(named: Entity[], options: PauseOptions): Promise<void> {
   const deployed = await deployedConfiguration(target);
   await switchRules(target, entities, 'DISABLED', options);
   process.stderr.write(
-    `The alarm NoPublishedExport is raised ${freshnessText(deployed, entities)} after the last published export of each; it names no cause.\n` +
+    alarmsText(deployed, entities) +
       'A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.\n',
   );
+}
+
+/** Which alarms come of it. */
+function alarmsText(deployed: Deployment, entities: Entity[]): string {
+  const now = new Date();
+  const ofNights = entities.filter((entity) => deployed.entities[entity].enabled && isOfNights(deployed, entity, now));
+  const alone = entities.filter((entity) => isWatchedAlone(deployed, entity, now));
+  const night = `Nights wait for ${ofNights.join(', ')}: each is mailed as incomplete (alarm NightIncomplete), and status says why.\n`;
+  const hours = `The alarm NoPublishedExport of ${alone.join(', ')} is raised ${freshnessText(deployed, alone)} after the last published export; it names no cause.\n`;
+  return `${ofNights.length > 0 ? night : ''}${alone.length > 0 ? hours : ''}`;
 }
 
 async function resume(named: Entity[], options: PauseOptions): Promise<void> {

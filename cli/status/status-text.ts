@@ -1,6 +1,7 @@
+import { completenessText } from '../night/marked.ts';
 import { CELLS } from '../report/words.ts';
 import { painterOf } from '../runs/run/words.ts';
-import { RULE_WORDS } from '../schedule/rule-state.ts';
+import { RULE_WORDS, rulesOf } from '../schedule/rule-state.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
@@ -86,17 +87,8 @@ function stateText({ state, error, rule, missing, advice }: StatusRow): string {
   return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
-/** A paused entity is a part of the night: without it none is complete. */
-function nightText({ night, entities }: Pick<Status, 'night' | 'entities'>): string[] {
-  if (!night) return [];
-  const ruleOf = (name: string) => entities.find(({ entity }) => entity === name.split(' ')[0])?.rule;
-  const lacking = night.lacking.map((name) => (ruleOf(name) === 'paused' ? `${name} (paused)` : name));
-  const state = night.complete ? 'complete' : `not complete, lacks ${lacking.join(', ')}`;
-  return [`Night of ${night.date}: ${state}; revision ${night.revision}`];
-}
-
 function footLines(
-  { alarms, grant, nextStart, madeAt, ...status }: Status,
+  { alarms, grant, nextStart, madeAt, night, entities }: Status,
   place: TargetOptions,
   stream: Stream,
 ): string[] {
@@ -105,8 +97,9 @@ function footLines(
     alarms === null ? 'not known' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
   const at =
     nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
+  const { paused } = rulesOf(entities);
   const lines = [
-    ...nightText(status),
+    ...(night ? [`Night of ${night.date}: ${completenessText(night, paused)}`] : []),
     alarms?.length ? paint('bad')(`Alarms: ${raised}`) : `Alarms: ${raised}`,
     ...(grant?.trouble
       ? [paint('bad')(`Grant: ${plainLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]

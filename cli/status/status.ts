@@ -1,7 +1,5 @@
 import { ENTITIES } from '../../core/config/entities.ts';
-import { lackingIn } from '../../core/night/lacking.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { createManifests, ifReadable } from '../data/manifests.ts';
 import type { Cell, Facts } from '../night/facts.ts';
 import { gatherFacts } from '../night/gather.ts';
 import { type Judge, judgesOf } from '../night/judge.ts';
@@ -43,18 +41,14 @@ export async function statusOf(target: Target, { place, date, alarms, now }: Aro
     grantOf(target, warn),
   ]);
   const said = judged(facts, place, date);
-  const night = await nightOf(target, said.entities, warn);
+  const night = nightOf(facts, said.entities);
   return { deployment, ...said, night, alarms: alarmsOf(alarms, target), grant, warnings };
 }
 
 /** What the bucket has of the night that the entities are judged by, where that is one. */
-async function nightOf(target: Target, rows: StatusRow[], warn: (sentence: string) => void): Promise<Status['night']> {
+function nightOf({ marked }: Facts, rows: StatusRow[]): Status['night'] {
   const [date, ...others] = new Set(rows.map((row) => row.date));
-  if (date === undefined || others.length > 0) return null;
-  const night = await ifReadable(createManifests(target).night(date), warn);
-  if (!night) return null;
-  const { revision, complete } = night;
-  return { date, revision, complete, lacking: complete ? [] : lackingIn(night) };
+  return (others.length === 0 && marked.find((night) => night.date === date)) || null;
 }
 
 /** What is said by the facts alone. */

@@ -65,7 +65,7 @@ const alarmsSchema = z.strictObject({
   freshnessHours: freshnessHours
     .optional()
     .describe(
-      'An entity without a published export for this many hours raises an alarm. Default for each entity: 26, or its deadline in hours plus 25 if that is more; an hour more where it starts by local time in another zone than UTC. A smaller value counts too, with a warning at synthesis.',
+      'An entity that no night waits for, because its schedule is `rate(…)` or starts it several times a day, raises an alarm of its own after this many hours without a published export. Default for each: 26, or its deadline in hours plus 25 if that is more; an hour more where it starts by local time in another zone than UTC. A smaller value counts too, with a warning at synthesis. Every other entity is told by the alarm of the night.',
     ),
   runbookUrl: z
     .string()

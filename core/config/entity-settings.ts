@@ -35,7 +35,9 @@ export const entitySettingsSchema = z.strictObject({
     .describe('EventBridge expression that replaces the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
   at: localTime,
   polling: ownPollingSchema,
-  freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
+  freshnessHours: freshnessHours
+    .optional()
+    .describe('Gives this entity an alarm of its own, after this many hours without a published export.'),
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
   opaque: opaqueSchema,

@@ -20,6 +20,8 @@ export const METRICS = {
   SchemaChanges: { unit: 'Count', dimensions: [[]] },
   /** A table could not be written; its file is published. */
   TablesNotWritten: { unit: 'Count', dimensions: [[]] },
+  /** 1 in the hours behind the deadline of a night that is not complete, otherwise 0: every hour, whether anything runs or not. */
+  NightIncomplete: { unit: 'Count', dimensions: [[]] },
   /** Bytes of a stored file by the time since its first byte was requested. */
   TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']], dashboardOnly: true },
   /** A refreshed grant was stored: one version of the secret. */

@@ -20,6 +20,42 @@ export function startsOfNight(deployment: Deployment, date: string): Map<Entity,
   return new Map(found);
 }
 
+/** A few nights: one date of them may have a start more or less, where clocks change. */
+const STARTS_LOOKED_AT = 9;
+
+/** Whether an entity is a part of nights: most dates of its starts have one start. */
+export function isOfNights(deployment: Deployment, entity: Entity, from: Date): boolean {
+  const starts = nextStarts(timingOf(deployment, entity), from, STARTS_LOOKED_AT);
+  if (!starts) return false;
+  const dates = starts.map(({ date }) => date);
+  const alone = dates.slice(1, -1).filter((date, index) => date !== dates[index] && date !== dates[index + 2]);
+  return alone.length * 2 > dates.length - 2;
+}
+
+/** Whether an entity has an alarm of its own: no night waits for it, or the configuration gives it hours of its own. */
+export function isWatchedAlone(deployment: Deployment, entity: Entity, from: Date): boolean {
+  const { enabled, freshnessHours } = deployment.entities[entity];
+  return enabled && (freshnessHours !== undefined || !isOfNights(deployment, entity, from));
+}
+
+/** When a night begins, and when it is to be complete. */
+export interface NightTimes {
+  begins: Date;
+  /** The latest deadline of its runs. */
+  deadline: Date;
+}
+
+/** @returns `undefined` for a date without a night */
+export function timesOfNight(deployment: Deployment, date: string): NightTimes | undefined {
+  const starts = [...startsOfNight(deployment, date)];
+  if (starts.length === 0) return undefined;
+  const deadlines = starts.map(
+    ([entity, { at }]) => at.getTime() + deployment.entities[entity].polling.deadlineSeconds * 1000,
+  );
+  const begins = starts.map(([, { at }]) => at.getTime());
+  return { begins: new Date(Math.min(...begins)), deadline: new Date(Math.max(...deadlines)) };
+}
+
 /** Half a year apart: clocks may be set otherwise. */
 const DAYS_LOOKED_AT = [0, 182];
 const DAY_MS = 86_400_000;

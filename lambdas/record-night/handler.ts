@@ -10,7 +10,8 @@ import { runStateSchema } from '../../core/step/states.ts';
 import { RECORDER } from '../../core/step/steps.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { readStandingTable } from '../../core/table/standing-table.ts';
-import { checkNights, recordNight } from './record-night.ts';
+import { checkNights } from './check-nights.ts';
+import { recordNight } from './record-night.ts';
 
 /** What the rule gives. */
 const checkSchema = z.object({ source: z.literal('aws.events'), time: z.iso.datetime() });

@@ -6,6 +6,8 @@ export const ALARMS = {
   MailsNotSent: 'A run failed two hours ago, and the mail about it is not sent.',
   ExecutionsAborted: 'Somebody stopped a run.',
   ExecutionsThrottled: 'AWS Step Functions slows runs down: the account has reached a limit.',
+  NightIncomplete:
+    'A night is not complete by its deadline, be it that a run failed or that an entity is paused; or nobody could check it.',
   NoPublishedExport: 'No export was published for longer than the configuration allows.',
   PublishedWithWarnings: 'A file was published with a warning: what is in it may not be what readers expect.',
   FileQuarantined: 'A guard stopped a file: readers keep the last good one until somebody looks.',

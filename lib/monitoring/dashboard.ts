@@ -14,7 +14,6 @@ import {
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { freshnessText } from '../../core/config/timing.ts';
 import { namespaceOf } from '../../core/log/metrics.ts';
 import { tableEntities } from '../../core/table/table-entities.ts';
 import type { Monitoring, Watched } from './monitoring.ts';
@@ -42,15 +41,14 @@ export class NightDashboard extends Construct {
     this.ours = metricsOf(configuration.name);
     this.tables = tableEntities(configuration.deployment).length > 0;
     const { runbookUrl } = configuration.deployment.alarms;
-    const hours = freshnessText(configuration.deployment, ENTITIES);
     new Dashboard(this, 'Board', {
       dashboardName: this.name,
       defaultInterval: Duration.days(14),
       // Periods as given here: by default, CloudWatch takes longer ones for longer times.
       periodOverride: PeriodOverride.INHERIT,
       widgets: [
-        [title(hours, runbookUrl)],
-        lights(monitoring, hours),
+        [title(runbookUrl)],
+        lights(monitoring),
         ...ENTITIES.map((entity) => this.entityRow(entity)),
         this.machines(watched),
         this.functions(watched),
@@ -163,8 +161,11 @@ export class NightDashboard extends Construct {
         width: 8,
       }),
       new GraphWidget({
-        title: 'Starts that were not delivered',
-        left: [awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, inQueue)],
+        title: 'Starts that were not delivered, nights that were not complete',
+        left: [
+          awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, inQueue),
+          this.ours('NightIncomplete', {}, { period: HOUR, statistic: Stats.MAXIMUM, label: 'not complete' }),
+        ],
         leftYAxis: { min: 0, showUnits: false },
         width: 8,
       }),
@@ -184,21 +185,19 @@ export class NightDashboard extends Construct {
   }
 }
 
-function title(hours: string, runbookUrl: string): IWidget {
+function title(runbookUrl: string): IWidget {
   const link = /^https:/.test(runbookUrl) ? `[the runbook](${runbookUrl})` : runbookUrl;
   return new TextWidget({
-    markdown: `# Did last night work?\nGreen: published within the last ${hours}. Red: see ${link}.`,
+    markdown: `# Did last night work?\nRed, for six hours behind its deadline: the night was not complete by then. See ${link}; \`status\` knows at any time.`,
     width: 24,
     height: 2,
   });
 }
 
-/** The answer. An entity that has no night has no light. */
-function lights({ freshness, others }: Monitoring, hours: string): IWidget[] {
-  const nights = [...freshness.values()];
-  const heading = `Published within ${hours}`;
+/** The answer. An entity that no night waits for has a light of its own. */
+function lights({ nights, others }: Monitoring): IWidget[] {
   return [
-    ...(nights.length > 0 ? [new AlarmStatusWidget({ title: heading, alarms: nights, width: 12, height: 5 })] : []),
+    new AlarmStatusWidget({ title: 'The night', alarms: nights, width: 12, height: 5 }),
     new AlarmStatusWidget({ title: 'Everything else', alarms: others, width: 12, height: 5 }),
   ];
 }

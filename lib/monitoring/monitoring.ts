@@ -9,6 +9,7 @@ import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
+import { isWatchedAlone } from '../../core/night/expected.ts';
 import { MAILER } from '../../core/step/steps.ts';
 import { tableEntities } from '../../core/table/table-entities.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
@@ -45,8 +46,8 @@ const SOON = Duration.minutes(5);
 /** The alarms (`alarms.ts`) and their topic. Plain metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
 export class Monitoring extends Construct {
   readonly topic: Topic;
-  /** The alarm of each entity that has a night: whether it was published lately. */
-  readonly freshness = new Map<Entity, Alarm>();
+  /** Whether the night is complete, and whether entities that are watched alone were published lately. */
+  readonly nights: Alarm[] = [];
   readonly others: Alarm[] = [];
   private readonly settings: Deployment['alarms'];
   private readonly ours: OurMetric;
@@ -96,27 +97,53 @@ export class Monitoring extends Construct {
   }
 
   /**
+   * Every check counts a night that is not complete, or that there is none. CloudWatch looks back over some periods without a number,
+   * so a check that is late or fails once raises nothing, and hours without any do
+   * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html). It ends six hours behind the
+   * deadline, whatever became of the night: no mail says so.
+   */
+  private watchNights(deployment: Deployment): void {
+    const alarm = new Alarm(this, 'NightIncomplete', {
+      ...this.text('NightIncomplete', undefined),
+      metric: this.ours('NightIncomplete', {}, { period: Duration.hours(1), statistic: Stats.MAXIMUM }),
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: 1,
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+    this.mail(alarm, false);
+    this.nights.push(alarm);
+    const now = new Date();
+    const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
+    for (const entity of alone) this.watchAlone(deployment, entity);
+    if (alone.length === 0 && this.settings.freshnessHours !== undefined) this.warnOfNoEntity();
+  }
+
+  /**
    * An hour without a number counts as one without an export: a disabled rule raises it too. Only periods of an hour or more
    * may look back further than a day, up to seven
    * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html, "Period").
    */
-  private watchNights(deployment: Deployment): void {
-    for (const entity of ENTITIES) {
-      if (!deployment.entities[entity].enabled) continue;
-      const { hours, needed } = freshnessOf(deployment, entity);
-      if (hours < needed) this.warnOf(entity, hours, needed);
-      const alarm = new Alarm(this, `NoPublishedExport-${entity}`, {
-        ...this.text('NoPublishedExport', entity),
-        metric: this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
-        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-        threshold: 1,
-        evaluationPeriods: hours,
-        datapointsToAlarm: hours,
-        treatMissingData: TreatMissingData.BREACHING,
-      });
-      this.mail(alarm, true);
-      this.freshness.set(entity, alarm);
-    }
+  private watchAlone(deployment: Deployment, entity: Entity): void {
+    const { hours, needed } = freshnessOf(deployment, entity);
+    if (hours < needed) this.warnOf(entity, hours, needed);
+    const alarm = new Alarm(this, `NoPublishedExport-${entity}`, {
+      ...this.text('NoPublishedExport', entity),
+      metric: this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
+      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+      threshold: 1,
+      evaluationPeriods: hours,
+      datapointsToAlarm: hours,
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+    this.mail(alarm, true);
+    this.nights.push(alarm);
+  }
+
+  private warnOfNoEntity(): void {
+    const text =
+      'alarms.freshnessHours counts for nothing: nights wait for every entity, and NightIncomplete tells of them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
+    Annotations.of(this).addWarningV2('crm-export:freshness', text);
   }
 
   private warnOf(entity: Entity, hours: number, needed: number): void {

@@ -4,6 +4,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleR
 import { Construct } from 'constructs';
 import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { SINCE_KEY } from '../../core/night/watched-since.ts';
 import { sharedAsFiles } from '../../core/readers/readers.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 import { allowReaders } from './readers.ts';
@@ -110,11 +111,11 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads pointers, manifests and what tables say of themselves, and writes nights; lists for the same reason, and without a condition. */
+  /** Reads pointers, manifests and what tables say of themselves, writes nights and since when they are checked; lists for the same reason, and without a condition. */
   allowNights(role: IPrincipal): void {
     const feeds = feedEntities(this.deployment).length > 0 ? ['changes/*'] : [];
-    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*', 'tables/*', ...feeds]);
-    this.allow(role, ['s3:PutObject'], ['published/nights/*']);
+    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*', 'tables/*', SINCE_KEY, ...feeds]);
+    this.allow(role, ['s3:PutObject'], ['published/nights/*', SINCE_KEY]);
     this.allowListing(role);
     this.allowKey(role);
   }

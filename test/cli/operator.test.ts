@@ -198,19 +198,22 @@ test('whatever ends a pause of several, those that were switched off are reporte
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, rules: [{ entity: 'leads', state: 'DISABLED' }, {}] });
 });
 
-test('pause tells the hours of the configuration, and resume what a deploy would switch off again', async () => {
+test('pause tells which alarms come of it, and when, and resume what a deploy would switch off again', async () => {
   const alarms = { ...deployment().alarms, freshnessHours: 30 };
-  const { cli, asked } = await aws(RULES_ON, configured({ alarms, entities: { contacts: { enabled: false } } }));
+  const entities = { contacts: { enabled: false }, workflows: { schedule: 'rate(1 day)' } };
+  const { cli, asked } = await aws(RULES_ON, configured({ alarms, entities }));
 
   const paused = await cli('pause', 'leads');
   const resumed = await cli('resume', 'leads', 'contacts');
 
-  expect(paused.stderr).toContain('NoPublishedExport is raised 30 hours after');
+  expect(paused.stderr).toMatch(/^Nights wait for leads: .*\(alarm NightIncomplete\), and status says why\.\nA deploy/);
   expect(paused.stdout).toBe('leads: switched off (rule crm-export-test-leads).\n');
   expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
   expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
   expect(resumed.stderr).toMatch(/ start leads contacts --date YYYY-MM-DD .*--deployment test\n$/);
   expect((await cli('resume', '--all')).stderr).toContain(' start --all --date YYYY-MM-DD ');
+  const alone = await cli('pause', 'contacts', 'workflows');
+  expect(alone.stderr).toMatch(/^The alarm NoPublishedExport of workflows is raised 30 hours after .*\nA deploy/);
   expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
 });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import { InvokeCommand } from '@aws-sdk/client-lambda';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -13,9 +14,13 @@ import { createManifests } from '../../cli/data/manifests.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
+import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
+import { timesOfNight } from '../../core/night/expected.ts';
 import { completeKey } from '../../core/night/marker.ts';
+import { SINCE_KEY } from '../../core/night/watched-since.ts';
+import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
 import type { Template } from '../../scripts/definition.ts';
@@ -85,6 +90,30 @@ describe('a night without trouble', () => {
     expect(runs).toEqual(ofNight.map(({ run }) => run));
     const told = await bucketTools(system.target).keys('published/nights/complete/');
     expect(told).toContain(completeKey({ date, revision: night?.revision ?? 0 }));
+  });
+
+  it('is looked at by the check, which tells behind its deadline of the next one, of which nothing was published', async () => {
+    const { lambda, stack } = system.target;
+    const check = async (time: Date) => {
+      const Payload = JSON.stringify({ source: 'aws.events', time: time.toISOString() });
+      const { FunctionError } = await lambda.send(new InvokeCommand({ FunctionName: `${stack}-RecordNight`, Payload }));
+      expect(FunctionError).toBeUndefined();
+      const lines = (await linesOf(system)).filter(({ step }) => step === 'RecordNight');
+      return { lines, counted: lines.flatMap(({ NightIncomplete }) => NightIncomplete ?? []) };
+    };
+    const deployed = await deployedConfiguration(system.target);
+    const next = dateAfter(dateIn(deployed.timeZone, new Date()), 1);
+    const deadline = timesOfNight(deployed, next)?.deadline.getTime() ?? Number.NaN;
+
+    expect(new Set((await check(new Date())).counted)).toEqual(new Set([0]));
+    const { lines, counted } = await check(new Date(deadline + 1000));
+
+    expect(counted.filter((value) => value === 1)).toHaveLength(1);
+    const missing = ENTITIES.filter((entity) => entity !== 'meetings');
+    expect(lines).toContainEqual(
+      expect.objectContaining({ message: 'night not complete by its deadline', date: next, missing }),
+    );
+    expect(await bucketTools(system.target).keys('nights/')).toEqual([SINCE_KEY]);
   });
 });
 
@@ -477,7 +506,7 @@ describe('what the functions say of themselves', () => {
     expect(new Set(looked.map(({ name }) => name))).toEqual(
       new Set([
         ...['RunsEnded', 'FileWarnings', 'SchemaChanges', 'TokenRefreshes', 'GrantRotatedButNotStored'],
-        'TokenEndpointUnanswered',
+        ...['TokenEndpointUnanswered', 'NightIncomplete'],
       ]),
     );
     const seen = new Set(emitted.map(({ name, dimensions }) => `${name} ${Object.keys(dimensions)}`));

@@ -168,7 +168,7 @@ it('pauses and resumes rules, and says what follows from it', async () => {
   const paused = await cli('pause', 'leads', 'customers');
   expect(paused.code, paused.stderr).toBe(0);
   expect(paused.stdout).toMatch(/^leads: switched off .*\ncustomers: switched off .*\n$/);
-  expect(paused.stderr).toMatch(/NoPublishedExport is raised 31 hours after .*\nA deploy that changes a rule/);
+  expect(paused.stderr).toMatch(/^Nights wait for leads, customers: .*NightIncomplete.*\nA deploy that changes a rule/);
   expect([await stateOf('leads'), await stateOf('customers'), await stateOf('contacts')]).toEqual([
     ...['DISABLED', 'DISABLED', 'ENABLED'],
   ]);

@@ -253,10 +253,12 @@ describe('the bucket', () => {
       'PublishFile s3:PutObject /published/*',
       'PublishFile s3:PutObject /runs/*/_manifest.json',
       'PublishFile s3:PutObject /runs/*/_release.json',
+      'RecordNight s3:GetObject /nights/since.json',
       'RecordNight s3:GetObject /published/*',
       'RecordNight s3:GetObject /runs/*/_manifest.json',
       'RecordNight s3:GetObject /tables/*',
       'RecordNight s3:ListBucket ',
+      'RecordNight s3:PutObject /nights/since.json',
       'RecordNight s3:PutObject /published/nights/*',
     ]);
   });

@@ -13,7 +13,7 @@ const IN_CI = [
   'ExportFailed',
   'ReauthorizationRequired',
   'InvalidInput',
-  'NoPublishedExport',
+  'NightIncomplete',
   'FileRejected',
   'ChangesStopped',
 ];
@@ -43,6 +43,7 @@ async function look(operator: Operator, { id, commands }: Entry, error: string |
     expect([0, 1, 2, 3], `${command}\n${stdout}${stderr}`).toContain(code);
     expect(stdout, command).not.toBe('');
     if (error && / show | list --failed /.test(command)) expect(stdout, command).toContain(error);
+    if (id === 'NightIncomplete') expect(stdout, command).toMatch(new RegExp(`${ENTITY} .*paused`));
     if (id === 'NoPublishedExport' && / doctor /.test(command)) expect(stdout, command).toContain(`resume ${ENTITY} `);
   }
 }

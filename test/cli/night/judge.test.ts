@@ -34,6 +34,7 @@ function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { a
     attempts: [],
     attemptsKnown: true,
     withoutTable: [],
+    marked: [],
     newest: {},
     ...{ paused: [], withoutRule: [], changed: [] },
     ...changes,

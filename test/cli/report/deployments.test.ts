@@ -92,6 +92,33 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   expect(cloud.calls.filter(({ operation }) => operation === 'DescribeAlarms')).toHaveLength(1);
 });
 
+test('what the object of the last night says stands behind its headline, and in the document', async () => {
+  const { endpoint } = await aws(
+    ...fleet([
+      { name: 'whole', published: all(NIGHT), recorded: [] },
+      { name: 'lacking', published: { ...withoutLeads, leads: daysAgo(1) }, paused: ['leads'], recorded: ['leads'] },
+      { name: 'older', published: all(NIGHT) },
+    ]),
+  );
+
+  const { stdout } = await runCli('deployments', '--endpoint-url', endpoint);
+  const document = JSON.parse((await runCli('deployments', '--endpoint-url', endpoint, '--json')).stdout);
+
+  const texts = stdout.split('\n').map((line) => line.split('\t').slice(0, 3).join(' '));
+  expect(texts.slice(0, 3).toSorted()).toEqual([
+    `lacking bad Last night: 1 of ${COUNT} missing: leads; not complete, lacks leads (paused); revision 3`,
+    `older good Last night: ${COUNT} of ${COUNT} published`,
+    `whole good Last night: ${COUNT} of ${COUNT} published; complete; revision 3`,
+  ]);
+  const nights = Object.fromEntries(document.deployments.map(({ deployment, night }: never) => [deployment, night]));
+  const night = { date: NIGHT.slice(0, 10), revision: 3 };
+  expect(nights).toEqual({
+    whole: { ...night, complete: true, lacking: [] },
+    lacking: { ...night, complete: false, lacking: ['leads'] },
+    older: null,
+  });
+});
+
 test('rules are asked for by name: those of twenty others whose names begin alike are not taken for those of one', async () => {
   const others = Array.from({ length: 20 }, (_, index) => ({ name: `prod-${index}`, published: all(NIGHT) }));
   const { endpoint, calls } = await aws(
@@ -241,7 +268,10 @@ test('a pipe gets a line for each, a terminal a table that fits', async () => {
     new RegExp(`^agency-43\tgood\tLast night: ${COUNT} of ${COUNT} published\t\\d+\t0\t0\\.3\\.0\\+abc$`),
   );
   expect(lines.find((line) => line.startsWith('half'))).toMatch(/^half\tunknown\tNot known: The stack/);
-  const row = { published: [], missing: [], stillToCome: [], neverPublished: [], warnings: ['A pointer is gone.'] };
+  const row = {
+    ...{ night: null, published: [], missing: [], stillToCome: [], neverPublished: [] },
+    warnings: ['A pointer is gone.'],
+  };
   const found = { ...row, headline: 'Last night: 1 of 1 published', tone: 'good' as const, lastNight: '2026-11-20' };
   const rules = { paused: ENTITIES.slice(0, 3), withoutRule: ENTITIES.slice(3, 4), changed: [], off: [] };
   const known = { ...found, ...rules, oldest: null, alarms: ['A', 'B'], version: '1' };

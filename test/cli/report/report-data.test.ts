@@ -42,6 +42,33 @@ test('an entity that is paused is named so, and is missed: the configuration wan
   expect(outcomes(data, '2026-11-17')[5]).toBe('published');
 });
 
+test('of every night that is recorded the page has whether it is complete, and beside the headline that of the last', () => {
+  const marked = [
+    { date: '2026-11-18', revision: 7, complete: true, lacking: [] },
+    { date: NIGHT, revision: 6, complete: false, lacking: ['meetings', 'leads (table)'] },
+  ];
+  const facts = { ...madeUpMonth({ paused: ['meetings'] }), marked };
+  const cells = [...pageOf(facts).querySelectorAll('.grid tbody tr')].at(-1);
+
+  const lacks = 'not complete, lacks meetings (paused), leads (table); revision 6';
+  expect(headlineOf(reportDataOf(facts)).notes).toContain(`the night is ${lacks}`);
+  expect(cells?.querySelector('th')?.textContent).toBe('whole night');
+  expect([...(cells?.querySelectorAll('td') ?? [])].slice(-3).map((cell) => cell.textContent)).toEqual([
+    '✓complete; revision 7',
+    '',
+    `✕${lacks}`,
+  ]);
+  expect(pageOf(madeUpMonth()).querySelector('.grid')?.textContent).not.toContain('whole night');
+});
+
+test('a night that is not complete while runs of it are to come is no failure', () => {
+  const now = new Date(`${NIGHT}T01:01:00Z`);
+  const marked = [{ date: NIGHT, revision: 1, complete: false, lacking: ['meetings'] }];
+  const row = pageOf({ ...madeUpMonth({ missing: ['meetings'] }), now, marked }).querySelectorAll('.grid tbody tr');
+
+  expect([...row].at(-1)?.querySelector('td:last-child span')?.className).toBe('cell running');
+});
+
 test('columns that changed are named beside the headline and in the night of their entity', () => {
   const { published, ...month } = madeUpMonth();
   const drift = {

@@ -2,8 +2,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { type Status, statusSchema } from '../../../cli/status/schema.ts';
 import { statusText } from '../../../cli/status/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { nightKey } from '../../../core/night/marker.ts';
 import { clockAt } from '../../support/clock.ts';
+import { recordedNight } from '../../support/recorded-night.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -56,11 +56,8 @@ test.each<[boolean, Entity[], string]>([
     { ...whole, ...(complete ? {} : { leads: '2026-11-19' }) },
     rules({ paused: lacking }),
   );
-  const file = { run: 'a', manifestKey: 'm', key: 'k', rows: 1, bytes: 1, crc32: '' };
-  const marked = (entity: Entity) => ({ file: lacking.includes(entity) ? null : file, tableVersion: null });
-  const entities = ENTITIES.map((entity) => [entity, { ...marked(entity), table: null, error: null }]);
-  const night = { schemaVersion: 2, date: NIGHT, revision: 3, complete, entities: Object.fromEntries(entities) };
-  objects.set(nightKey(NIGHT), Buffer.from(JSON.stringify(night)));
+  const [key, night] = recordedNight(NIGHT, lacking);
+  objects.set(key, Buffer.from(night));
 
   expect((await cli('status')).stdout.split('\n')).toContain(line);
   const { stdout } = await cli('status', '--json');

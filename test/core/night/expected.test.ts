@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { spansMidnight, startsOfNight } from '../../../core/night/expected.ts';
+import {
+  isOfNights,
+  isWatchedAlone,
+  spansMidnight,
+  startsOfNight,
+  timesOfNight,
+} from '../../../core/night/expected.ts';
 import { deployment } from '../../support/builders.ts';
 
 const DATE = '2026-11-20';
@@ -21,6 +27,49 @@ test.each(['rate(1 day)', 'cron(0 1,13 * * ? *)', 'cron(0 1 ? * SAT *)'])(
     expect(names({ entities: { leads: { schedule } } })).toEqual(without('leads'));
   },
 );
+
+const FROM = new Date('2026-11-20T12:00:00Z');
+
+test.each<[string, boolean]>([
+  ['cron(0 1 * * ? *)', true],
+  ['cron(0 1 ? * SAT *)', true],
+  ['cron(0 1 1 1 ? *)', true],
+  ['cron(0 1,13 * * ? *)', false],
+  ['cron(0/10 * ? * MON *)', false],
+  ['rate(1 day)', false],
+])('whether nights wait for what is started by %s: %o', (schedule, waits) => {
+  const settings = { timeZone: 'Asia/Jerusalem', entities: { leads: { schedule } } };
+
+  expect(isOfNights(deployment(settings), 'leads', FROM)).toBe(waits);
+  expect(isWatchedAlone(deployment(settings), 'leads', FROM)).toBe(!waits);
+});
+
+test('a start of UTC that falls twice on the date on which clocks are set back is of nights all the same', () => {
+  const settings = { timeZone: 'Asia/Jerusalem', entities: { leads: { schedule: 'cron(30 21 * * ? *)' } } };
+
+  for (const from of ['2026-10-22', '2026-10-23', '2026-10-24', '2026-10-25'])
+    expect(isOfNights(deployment(settings), 'leads', new Date(from))).toBe(true);
+});
+
+test('what has hours of its own is watched alone too, but not where it is switched off', () => {
+  const watched = (leads: object) => isWatchedAlone(deployment({ entities: { leads } }), 'leads', FROM);
+
+  expect([watched({}), watched({ freshnessHours: 30 })]).toEqual([false, true]);
+  expect([watched({ enabled: false, freshnessHours: 30 }), watched({ enabled: false })]).toEqual([false, false]);
+});
+
+test('a night begins with its first start, and ends with the latest deadline', () => {
+  const entities = { customers: { at: '04:00', polling: { deadlineSeconds: 3600 } }, leads: { at: '02:00' } };
+  const polling = { deadlineSeconds: 7200, largestWaitSeconds: 300 };
+  const settings = { timeZone: 'Asia/Jerusalem', polling, nightly: { at: '02:30' }, entities };
+
+  expect(timesOfNight(deployment(settings), DATE)).toEqual({
+    begins: new Date('2026-11-20T00:00:00Z'),
+    deadline: new Date('2026-11-20T03:12:00Z'),
+  });
+  const off = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
+  expect(timesOfNight(deployment({ entities: off }), DATE)).toBeUndefined();
+});
 
 test('the date of a start is that of its time zone', () => {
   const settings = { timeZone: 'America/New_York', entities: { leads: { schedule: 'cron(0 3 20 11 ? *)' } } };

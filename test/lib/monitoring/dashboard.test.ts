@@ -57,7 +57,7 @@ describe('the dashboard', () => {
   test('reads more metrics than a free one may, as its setting and docs/cost.md say', () => {
     const plain = dashboardBody.parse(bodyText(synthesise(exampleDeployment({ dashboard: true }))));
 
-    expect(metricsIn(plain.widgets).length).toBe(67);
+    expect(metricsIn(plain.widgets).length).toBe(68);
   });
 
   test('is named after the deployment, and found by an output', () => {
@@ -79,7 +79,7 @@ describe('the dashboard', () => {
     expect(body).toMatchObject({ start: '-P14D', periodOverride: 'inherit' });
   });
 
-  test('answers first: a light for each night, one for everything else', () => {
+  test('answers first: a light for the night, and for what no night waits for; one for everything else', () => {
     const [title, nights, others] = body.widgets;
     const arns = (type: string) =>
       allOf(json, 'AWS::CloudWatch::Alarm')
@@ -91,9 +91,13 @@ describe('the dashboard', () => {
       y: 0,
       properties: { markdown: expect.stringContaining('last night') },
     });
-    expect(nights).toMatchObject({ type: 'alarm', x: 0, properties: { alarms: arns('-NoPublishedExport-') } });
+    expect(nights).toMatchObject({
+      type: 'alarm',
+      x: 0,
+      properties: { alarms: [...arns('-NightIncomplete'), ...arns('-NoPublishedExport-')] },
+    });
     expect(others?.type === 'alarm' && others.properties.alarms.length).toBe(
-      allOf(json, 'AWS::CloudWatch::Alarm').length - ENTITIES.length,
+      allOf(json, 'AWS::CloudWatch::Alarm').length - 1,
     );
   });
 
@@ -127,7 +131,7 @@ describe('the dashboard', () => {
       'Functions: errors',
       'Functions: throttled',
       'Tokens: refreshes and lost grants, by day',
-      'Starts that were not delivered',
+      'Starts that were not delivered, nights that were not complete',
       'Files: bytes per second; warnings and changed columns by day',
     ]);
   });

@@ -41,7 +41,7 @@ describe('the alarms', () => {
         'ExecutionsAborted-CustomerUpdates',
         'ExecutionsThrottled',
         'FunctionThrottled',
-        ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
+        'NightIncomplete',
         'PublishedWithWarnings',
         'FileQuarantined',
         'SchemaChanged',
@@ -53,7 +53,8 @@ describe('the alarms', () => {
         'SecretVersionsNearLimit',
       ].toSorted(),
     );
-    expect(new Set(named.map((name) => name.split('-')[0]))).toEqual(new Set(Object.keys(ALARMS)));
+    const ofSome = ['NoPublishedExport'];
+    expect(new Set([...named.map((name) => name.split('-')[0]), ...ofSome])).toEqual(new Set(Object.keys(ALARMS)));
   });
 
   test('watch nothing of customer updates and tables where there are none', () => {
@@ -100,7 +101,7 @@ describe('the alarms', () => {
   });
 
   test('come at the first count, and nothing counted is nothing happened; but for mails, two hours old, and versions of the secret, 80 of about 100 in a day', () => {
-    const apart = ['NoPublishedExport', 'PublishedWithWarnings', 'SecretVersionsNearLimit', 'MailsNotSent'];
+    const apart = ['NightIncomplete', 'PublishedWithWarnings', 'SecretVersionsNearLimit', 'MailsNotSent'];
     for (const [name, alarm] of alarms) {
       if (apart.some((id) => name.startsWith(id))) continue;
       expect(alarm, name).toMatchObject({
@@ -137,7 +138,6 @@ describe('the alarms', () => {
       'ExecutionsThrottled',
       'FunctionThrottled',
       'MailsNotSent',
-      'NoPublishedExport',
       'SecretVersionsNearLimit',
       'UndeliveredStarts',
     ]);
@@ -160,37 +160,33 @@ describe('the alarms', () => {
   });
 });
 
-describe('the alarm of a night that published nothing', () => {
-  const freshness = (alarm = alarms.get('NoPublishedExport-leads')) => alarm;
+describe('the alarm of the night', () => {
+  test('is one, for the hour in which the check counts a night that is not complete, or nothing', () => {
+    const { AlarmActions, OKActions, ...alarm } = alarms.get('NightIncomplete') ?? {};
 
-  test('comes after so many hours without one; hours without a number count too', () => {
-    expect(freshness()).toMatchObject({
+    expect(alarm).toMatchObject({
       Namespace: 'crm-export-example',
-      MetricName: 'RunsEnded',
-      Dimensions: [
-        { Name: 'entity', Value: 'leads' },
-        { Name: 'outcome', Value: 'PUBLISHED' },
-      ],
-      Statistic: 'Sum',
+      MetricName: 'NightIncomplete',
+      Statistic: 'Maximum',
       Period: 3600,
-      EvaluationPeriods: 32,
-      DatapointsToAlarm: 32,
+      EvaluationPeriods: 1,
       Threshold: 1,
-      ComparisonOperator: 'LessThanThreshold',
+      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
       TreatMissingData: 'breaching',
     });
+    expect(alarm).not.toHaveProperty('DatapointsToAlarm');
+    expect([AlarmActions, OKActions], 'it ends without a word').toEqual([[{ Ref: topicId }], undefined]);
   });
 
-  test.each([1, 168])(
-    'comes after %i hours where the configuration says so, which CloudWatch can look back',
-    (hours) => {
-      const alarm = alarmWith({ alarms: { freshnessHours: hours } }, 'NoPublishedExport-leads');
+  test('is there whatever entities have', () => {
+    const off = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
 
-      expect(alarm).toMatchObject({ EvaluationPeriods: hours, DatapointsToAlarm: hours });
-      expect(alarm?.EvaluationPeriods * alarm?.Period).toBeLessThanOrEqual(7 * 86_400);
-    },
-  );
+    expect(alarmWith({ entities: off }, 'NightIncomplete')).toBeDefined();
+  });
+});
 
+describe('the alarm of an entity that no night waits for, or that has hours of its own', () => {
+  const RATE = { schedule: 'rate(1 day)' };
   const hours = (values: Record<string, unknown>) =>
     Object.fromEntries(
       [...alarmsOf(synthesise(updatingDeployment(values)))].flatMap(([name, { EvaluationPeriods }]) =>
@@ -199,19 +195,64 @@ describe('the alarm of a night that published nothing', () => {
     );
   const polling = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 600 };
 
-  test('allows each entity its own deadline, where nobody says otherwise', () => {
+  test('comes after so many hours without a publication; hours without a number count too; it tells its end', () => {
+    const alarm = alarmWith({ entities: { leads: RATE } }, 'NoPublishedExport-leads');
+    expect(alarm).toMatchObject({
+      Namespace: 'crm-export-example',
+      MetricName: 'RunsEnded',
+      Dimensions: [
+        { Name: 'entity', Value: 'leads' },
+        { Name: 'outcome', Value: 'PUBLISHED' },
+      ],
+      Statistic: 'Sum',
+      Period: 3600,
+      EvaluationPeriods: 31,
+      DatapointsToAlarm: 31,
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      TreatMissingData: 'breaching',
+      OKActions: alarm?.AlarmActions,
+    });
+  });
+
+  test('is there for no other entity, and for none that is switched off', () => {
     const entities = {
-      leads: { polling: { deadlineSeconds: 86_400 } },
-      contacts: { polling: { deadlineSeconds: 36_001 } },
+      leads: RATE,
+      contacts: { schedule: 'cron(0 1,13 * * ? *)' },
+      customers: { schedule: 'cron(0 1 ? * SUN *)' },
+      meetings: { freshnessHours: 40 },
+      employers: { ...RATE, enabled: false },
+      workflows: { enabled: false, freshnessHours: 40 },
     };
 
-    expect(hours({ polling, entities, alarms: {} })).toMatchObject({ leads: 50, contacts: 37, meetings: 27 });
+    expect(Object.keys(hours({ entities, polling })).toSorted()).toEqual(['contacts', 'leads', 'meetings']);
+  });
+
+  test.each([1, 168])(
+    'comes after %i hours where the configuration says so, which CloudWatch can look back',
+    (freshnessHours) => {
+      const values = { alarms: { freshnessHours }, entities: { leads: RATE } };
+      const alarm = alarmWith(values, 'NoPublishedExport-leads');
+
+      expect(alarm).toMatchObject({ EvaluationPeriods: freshnessHours, DatapointsToAlarm: freshnessHours });
+      expect(alarm?.EvaluationPeriods * alarm?.Period).toBeLessThanOrEqual(7 * 86_400);
+    },
+  );
+
+  test('allows each entity its own deadline, where nobody says otherwise', () => {
+    const entities = {
+      leads: { ...RATE, polling: { deadlineSeconds: 86_400 } },
+      contacts: { ...RATE, polling: { deadlineSeconds: 36_001 } },
+      meetings: RATE,
+    };
+
+    expect(hours({ polling, entities, alarms: {} })).toEqual({ leads: 49, contacts: 36, meetings: 26 });
   });
 
   test('takes the word of a person: of the entity before that of the deployment', () => {
-    const entities = { leads: { freshnessHours: 100 } };
+    const entities = { leads: { freshnessHours: 100 }, contacts: RATE };
 
-    expect(hours({ polling, entities, alarms: { freshnessHours: 40 } })).toMatchObject({ leads: 100, contacts: 40 });
+    expect(hours({ polling, entities, alarms: { freshnessHours: 40 } })).toEqual({ leads: 100, contacts: 40 });
   });
 
   test('warns at synthesis of hours that a good night may take', () => {
@@ -219,19 +260,13 @@ describe('the alarm of a night that published nothing', () => {
     const warned = (entities: Record<string, unknown>) =>
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
 
-    expect(hours({ ...values, entities: {} })).toMatchObject({ leads: 30 });
-    expect(warned({ leads: {}, contacts: { freshnessHours: 32 } })).toEqual([
-      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 32 hours on/),
+    expect(warned({ leads: RATE, contacts: { freshnessHours: 32 } })).toEqual([
+      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 31 hours on/),
     ]);
-    expect(warned({ leads: { freshnessHours: 32 }, contacts: { freshnessHours: 32 } })).toEqual([]);
-  });
-
-  test('is not there for an entity that the configuration has no night for', () => {
-    const off = alarmsOf(synthesise(updatingDeployment({ entities: { meetings: { enabled: false } } })));
-
-    expect([...off.keys()].filter((name) => name.startsWith('NoPublishedExport'))).toEqual(
-      ENTITIES.filter((entity) => entity !== 'meetings').map((entity) => `NoPublishedExport-${entity}`),
-    );
+    expect(warned({ leads: { freshnessHours: 32 }, contacts: {} })).toEqual([]);
+    expect(warned({ leads: {}, contacts: {} }), 'where nobody has the alarm').toEqual([
+      expect.stringMatching(/^alarms\.freshnessHours counts for nothing/),
+    ]);
   });
 });
 

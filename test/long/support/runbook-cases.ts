@@ -117,6 +117,7 @@ const OF_THE_GRANT: Case[] = [
 const OF_A_PERSON: Case[] = [
   { entry: 'InvalidInput', fault: (system) => system.runRaw({ entity: ENTITY, colour: 'blue' }) },
   { entry: 'ExecutionsAborted', fault: abortedRun, error: null },
+  { entry: 'NightIncomplete', fault: pausedRule, error: null },
   { entry: 'NoPublishedExport', fault: pausedRule, error: null },
   { entry: 'StorageConflict', fault: takenManifest },
   { entry: 'ChangesStopped', entity: FED, fault: massDeletion },

@@ -1,4 +1,5 @@
 import { ENTITIES, type Entity } from '../../../../core/config/entities.ts';
+import { recordedNight } from '../../../support/recorded-night.ts';
 import { type Answers, answerOf, bucketRefuses, type Handler, refused, silent, xml } from './answers.ts';
 import { bucket } from './bucket.ts';
 import type { Call } from './call.ts';
@@ -18,6 +19,8 @@ export interface FakeDeployment {
   published?: Partial<Record<Entity, string>>;
   /** Errors of runs that failed, of `LAST_NIGHT`. */
   failed?: Partial<Record<Entity, string>>;
+  /** What is recorded of that night: the entities that it lacks. */
+  recorded?: Entity[];
   paused?: Entity[];
   /** Entities whose rule somebody has deleted. */
   gone?: Entity[];
@@ -85,10 +88,14 @@ function stackPage(all: { name: string; status: string }[], from: number) {
 }
 
 function partsOf(one: FakeDeployment): Answers[] {
-  const { name, configuration, failed = {}, published = {}, paused, gone, trouble } = one;
+  const { name, configuration, failed = {}, published = {}, recorded, paused, gone, trouble } = one;
   if (trouble === 'half') return [halfStack()];
   const world = newWorld();
   for (const [entity, startedAt] of Object.entries(published)) publishNight(world, entity as Entity, startedAt);
+  if (recorded) {
+    const [key, night] = recordedNight(LAST_NIGHT.slice(0, 10), recorded);
+    world.objects.set(key, Buffer.from(night));
+  }
   const runs = Object.entries(failed).map(([entity, error]) => failedRun(entity, error));
   const parts = [
     stack(outputsOf(one), STATUS[trouble ?? '']),

@@ -1,0 +1,25 @@
+import * as z from 'zod/mini';
+import { RunError } from '../errors.ts';
+import { parseJson } from '../json.ts';
+import type { Bucket } from '../storage/bucket.ts';
+
+const sinceSchema = z.object({ since: z.iso.datetime() });
+
+/** Not below `published/`, whose objects expire: it stays as long as the bucket. */
+export const SINCE_KEY = 'nights/since.json';
+
+/**
+ * Since when the nights of a deployment are checked: what began before is of nobody's concern. The first check writes it, once.
+ * @throws RunError `StorageConflict`, `StorageDenied`, `StorageUnavailable`
+ */
+export async function watchedSince(bucket: Pick<Bucket, 'read' | 'putOnce'>, now: Date): Promise<Date> {
+  const object = await bucket.read(SINCE_KEY);
+  if (object) {
+    const found = parseJson(sinceSchema, object.text);
+    if (found) return new Date(found.since);
+    throw new RunError('StorageConflict', `The object at ${SINCE_KEY} does not say since when nights are checked.`);
+  }
+  // Of two checks at one time both would write this.
+  await bucket.putOnce(SINCE_KEY, JSON.stringify({ since: now.toISOString() }));
+  return now;
+}

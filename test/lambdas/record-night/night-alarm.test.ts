@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { offsetsNow } from '../../../core/config/timing.ts';
+import { RunError } from '../../../core/errors.ts';
+import { manifestText } from '../../../core/export/manifest.ts';
+import { datePointerKey } from '../../../core/export/pointer.ts';
+import { startsOfNight, timesOfNight } from '../../../core/night/expected.ts';
+import { SINCE_KEY } from '../../../core/night/watched-since.ts';
+import { dateAfter } from '../../../core/schedule/local-time.ts';
+import { checkNights } from '../../../lambdas/record-night/check-nights.ts';
+import { synthesise } from '../../../scripts/definition.ts';
+import { allOf } from '../../lib/support/template.ts';
+import { type Count, type EvaluatedAlarm, mailsOf } from '../../support/alarm-evaluation.ts';
+import { deployment } from '../../support/builders.ts';
+import { testDeps } from '../../support/deps.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
+import { manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
+
+const [alarm] = allOf(synthesise(), 'AWS::CloudWatch::Alarm').flatMap(([, { Properties }]) =>
+  String(Properties.AlarmName).endsWith('-NightIncomplete') ? [Properties as EvaluatedAlarm] : [],
+);
+if (!alarm) throw new Error('There is no alarm of the night.');
+const alarmOfNight = alarm;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const POLLING = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600 };
+/** AWS does not say over how many periods it looks; who has tried tells of three or four. */
+const RANGES = [2, 3, 4, 5, 6];
+
+/** What happens to the check that is due at a time: it fails, or comes so many minutes late. */
+type Trouble = (due: Date) => 'fails' | 'cannot read' | number;
+
+interface Nights {
+  settings?: Parameters<typeof deployment>[0];
+  /** Its first date, and how many there are. */
+  from?: string;
+  days?: number;
+  /** How long after its start a file is published; `null`: never. */
+  after?: (entity: Entity, date: string) => number | null;
+  checks?: Trouble;
+  /** When the deployment was made; by default long before. */
+  madeAt?: string;
+}
+
+/** Three entities are enough, and sooner looked at. */
+const OFF = Object.fromEntries(ENTITIES.slice(3).map((entity) => [entity, { enabled: false }]));
+const MONDAY = '2026-11-16';
+const SOON = 10 * MINUTE_MS;
+
+/** What the checks count and log over some nights, until the last deadline of them is long past. */
+async function nightsFrom({
+  settings = {},
+  from = MONDAY,
+  days = 4,
+  after = () => SOON,
+  checks = () => 0,
+  madeAt,
+}: Nights) {
+  const configured = deployment({ polling: POLLING, ...settings, entities: { ...OFF, ...settings.entities } });
+  // The functions have them: to find them takes longer than all else here.
+  configured.zoneOffsets = offsetsNow(configured.timeZone);
+  let down = false;
+  const before = () => {
+    if (down) throw new RunError('StorageUnavailable', 'Down.');
+  };
+  const bucket = fakeBucket({ before });
+  const dates = Array.from({ length: days }, (_, day) => dateAfter(from, day));
+  if (madeAt === undefined) bucket.put(SINCE_KEY, JSON.stringify({ since: '2026-01-01T00:00:00.000Z' }));
+  // The nights around it are whole.
+  const around = [dateAfter(from, -2), dateAfter(from, -1), ...dates, dateAfter(from, days)];
+  const publications = around.flatMap((date) =>
+    [...startsOfNight(configured, date)].flatMap(([entity, { at }]) => {
+      const delay = dates.includes(date) ? after(entity, date) : SOON;
+      return delay === null ? [] : [{ entity, date, at: at.getTime() + delay }];
+    }),
+  );
+  const deps = { ...testDeps({ deployment: configured }), bucket, standingTable: async () => undefined };
+  const counts: Count[] = [];
+  // Half a day of checks before the first night, as every deployment has had.
+  const begin = Date.parse(madeAt ?? `${dateAfter(from, -1)}T12:00:00Z`);
+  const end = Date.parse(`${dateAfter(from, days)}T23:59:00Z`);
+  for (let due = Math.floor(begin / HOUR_MS) * HOUR_MS + 30 * MINUTE_MS; due <= end; due += HOUR_MS) {
+    if (due < begin) continue;
+    const trouble = checks(new Date(due));
+    if (trouble === 'fails') continue;
+    const at = due + (typeof trouble === 'number' ? trouble * MINUTE_MS : 0);
+    for (const { entity, date } of publications.filter((one) => one.at <= at)) {
+      const manifest = manifestOf({ entity, date, execution: `${entity}-${date}` });
+      bucket.put(manifestKeyOf(manifest.execution, entity), manifestText(manifest));
+      bucket.put(datePointerKey(entity, date), JSON.stringify(pointerTo(manifest)));
+    }
+    down = trouble === 'cannot read';
+    const known = deps.log.measured.length;
+    // The event says when it was due.
+    await checkNights(new Date(due), deps);
+    down = false;
+    for (const { values } of deps.log.measured.slice(known)) counts.push({ at, value: values.NightIncomplete ?? -1 });
+  }
+  const told = deps.log.lines.flatMap(({ message, fields }) =>
+    message === 'night not complete by its deadline' ? [`${fields.date}: ${fields.missing}`] : [],
+  );
+  const deadlines = dates.map((date) => timesOfNight(configured, date)?.deadline);
+  return { counts, begin, end, told: new Set(told), dates, deadlines };
+}
+
+type Looked = Awaited<ReturnType<typeof nightsFrom>>;
+
+/** When it mails, in UTC; the checks before a deployment had a number each, but for a new one. */
+function mailed({ counts, begin, end }: Looked, range: number, isNew = false): string[] {
+  const from = isNew ? begin : begin + range * HOUR_MS;
+  return mailsOf(alarmOfNight, counts, { from, to: end, range }).map((at) => new Date(at).toISOString().slice(0, 16));
+}
+
+/** The nights whose deadline lies within the two hours before each mail. */
+function nightsOf({ dates, deadlines }: Looked, mails: string[]): (string | undefined)[] {
+  return mails.map((mail) => {
+    const at = Date.parse(`${mail}Z`);
+    return dates.findLast((_, index) => {
+      const deadline = deadlines[index]?.getTime() ?? Number.NaN;
+      return at >= deadline && at - deadline <= 2 * HOUR_MS;
+    });
+  });
+}
+
+const inJerusalem = (at: string) => ({ timeZone: 'Asia/Jerusalem', nightly: { at } });
+const never = () => null;
+const onlyOn =
+  (...late: string[]) =>
+  (_: Entity, date: string) =>
+    late.includes(date) ? null : SOON;
+
+describe('the alarm of the night', () => {
+  test.each<[string, Nights['settings'], string, number]>([
+    ['at 01:00 UTC', {}, MONDAY, 7],
+    ['in Jerusalem, where clocks are set forward', inJerusalem('01:30'), '2026-03-26', 3],
+    ['in Jerusalem, where clocks are set back', inJerusalem('01:30'), '2026-10-24', 3],
+    ['on both sides of midnight', inJerusalem('23:50'), MONDAY, 3],
+    ['in the evening of New York', { timeZone: 'America/New_York', nightly: { at: '20:00' } }, '2026-10-31', 3],
+    [
+      'at 01:00 UTC and may last for a day',
+      { entities: { leads: { polling: { deadlineSeconds: 86_400 } } } },
+      MONDAY,
+      3,
+    ],
+  ])('mails every incomplete night once, and no complete one, where they begin %s', async (_, settings, from, days) => {
+    const lacking = await nightsFrom({ settings, from, days, after: (entity) => (entity === 'leads' ? null : SOON) });
+    const whole = await nightsFrom({ settings, from, days });
+
+    for (const range of RANGES) {
+      expect(nightsOf(lacking, mailed(lacking, range)), `range ${range}`).toEqual(lacking.dates);
+      expect(mailed(whole, range)).toEqual([]);
+    }
+    expect([...lacking.told]).toEqual(lacking.dates.map((date) => `${date}: leads`));
+  });
+
+  test('mails nights of which nothing is there, and names all their entities', async () => {
+    const looked = await nightsFrom({ after: never, days: 7 });
+
+    for (const range of RANGES) expect(nightsOf(looked, mailed(looked, range))).toEqual(looked.dates);
+    expect([...looked.told][0]).toBe(`${MONDAY}: ${ENTITIES.slice(0, 3)}`);
+  });
+
+  test('mails the incomplete ones among others, and those that become complete too late, within the hour behind the deadline', async () => {
+    const late = (_: Entity, date: string) => ({ '2026-11-17': null, '2026-11-19': 9 * HOUR_MS })[date] ?? SOON;
+    const looked = await nightsFrom({ after: (...args) => (args[1] === '2026-11-17' ? null : late(...args)) });
+
+    for (const range of RANGES) expect(mailed(looked, range)).toEqual(['2026-11-17T07:30', '2026-11-19T07:30']);
+  });
+
+  test('waits for an entity on its dates only, and never for one that starts by a rate or twice a day', async () => {
+    const entities = {
+      leads: { schedule: 'cron(0 1 ? * WED *)' },
+      contacts: { schedule: 'rate(1 day)' },
+      meetings: { schedule: 'cron(0 1,13 * * ? *)' },
+    };
+    const looked = await nightsFrom({ settings: { entities }, after: (entity) => (entity === 'leads' ? null : SOON) });
+
+    for (const range of RANGES) expect(nightsOf(looked, mailed(looked, range))).toEqual(['2026-11-18']);
+  });
+
+  test('of two nights whose deadlines are hours apart, each is mailed where six hours lie between them', async () => {
+    // Of Mondays it is ten in the morning of Tuesday, three hours behind seven.
+    const customers = { schedule: 'cron(0 22 ? * MON *)', polling: { deadlineSeconds: 43_200 } };
+    const looked = await nightsFrom({ settings: { entities: { customers } }, after: onlyOn(MONDAY, '2026-11-17') });
+
+    for (const range of RANGES) expect(mailed(looked, range), 'one mail for both').toHaveLength(1);
+    expect([...looked.told].map((line) => line.slice(0, 10))).toEqual(['2026-11-17', MONDAY]);
+  });
+});
+
+describe('a check that does not come', () => {
+  const between = (from: string, to: string, trouble: ReturnType<Trouble>): Trouble => {
+    return (due) => (due >= new Date(`${from}Z`) && due < new Date(`${to}Z`) ? trouble : 0);
+  };
+
+  test.each<[string, Trouble]>([
+    ['is 45 minutes late', between('2026-11-18T12:00', '2026-11-18T13:00', 45)],
+    ['fails', between('2026-11-18T12:00', '2026-11-18T13:00', 'fails')],
+    ['cannot read the bucket behind a deadline', between('2026-11-18T07:40', '2026-11-18T08:40', 'cannot read')],
+  ])('once, for it %s, mails nothing where CloudWatch looks at two periods or more', async (_, checks) => {
+    const looked = await nightsFrom({ checks });
+
+    for (const range of RANGES) expect(mailed(looked, range)).toEqual([]);
+    expect(mailed(looked, 1), 'but would where it looked at no other').toHaveLength(1);
+  });
+
+  test.each<ReturnType<Trouble>>(['fails', 'cannot read'])(
+    'for days, where it %s, is mailed once, and within the hours that CloudWatch looks back over',
+    async (trouble) => {
+      const checks = between('2026-11-18T12:00', '2026-11-30T00:00', trouble);
+      const looked = await nightsFrom({ checks });
+
+      for (const range of RANGES) {
+        const [mail, ...others] = mailed(looked, range);
+        // What was last counted was at 11:30, or where only a due night is not readable, in the morning of the next day.
+        const last = looked.counts.at(-1)?.at ?? 0;
+        expect(others).toEqual([]);
+        expect(Date.parse(`${mail}Z`) - last).toBe(range * HOUR_MS);
+      }
+    },
+  );
+
+  test('in five of the six hours behind a deadline still lets the incomplete night be mailed once', async () => {
+    const checks = between('2026-11-18T07:00', '2026-11-18T12:40', 'fails');
+    const looked = await nightsFrom({ checks, after: onlyOn('2026-11-18') });
+
+    for (const range of RANGES) expect(mailed(looked, range), `range ${range}`).toHaveLength(1);
+  });
+
+  test('in all six of them is mailed itself', async () => {
+    const checks = between('2026-11-18T07:20', '2026-11-18T13:20', 'fails');
+    const looked = await nightsFrom({ checks, after: onlyOn('2026-11-18') });
+
+    for (const range of RANGES) expect(mailed(looked, range), `range ${range}`).toHaveLength(1);
+  });
+});
+
+describe('a new deployment', () => {
+  test('is mailed of no night that began before its first check, but of the first one behind it', async () => {
+    const looked = await nightsFrom({ madeAt: '2026-11-18T03:00:00Z', after: never });
+
+    for (const range of RANGES) {
+      // The alarm is raised until the first number, half an hour later: who has no address confirmed yet hears nothing of that.
+      const [made, ...others] = mailed(looked, range, true);
+      expect(made).toBe('2026-11-18T03:00');
+      expect(nightsOf(looked, others)).toEqual(['2026-11-19']);
+    }
+    expect([...looked.told][0]).toMatch(/^2026-11-19: /);
+  });
+
+  test('says since when it checks, once', async () => {
+    const bucket = fakeBucket();
+    const deps = { ...testDeps(), bucket, standingTable: async () => undefined };
+
+    for (const hour of ['12', '13']) await checkNights(new Date(`2026-11-18T${hour}:30:00Z`), deps);
+
+    expect(bucket.text(SINCE_KEY)).toBe('{"since":"2026-11-18T12:30:00.000Z"}');
+    expect(bucket.calls.filter((call) => call === `putOnce ${SINCE_KEY}`)).toHaveLength(1);
+  });
+
+  test('counts nothing while what it knows of that cannot be read', async () => {
+    const bucket = fakeBucket({ objects: { [SINCE_KEY]: 'yesterday' } });
+    const deps = { ...testDeps(), bucket, standingTable: async () => undefined };
+
+    await checkNights(new Date('2026-11-18T12:30:00Z'), deps);
+
+    expect(deps.log.measured).toEqual([]);
+    expect(deps.log.lines).toMatchObject([{ message: 'nights not checked', fields: { error: 'StorageConflict' } }]);
+  });
+});

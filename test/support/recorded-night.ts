@@ -1,0 +1,19 @@
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { LAYOUT } from '../../core/export/layout.ts';
+import { type Night, nightKey } from '../../core/night/marker.ts';
+
+/** What is recorded of a date, and its key: all entities have their files but those that lack. */
+export function recordedNight(
+  date: string,
+  lacking: readonly Entity[] = [],
+  revision = 3,
+): [key: string, text: string] {
+  const file = { run: 'a', manifestKey: 'm', key: 'k', rows: 1, bytes: 1, crc32: '' };
+  const entities: Night['entities'] = {};
+  for (const entity of ENTITIES) {
+    const marked = lacking.includes(entity) ? null : file;
+    entities[entity] = { file: marked, tableVersion: null, table: null, feed: null, error: null };
+  }
+  const night: Night = { schemaVersion: LAYOUT, date, revision, complete: lacking.length === 0, entities };
+  return [nightKey(date), JSON.stringify(night)];
+}
