@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
+import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
