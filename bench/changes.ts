@@ -1,74 +1,106 @@
-import { statSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { FEED_DISK_MB } from '../core/changes/feed-disk.ts';
 import { gathering } from '../lib/workflow/node-options.ts';
-import type { FeedCost } from './changes/feed-child.ts';
-import { writeNextNight } from './changes/nights.ts';
+import { differencesOf } from './changes/differences.ts';
+import { withPeakOfDisk } from './changes/disk.ts';
+import type { FeedCost, TwoNights } from './changes/feed-child.ts';
+import { writeNextNight, writeNight } from './changes/nights.ts';
+import { PRICE } from './cost/prices.ts';
 import { inChild } from './support/children.ts';
 import { benchmark, type Found, keepToOneCore } from './support/kit.ts';
-import { atMost } from './support/targets.ts';
-import { costOfTable, FILES, type PublishedFile, writeFile } from './tables/files.ts';
+import type { ProcessCost } from './support/process-cost.ts';
+import { atMost, exactly, type Target } from './support/targets.ts';
+import { costOfTable, type TableCost } from './tables/files.ts';
 
 /**
- * `npm run bench:changes`: the feed between the tables of two files of 1 GB, in a fresh process on one core: its memory, and
- * its CPU beside that of writing the table of the second file, and beside DuckDB's full outer join of the two. What the feed writes is
- * counted and discarded.
+ * `npm run bench:changes`: the feed between the tables of two files of up to 1 GB, in a fresh process on one core: memory, disk, and CPU
+ * beside that of writing the table of the second file. As a reference, what DuckDB's full outer join of both tables takes.
  */
 
 const MEMORY_MB = 1024;
 const MOST_TIMES = 3;
-const TYPED = FILES.find(({ id }) => id === 'typed') as PublishedFile;
-const SIZES = { small: 10_000_000, medium: 100_000_000, large: 1_000_000_000 };
+/** Half of the time that an invocation has, with the share of a CPU that a function of this memory gets. */
+const MOST_SECONDS = 450;
+const ONE_CPU_MB = 1769;
+/** A file of ten times the size: ten times the CPU, and no more memory. */
+const MOST_GROWTH = 1.25;
+const MB = 1024 * 1024;
+
+interface Measured {
+  bytes: number;
+  table: TableCost;
+  feed: FeedCost;
+  join: ProcessCost;
+  disk: number;
+  differences: number;
+}
 
 await benchmark(async ({ quick, dir, experiment }) => {
   keepToOneCore();
-  const sizes = quick ? { small: 4_000_000 } : SIZES;
+  const sizes = quick ? { small: 4e6 } : { small: 10e6, medium: 100e6, large: 1000e6 };
+  let smaller: Measured | undefined;
   for (const [id, bytes] of Object.entries(sizes)) {
-    await experiment([id], `${bytes / 1e6} MB against ${bytes / 1e6} MB`, () => measure(id, dir, bytes));
+    await experiment([id], `${bytes / 1e6} MB against ${bytes / 1e6} MB`, async () => {
+      const measured = await measure(join(dir, id), bytes);
+      const found = { runs: [runOf(measured)], targets: targetsOf(id, measured, smaller) };
+      smaller = measured;
+      return found;
+    });
   }
 });
 
-async function measure(id: string, dir: string, bytes: number): Promise<Found> {
-  const [before, after] = [join(dir, `${id}-before.parquet`), join(dir, `${id}-after.parquet`)];
-  await costOfTable({ ...writeFile(TYPED, join(dir, 'file.csv'), bytes), table: before });
-  const table = await costOfTable({ ...writeNextNight(TYPED, join(dir, 'file.csv'), bytes), table: after });
-  const cost = await inChild<FeedCost>(
-    join(import.meta.dirname, 'changes', 'feed-child.ts'),
-    { before, after },
-    {
-      ...process.env,
-      ...gathering(MEMORY_MB),
-    },
-  );
-  const joined = await secondsOfJoin(before, after);
-  const megabytes = cost.maxRss / 1024 / 1024;
-  const { changes, rows } = cost.feed;
-  const run = {
-    'each file': `${bytes / 1e6} MB, as a table ${(statSync(after).size / 1e6).toFixed(0)} MB`,
-    rows: String(rows),
-    changes: `${changes.insert} + ${changes.delete} + ${changes.update_postimage}`,
-    'CPU s': cost.cpuSeconds.toFixed(1),
-    'CPU s of the table': table.cpuSeconds.toFixed(1),
-    'CPU s of a join by DuckDB': joined.toFixed(1),
-    'MB of memory': megabytes.toFixed(0),
-  };
-  const targets = [
-    atMost(`changes-${id}-memory-mb`, MEMORY_MB, megabytes),
-    atMost(`changes-${id}-times-the-table`, MOST_TIMES, cost.cpuSeconds / table.cpuSeconds),
-  ];
-  return { runs: [run], targets };
+async function measure(dir: string, bytes: number): Promise<Measured> {
+  const disk = join(dir, 'disk');
+  mkdirSync(disk, { recursive: true });
+  const nights = { before: join(disk, 'before'), after: join(disk, 'after'), changes: join(disk, 'changes.parquet') };
+  const file = join(dir, 'file.csv');
+  await costOfTable({ ...writeNight(file, bytes), table: nights.before });
+  const table = await costOfTable({ ...writeNextNight(file, bytes), table: nights.after });
+  rmSync(file);
+  const made = await withPeakOfDisk(disk, () => inFunction<FeedCost>('feed-child.ts', nights, disk));
+  const differences = await differencesOf(nights);
+  const joined = await inFunction<ProcessCost>('join-child.ts', { ...nights, changes: join(dir, 'joined') }, dir);
+  // WriteChanges has the newer table twice on its disk: as it was published, and as the copy that is compared.
+  const peak = made.peak + statSync(nights.after).size;
+  rmSync(dir, { recursive: true });
+  return { bytes, table, feed: made.result, join: joined, disk: peak, differences };
 }
 
-/** CPU of finding the same changes by a full outer join. */
-async function secondsOfJoin(before: string, after: string): Promise<number> {
-  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-  const connection = await instance.connect();
-  const started = process.cpuUsage();
-  await connection.run(
-    `select count(*) from read_parquet('${before}') b full outer join read_parquet('${after}') a using (id) where b is distinct from a`,
-  );
-  const { user, system } = process.cpuUsage(started);
-  connection.closeSync();
-  instance.closeSync();
-  return (user + system) / 1e6;
+/** In a process with the options of a function of this memory. */
+function inFunction<T>(file: string, nights: TwoNights, disk: string): Promise<T> {
+  const environment = { ...process.env, ...gathering(MEMORY_MB), TMPDIR: disk };
+  return inChild<T>(join(import.meta.dirname, 'changes', file), nights, environment);
+}
+
+function runOf({ bytes, table, feed, join: joined, disk }: Measured): Found['runs'][number] {
+  const { changes } = feed.feed;
+  const diskPrice = ((FEED_DISK_MB - 512) / 1024) * PRICE.diskGigabyteSecond;
+  return {
+    'each file': `${bytes / 1e6} MB`,
+    rows: String(feed.feed.rows),
+    'its table': `${(table.bytes / 1e6).toFixed(0)} MB`,
+    '+ - ~': `${changes.insert} ${changes.delete} ${changes.update_postimage}`,
+    'feed MB': (feed.feed.bytes / 1e6).toFixed(1),
+    'CPU s': feed.cpuSeconds.toFixed(1),
+    'of the table': table.cpuSeconds.toFixed(1),
+    'by DuckDB': joined.cpuSeconds.toFixed(1),
+    'MB of memory': (feed.maxRss / MB).toFixed(0),
+    "DuckDB's": (joined.maxRss / MB).toFixed(0),
+    'MB of disk': (disk / MB).toFixed(0),
+    'US dollars': (feed.cpuSeconds * ((ONE_CPU_MB / 1024) * PRICE.gbSecond + diskPrice)).toFixed(5),
+    'of it disk': (feed.cpuSeconds * diskPrice).toFixed(5),
+  };
+}
+
+function targetsOf(id: string, { bytes, table, feed, disk, differences }: Measured, smaller?: Measured): Target[] {
+  const growth = smaller && feed.cpuSeconds / bytes / (smaller.feed.cpuSeconds / smaller.bytes);
+  return [
+    exactly(`changes-${id}-differences`, 0, differences),
+    atMost(`changes-${id}-memory-mb`, MEMORY_MB, feed.maxRss / MB),
+    atMost(`changes-${id}-disk-mb`, FEED_DISK_MB, disk / MB),
+    atMost(`changes-${id}-times-the-table`, MOST_TIMES, feed.cpuSeconds / table.cpuSeconds),
+    atMost(`changes-${id}-seconds-with-${MEMORY_MB}-mb`, MOST_SECONDS, (feed.cpuSeconds * ONE_CPU_MB) / MEMORY_MB),
+    ...(growth === undefined ? [] : [atMost(`changes-${id}-cpu-growth`, MOST_GROWTH, growth)]),
+  ];
 }

@@ -5,6 +5,8 @@
 export const PRICE = {
   transition: 0.000025,
   gbSecond: 0.0000133334,
+  /** A gigabyte of a function's own disk, beyond the 512 MB that are free. */
+  diskGigabyteSecond: 0.0000000309,
   invocation: 0.0000002,
   /** Every request to the bucket counts as a PUT; a GET costs a twelfth. */
   storeRequest: 0.000005,

@@ -1,8 +1,10 @@
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { FeedError } from './feed-error.ts';
 
 /** What is gathered for a partition before it is written. */
 const GATHERED_BYTES = 64 * 1024;
+/** Both sides of a part are in memory. The parts of 1 GB have 6 MB each, unless many rows have one key. */
+const LARGEST_PART = 128 * 1024 * 1024;
 
 interface Partition {
   path: string;
@@ -19,17 +21,18 @@ interface Partition {
  */
 export class Partitions {
   readonly #parts: Partition[];
+  readonly #claim: (bytes: number) => void;
 
-  /** @param dir takes `count` files whose names begin with `name` */
-  constructor(dir: string, name: string, count: number) {
-    this.#parts = Array.from({ length: count }, (_, place) => ({
-      path: join(dir, `${name}-${place}`),
-      length: 0,
-      written: 0,
-    }));
+  /**
+   * @param path what the paths of `count` files begin with
+   * @param claim called before so many bytes are put on the disk; what it throws ends the writing
+   */
+  constructor(path: string, count: number, claim: (bytes: number) => void) {
+    this.#parts = Array.from({ length: count }, (_, place) => ({ path: `${path}-${place}`, length: 0, written: 0 }));
+    this.#claim = claim;
   }
 
-  /** @param hash decides which part takes the bytes */
+  /** @param hash decides which part takes the bytes @throws FeedError where they are too many for the memory */
   add(hash: number, bytes: Buffer): void {
     const part = this.#parts[hash % this.#parts.length] as Partition;
     if (part.length + bytes.length > GATHERED_BYTES) this.#flush(part);
@@ -48,23 +51,21 @@ export class Partitions {
 
   #write(part: Partition, bytes: Buffer): void {
     if (bytes.length === 0) return;
+    this.#claim(bytes.length);
+    part.written += bytes.length;
+    if (part.written > LARGEST_PART)
+      throw new FeedError('Too many rows have the same key: `changes.key` has to name others.');
     part.file ??= openSync(part.path, 'w');
     for (let at = 0; at < bytes.length; ) at += writeSync(part.file, bytes, at);
-    part.written += bytes.length;
   }
 
-  /** Ends the writing. */
+  /** Ends the writing. @throws FeedError as `add` does */
   finish(): void {
     for (const part of this.#parts) {
       this.#flush(part);
       part.gathered = undefined;
     }
     this.close();
-  }
-
-  /** Bytes of the largest part, when all is written. */
-  get largest(): number {
-    return this.#parts.reduce((largest, { written }) => Math.max(largest, written), 0);
   }
 
   /** What a part has; it can be taken once. */

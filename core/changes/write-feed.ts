@@ -21,6 +21,8 @@ export interface FeedInput {
   place: FeedPlace;
   /** Release that writes the feed. */
   softwareVersion: string;
+  /** The most that the rows of both tables may take on the disk while they are compared; a feed takes less. */
+  diskBytes: number;
   /** Called now and then; what it throws ends the feed. */
   onProgress: () => void;
 }
@@ -72,12 +74,11 @@ async function addChanges(
   before: TableReader,
   after: TableReader,
   plan: RowPlan,
-  input: FeedInput,
+  { diskBytes, onProgress }: FeedInput,
   feed: FeedWriter,
 ): Promise<Counts> {
-  const bytes = Math.max(input.before?.byteLength ?? 0, input.after.byteLength);
   const counts = { ...NOTHING_COMPARED };
-  for await (const part of compareTables({ before, after, bytes, plan, onProgress: input.onProgress }, counts)) {
+  for await (const part of compareTables({ before, after, plan, diskBytes, onProgress }, counts)) {
     for (const { type, row } of part) {
       feed.add(type, valuesOf(row, plan));
       if (feed.full) await feed.flush();

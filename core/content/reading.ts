@@ -1,11 +1,10 @@
-import { statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { RunError } from '../errors.ts';
 import { type Expected, rejection } from '../files/judge-file.ts';
 import type { Facts } from '../gate/facts.ts';
 import { UnreadableSheet } from '../spreadsheet/unreadable-sheet.ts';
 import { type ReadingLimits, ReadingUnfinished } from '../zip/reading-limits.ts';
 import { UnreadableZip } from '../zip/zip-archive.ts';
+import { freeDisk } from './free-disk.ts';
 
 /** What is known of a stored file, and what a reader of it should know, in sentences. */
 export interface Known {
@@ -69,13 +68,9 @@ function inTime(reading: Reading, bytes: number): void {
   throw unfinished(reading, `one invocation has time for ${Math.floor(bytes / 1e6)} MB of its content`);
 }
 
-/** Bytes that are left free on the disk. */
-const RESERVE_BYTES = 16 * 1024 * 1024;
-
 /** Limits for archives and spreadsheets: the disk is that of the function. */
 export async function limitsOf({ maxBytes, secondsLeft }: Reading): Promise<ReadingLimits> {
-  const { bavail, bsize } = await statfs(tmpdir());
-  return { contentBytes: maxBytes, diskBytes: Math.max(0, bavail * bsize - RESERVE_BYTES), secondsLeft };
+  return { contentBytes: maxBytes, diskBytes: await freeDisk(), secondsLeft };
 }
 
 /** @throws RunError `FileRejected` for what archives and spreadsheets are refused for, `CheckUnfinished` for what is too much */

@@ -23,6 +23,8 @@ export interface S3FeedStoreOptions {
   objects: FeedObjects;
   softwareVersion: string;
   now: () => Date;
+  /** Bytes that may still be put on the function's disk. */
+  freeDisk: () => Promise<number>;
   /** Called now and then; what it throws ends the feed. */
   onProgress: () => void;
 }
@@ -117,13 +119,13 @@ async function makeFeed(pair: FeedPair, judge: (counts: Judged) => void, making:
 async function writeLocally(
   path: string,
   pair: FeedPair,
-  { softwareVersion, onProgress, base }: Making,
+  { softwareVersion, freeDisk, onProgress, base }: Making,
 ): Promise<WrittenFeed> {
   const { sequence, kind, from, to } = pair;
   const place = { sequence, kind, from, to };
-  const input = { key: to.key, ignore: to.ignore, place, softwareVersion, onProgress };
   const before = kind === 'changes' && from ? await base(from) : null;
   const after = await base(to);
+  const input = { key: to.key, ignore: to.ignore, place, softwareVersion, diskBytes: await freeDisk(), onProgress };
   const out = await open(path, 'w');
   const write = (old: Parameters<typeof writeFeed>[0]['before']) =>
     withFile(after, (recent) => writeFeed({ ...input, before: old, after: recent }, (bytes) => out.appendFile(bytes)));

@@ -1,6 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/aws/env.ts';
+import { freeDisk } from '../../core/content/free-disk.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
@@ -20,6 +21,7 @@ export const connect: Connect<WriteChangesDeps> = () => {
       bucket: createBucket(client, BUCKET_NAME, count),
       objects: feedObjects(client, BUCKET_NAME, count),
       softwareVersion: SOFTWARE_VERSION,
+      freeDisk,
     };
   };
 };

@@ -17,6 +17,8 @@ export interface WriteChangesDeps extends Invocation {
   bucket: Bucket;
   objects: FeedObjects;
   softwareVersion: string;
+  /** Bytes that may still be put on the function's disk. */
+  freeDisk: () => Promise<number>;
 }
 
 /** Seconds that are left for the feed's last parts and the answer. */

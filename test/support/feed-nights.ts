@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { readHead, writeHead } from '../../core/changes/chain/head.ts';
+import { freeDisk } from '../../core/content/free-disk.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { feedObjects } from '../../lambdas/write-changes/feed-objects.ts';
@@ -34,7 +35,7 @@ export async function feedNights() {
   /** @param now of the function's clock */
   const depsOf = (settings: FeedSettings, now: string): StepDeps => ({
     ...testDeps({ deployment: deployment({ entities: { leads: leadsOf(settings) } }), now: () => new Date(now) }),
-    ...{ bucket, tables, objects: feedObjects(client, 'exports', undefined, 1), softwareVersion: '1.2.3' },
+    ...{ bucket, tables, objects: feedObjects(client, 'exports', undefined, 1), softwareVersion: '1.2.3', freeDisk },
     hashKey: async () => 'k'.repeat(64),
   });
 

@@ -1,3 +1,4 @@
+import { freeDisk } from '../../core/content/free-disk.ts';
 import { latestPointerKey } from '../../core/export/pointer.ts';
 import { feedObjects } from '../../lambdas/write-changes/feed-objects.ts';
 import { writeChanges } from '../../lambdas/write-changes/write-changes.ts';
@@ -18,7 +19,7 @@ export interface FeedSettings {
 
 export function depsOn(world: FeedWorld, { tables = {}, changes = {} }: FeedSettings = {}) {
   const leads = { tables, changes: { key: 'id', ...changes } };
-  const own = { objects: feedObjects(world.client, 'exports', undefined, 1), softwareVersion: '1.2.3' };
+  const own = { objects: feedObjects(world.client, 'exports', undefined, 1), softwareVersion: '1.2.3', freeDisk };
   const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1), ...own };
   return { ...deps, hashKey: async () => 'k'.repeat(64) };
 }

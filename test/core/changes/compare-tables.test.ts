@@ -32,9 +32,8 @@ async function changesBetween(before: Row[], after: Row[], key: readonly string[
   const plan = rowPlan(COLUMNS, key, ignore);
   const changes: [Change['type'], Row][] = [];
   const tables = { before: tableOf(before), after: tableOf(after) };
-  // Bytes of the files decide how many parts there are.
   const counts = { keys: 0, gone: 0, unmatched: 0 };
-  const comparison = { ...tables, bytes: 3e6, plan, onProgress: () => undefined };
+  const comparison = { ...tables, plan, diskBytes: 1e9, onProgress: () => undefined };
   for await (const part of compareTables(comparison, counts)) {
     for (const { type, row } of part) changes.push([type, valuesOf(row, plan) as Row]);
   }

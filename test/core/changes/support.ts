@@ -29,6 +29,7 @@ export async function putFeed(
         to: { run: 'leads-2', date: '2026-11-22' },
       },
       softwareVersion: '0.2.0',
+      diskBytes: 1e9,
       onProgress: () => undefined,
       ...input,
     },

@@ -77,13 +77,14 @@ export function realSteps(world: World, deployment: Deployment): Invoke {
       ...clients(world),
       claimSlot: unclaimed,
       softwareVersion: '0.0.0',
+      freeDisk: async () => 1e9,
     };
     return handlers[step as StepName](deps)(payload, CONTEXT);
   };
 }
 
 type Clients = ReturnType<typeof clients> &
-  ReturnType<typeof dependencies> & { claimSlot: ClaimSlot; softwareVersion: string };
+  ReturnType<typeof dependencies> & { claimSlot: ClaimSlot; softwareVersion: string; freeDisk: () => Promise<number> };
 
 const handlers = {
   CreateExport: (deps: Clients) => asStep('CreateExport', createExport, ...composed(deps)),
