@@ -160,6 +160,14 @@ describe('docs/cost.md', () => {
     );
   });
 
+  it('says what the disk of feeds costs', () => {
+    const { Properties: { EphemeralStorage: disk } = {} } =
+      Object.values(FULL.Resources).find(({ Properties }) => Properties?.EphemeralStorage) ?? {};
+    const dollarsAnHour = ((disk.Size - 512) / 1024) * PRICE.diskGigabyteSecond * 3600;
+
+    expect(COST).toContain(`disk of ${whole(disk.Size)} MB costs a cent for ${whole(0.01 / dollarsAnHour)} hours`);
+  });
+
   it('has the sums on top', () => {
     const [, alarms] = standing()[0] ?? [];
     const costs = [total, runsOf('Together')].map((sum) => `$${sum.toFixed(2)}`);
