@@ -77,7 +77,9 @@ const ONE_CPU_MB = 1769;
 
 export const tableMemorySchema = functionMemory
   .default(ONE_CPU_MB)
-  .describe(`Memory of WriteTable and WriteChanges, which decides their share of a CPU: 1769 are one, and more helps little. ${MEMORY_NOTE} See docs/limits.md.`);
+  .describe(
+    `Memory of WriteTable and WriteChanges, which decides their share of a CPU: 1769 are one, and more helps little. ${MEMORY_NOTE} See docs/limits.md.`,
+  );
 
 interface Contradiction {
   path: string[];

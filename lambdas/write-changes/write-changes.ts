@@ -51,7 +51,10 @@ function refuseLate({ secondsLeft, deployment }: Pick<Invocation, 'secondsLeft' 
   if (secondsLeft() >= MARGIN_SECONDS) return;
   const what = 'The feed of changes is not written: one invocation was not enough for both tables';
   const how = `More memory is a larger share of a CPU, up to 1769 MB: tableMemoryMB is ${deployment.tableMemoryMB}`;
-  throw new RunError('ChangesNotWritten', `${what}. ${how}. Without some columns it takes less: \`tables.except\` leaves them out.`);
+  throw new RunError(
+    'ChangesNotWritten',
+    `${what}. ${how}. Without some columns it takes less: \`tables.except\` leaves them out.`,
+  );
 }
 
 function told(entity: Entity, record: FeedRecord, { log }: WriteChangesDeps): Answer<'WriteChanges'> {
