@@ -1,6 +1,6 @@
 import type { DecodedArray } from 'hyparquet';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
-import { RESERVED } from '../../core/changes/feed-columns.ts';
+import { OWN_COLUMNS } from '../../core/changes/feed-columns.ts';
 import type { Stored } from '../../core/changes/row-code.ts';
 import { type RowGroupColumns, readTable, type TableColumn } from '../../core/changes/table-reader.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -63,8 +63,8 @@ function* rowsOf(
     const ofColumn = values[place] as DecodedArray;
     return { name: column.name, at: (row: number) => storedText(column, ofColumn[row] as Stored) };
   });
-  const [type, ...own] = read.splice(0, RESERVED.length);
-  if (type === undefined || type.name !== RESERVED[0] || own.length !== RESERVED.length - 1)
+  const [type, ...own] = read.splice(0, OWN_COLUMNS.length);
+  if (type === undefined || type.name !== OWN_COLUMNS[0]?.name || own.length !== OWN_COLUMNS.length - 1)
     throw new Error('it is no feed of changes');
   const wanted = key?.names.map((name, part) => ({
     at: read.find((column) => column.name === name)?.at ?? (() => null),

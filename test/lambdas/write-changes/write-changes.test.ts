@@ -122,28 +122,32 @@ test('a disk without room for the rows of both tables is an error by its name, w
 test.each([
   ['before', false],
   ['behind', true],
-])('a kill %s any of its requests leaves a chain that the next invocation finishes', async (_, behind) => {
-  for (let dies = 1; ; dies += 1) {
-    const world = await publishedRuns();
-    await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
-    await publish(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,c\n');
-    const deps = mortal(depsOn(world), ['bucket', 'objects'], dies, behind);
-    await writeChanges(stateOf('night-2'), deps).catch(() => undefined);
-    if (deps.lived()) {
-      expect(dies).toBeGreaterThan(10);
-      break;
+])(
+  'a kill %s any of its requests leaves a chain that the next invocation finishes',
+  { timeout: 180_000 },
+  async (_, behind) => {
+    for (let dies = 1; ; dies += 1) {
+      const world = await publishedRuns();
+      await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
+      await publish(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,c\n');
+      const deps = mortal(depsOn(world), ['bucket', 'objects'], dies, behind);
+      await writeChanges(stateOf('night-2'), deps).catch(() => undefined);
+      if (deps.lived()) {
+        expect(dies).toBeGreaterThan(10);
+        break;
+      }
+
+      await writeChanges(stateOf('night-2'), depsOn(world));
+
+      expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
+      expect(feedsIn(world)).toEqual([feedKeyOf('night-1', '2026-11-20'), feedKeyOf('night-2', '2026-11-21')]);
+      expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-21'))).toEqual([
+        'update_postimage 2 c',
+        'update_preimage 2 b',
+      ]);
     }
-
-    await writeChanges(stateOf('night-2'), depsOn(world));
-
-    expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
-    expect(feedsIn(world)).toEqual([feedKeyOf('night-1', '2026-11-20'), feedKeyOf('night-2', '2026-11-21')]);
-    expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-21'))).toEqual([
-      'update_postimage 2 c',
-      'update_preimage 2 b',
-    ]);
-  }
-});
+  },
+);
 
 test('a feed takes 26 requests to the bucket, six of them writes', async () => {
   const world = await publishedRuns();
