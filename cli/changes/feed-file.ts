@@ -1,6 +1,7 @@
 import type { AsyncBuffer } from 'hyparquet';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
+import { FeedError } from '../../core/changes/feed-error.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
@@ -44,4 +45,8 @@ export function unreadFeed({ entity, sequence, to }: FeedRecord, error: unknown)
   return failed(`${feed} has lost its rows: ${key} is gone, or is not the one that its record names. ${later}`, error);
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+/** What a reader of tables says is of tables: the reason behind it is of the file. */
+function messageOf(error: unknown): string {
+  const why = error instanceof FeedError ? (error.cause ?? error) : error;
+  return why instanceof Error ? why.message : String(why);
+}

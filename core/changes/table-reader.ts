@@ -1,5 +1,6 @@
 import { type AsyncBuffer, type DecodedArray, parquetMetadataAsync, parquetScan } from 'hyparquet';
 import type { SchemaElement } from 'hyparquet-writer';
+import { RunError } from '../errors.ts';
 import { FeedError } from './feed-error.ts';
 
 /** A column of a table, as its file says it. */
@@ -20,7 +21,7 @@ export interface TableReader {
 /**
  * Reads a table of WriteTable. Values are those that are stored: texts as UTF-8, numbers of 64 bits as `bigint`, decimals without
  * their point, dates as days, timestamps as milliseconds. A library that reads them as numbers would round.
- * @throws FeedError, here or while it is read, where it is no such table
+ * @throws FeedError, here or while it is read, where it is no such table; a RunError of what it is read from
  */
 export async function readTable(file: AsyncBuffer): Promise<TableReader> {
   const metadata = await readable(parquetMetadataAsync(file));
@@ -47,6 +48,8 @@ export async function readTable(file: AsyncBuffer): Promise<TableReader> {
 
 function readable<T>(reading: Promise<T>): Promise<T> {
   return reading.catch((cause: unknown) => {
+    // The place that it is read from said so: that is another trouble.
+    if (cause instanceof RunError) throw cause;
     throw unreadable('it is no whole Parquet file', cause);
   });
 }
