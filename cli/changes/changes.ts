@@ -88,8 +88,8 @@ async function printFeeds(bucket: Bucket, entity: Entity, feeds: FeedRecord[], k
 
 function stopText(entity: Entity, { head: { stopped, release } }: StandingHead, options: ChangesOptions): string[] {
   if (!stopped) return [];
-  const { gone, keys, date } = stopped;
-  const what = `Stopped: ${gone} of ${keys} keys were gone from the table of ${date}.`;
+  const { gone, keys, of, date } = stopped;
+  const what = `Stopped: ${gone} of ${keys} ${of} were gone from the table of ${date}.`;
   if (release !== null) return [what, 'A person lets the next feed through.'];
   return [what, `To let the next feed through: ${commandFor(`changes ${entity} --release --reason "…"`, options)}`];
 }

@@ -17,8 +17,8 @@ export async function release(bucket: Bucket, entity: Entity, reason: string): P
   if (!head.stopped) throw new CommandError(`No feed of ${entity} is stopped: there is nothing to release.`, USAGE);
   if (!(await writeHead(bucket, entity, standing, { ...head, release: reason })))
     throw new CommandError(`A run moved the feeds of ${entity} at the same moment: look again.`, RUN_FAILED);
-  const { gone, date } = head.stopped;
+  const { gone, of, date } = head.stopped;
   printErr(
-    `The next feed of ${entity} is let through, ${manyText(gone, 'key')} gone on ${date} and whatever is gone then.`,
+    `The next feed of ${entity} is let through, ${manyText(gone, of === 'keys' ? 'key' : 'row')} gone on ${date} and whatever is gone then.`,
   );
 }

@@ -4,7 +4,7 @@ import { compareRuns } from '../../export/pointer.ts';
 import type { FeedRecord } from './feed-record.ts';
 import { BaseGone, type FeedStore, type NewestTable } from './feed-store.ts';
 import { goOn } from './finish.ts';
-import type { FeedEnd, FeedPair, StandingHead } from './head.ts';
+import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
 import { type FeedSettings, nextPair } from './pairs.ts';
 
 /** A round is lost only to others who come on; a feed takes three. */
@@ -65,11 +65,8 @@ async function kindOf(from: FeedEnd | null, to: FeedEnd, store: FeedStore): Prom
   }
 }
 
-function stillStopped(
-  { date, keys, gone }: { date: string; keys: number; gone: number },
-  { entity }: FeedStore,
-): RunError {
-  const what = `${gone} of ${keys} keys of ${entity} were gone from the table of ${date}`;
+function stillStopped({ date, of, keys, gone }: NonNullable<FeedHead['stopped']>, { entity }: FeedStore): RunError {
+  const what = `${gone} of ${keys} ${of} of ${entity} were gone from the table of ${date}`;
   const why = 'with its settings or without the table before, it cannot be compared any more';
   return new RunError('ChangesStopped', `${what}, and nobody let that through; ${why}.`);
 }

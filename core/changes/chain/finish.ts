@@ -82,7 +82,7 @@ async function withoutBase(pair: FeedPair, alone: boolean, store: FeedStore): Pr
 
 async function stop(pair: FeedPair, { keys, gone, of }: MassDeletion, store: FeedStore): Promise<void> {
   const { run, date } = pair.to;
-  const stopped = { run, date, keys, gone, at: store.now().toISOString() };
+  const stopped = { run, date, of, keys, gone, at: store.now().toISOString() };
   const head = await giveBack(pair, store, { stopped });
   // A person was quicker than this comparison: the next pair is let through.
   if (head?.release) return;

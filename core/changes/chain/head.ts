@@ -44,7 +44,8 @@ export const stoppedSchema = z.object({
   /** The run whose table lacks the keys. */
   run: z.string(),
   date: z.iso.date(),
-  /** Of a snapshot: rows, and how many fewer there are. */
+  /** What was counted: of a snapshot rows, and how many fewer there are. Earlier releases counted keys alone. */
+  of: z._default(z.enum(['keys', 'rows']), 'keys'),
   keys: z.int(),
   gone: z.int(),
   at: z.iso.datetime(),

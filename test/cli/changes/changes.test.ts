@@ -40,6 +40,13 @@ test('says that a mass deletion was stopped, and how to let it through, though t
   expect(stderr).toMatch(/changes leads --release --reason/);
 });
 
+test('says that rows were gone where all of them would have been told', async () => {
+  const { cli } = await chain({ ...STOPPED, of: 'rows' });
+
+  expect((await cli('leads')).stderr).toContain('Stopped: 20 of 40 rows were gone from the table of 2026-11-22.');
+  expect((await cli('leads', '--release', '--reason', 'Archived')).stderr).toContain('20 rows gone on 2026-11-22');
+});
+
 test('lets the next feed through, on the condition that nobody moved the head', async () => {
   const { cli, written, reason } = await chain(STOPPED);
 

@@ -11,7 +11,11 @@ test('a mass deletion is stopped, and a whole night after it is compared with th
   const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
 
   expect(stopped).toMatchObject({ name: 'ChangesStopped', message: expect.stringContaining('20 of 40 keys of leads') });
-  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { run: 'night-2', keys: 40, gone: 20 } });
+  expect(headOf(world)).toMatchObject({
+    sequence: 1,
+    pair: null,
+    stopped: { run: 'night-2', of: 'keys', keys: 40, gone: 20 },
+  });
   expect(feedsIn(world)).toHaveLength(1);
 
   const whole = await night(world, 'night-3', '2026-11-22', many(39));
@@ -48,7 +52,11 @@ test.each([
   const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20), settings), 'ChangesStopped');
 
   expect(stopped.message).toContain('20 of 40 rows of leads are gone from the table of 2026-11-21 since 2026-11-20');
-  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { run: 'night-2', keys: 40, gone: 20 } });
+  expect(headOf(world)).toMatchObject({
+    sequence: 1,
+    pair: null,
+    stopped: { run: 'night-2', of: 'rows', keys: 40, gone: 20 },
+  });
   expect(feedsIn(world)).toHaveLength(1);
   await world.put(headKey('leads'), JSON.stringify({ ...headOf(world), release: 'The filter is another one.' }));
   const released = await night(world, 'night-3', '2026-11-22', many(18), settings);
