@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { FEED_DISK_MB } from '../core/changes/feed-disk.ts';
+import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { gathering } from '../lib/workflow/node-options.ts';
 import { differencesOf } from './changes/differences.ts';
 import { withPeakOfDisk } from './changes/disk.ts';
@@ -22,7 +23,6 @@ const MEMORY_MB = 1024;
 const MOST_TIMES = 3;
 /** Half of the time that an invocation has, with the share of a CPU that a function of this memory gets. */
 const MOST_SECONDS = 450;
-const ONE_CPU_MB = 1769;
 /** A file of ten times the size: ten times the CPU, and no more memory. */
 const MOST_GROWTH = 1.25;
 const MB = 1024 * 1024;
@@ -88,7 +88,7 @@ function runOf({ bytes, table, feed, join: joined, disk }: Measured): Found['run
     'MB of memory': (feed.maxRss / MB).toFixed(0),
     "DuckDB's": (joined.maxRss / MB).toFixed(0),
     'MB of disk': (disk / MB).toFixed(0),
-    'US dollars': (feed.cpuSeconds * ((ONE_CPU_MB / 1024) * PRICE.gbSecond + diskPrice)).toFixed(5),
+    'US dollars': (feed.cpuSeconds * ((WHOLE_CORE_MB / 1024) * PRICE.gbSecond + diskPrice)).toFixed(5),
     'of it disk': (feed.cpuSeconds * diskPrice).toFixed(5),
   };
 }
@@ -100,7 +100,7 @@ function targetsOf(id: string, { bytes, table, feed, disk, differences }: Measur
     atMost(`changes-${id}-memory-mb`, MEMORY_MB, feed.maxRss / MB),
     atMost(`changes-${id}-disk-mb`, FEED_DISK_MB, disk / MB),
     atMost(`changes-${id}-times-the-table`, MOST_TIMES, feed.cpuSeconds / table.cpuSeconds),
-    atMost(`changes-${id}-seconds-with-${MEMORY_MB}-mb`, MOST_SECONDS, (feed.cpuSeconds * ONE_CPU_MB) / MEMORY_MB),
+    atMost(`changes-${id}-seconds-with-${MEMORY_MB}-mb`, MOST_SECONDS, (feed.cpuSeconds * WHOLE_CORE_MB) / MEMORY_MB),
     ...(growth === undefined ? [] : [atMost(`changes-${id}-cpu-growth`, MOST_GROWTH, growth)]),
   ];
 }

@@ -1,6 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LARGEST_INPUT_BYTES } from '../core/batch/batch-keys.ts';
+import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { gathering } from '../lib/workflow/node-options.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { inChild, startChild } from './support/children.ts';
@@ -36,7 +37,7 @@ const LEAST_MB_PER_SECOND = { jsonl: 30, csv: 20 };
 /** V8 collects late where a machine has memory. */
 const MOST_MEGABYTES = 300;
 /** What ValidateBatch has: a whole core comes with 1,769 MB (`lib/workflow/customer-updates.ts`). */
-const VALIDATING = { megabytes: 512, seconds: 900, share: 512 / 1769 };
+const VALIDATING = { megabytes: 512, seconds: 900, share: 512 / WHOLE_CORE_MB };
 
 await benchmark(async ({ quick, dir, experiment }) => {
   const sizes = quick ? VALIDATE.slice(0, 1) : VALIDATE;

@@ -1,4 +1,5 @@
 import { filesSchema } from '../../core/config/file-settings.ts';
+import { WHOLE_CORE_MB } from '../../core/whole-core.ts';
 import { PRICE } from '../cost/prices.ts';
 import type { Found } from '../support/kit.ts';
 import { atLeast, atMost } from '../support/targets.ts';
@@ -8,8 +9,8 @@ import type { Client } from './clients.ts';
 import { ClientFailed } from './measure.ts';
 import { interleaved, type Result } from './rounds.ts';
 
-/** A function has a whole core with 1,769 MB. */
-const functionOf = (memoryMB: number) => ({ gb: memoryMB / 1024, share: memoryMB / 1769 });
+/** Its share of a core grows with its memory. */
+const functionOf = (memoryMB: number) => ({ gb: memoryMB / 1024, share: memoryMB / WHOLE_CORE_MB });
 /** A function with the least memory that can be configured. */
 export const SMALLEST = functionOf(512);
 /** The memory that DownloadFile has by default. */

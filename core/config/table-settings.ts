@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { WHOLE_CORE_MB } from '../whole-core.ts';
 import { exceptedOf, isHeaderless, onlyOf } from './chosen-columns.ts';
 import type { ConfiguredColumns } from './configured-columns.ts';
 import { functionMemory, MEMORY_NOTE } from './file-settings.ts';
@@ -72,13 +73,11 @@ export const tableSettingsSchema = z.strictObject({
 export type TableSettings = z.infer<typeof tableSettingsSchema>;
 export type ColumnType = z.infer<typeof columnType>;
 
-/** One vCPU of Lambda, which compression and parsing use in full. */
-const ONE_CPU_MB = 1769;
-
+/** Compression and parsing use a whole core. */
 export const tableMemorySchema = functionMemory
-  .default(ONE_CPU_MB)
+  .default(WHOLE_CORE_MB)
   .describe(
-    `Memory of WriteTable and WriteChanges, which decides their share of a CPU: 1769 are one, and more helps little. ${MEMORY_NOTE} See docs/limits.md.`,
+    `Memory of WriteTable and WriteChanges, which decides their share of a CPU: ${WHOLE_CORE_MB} are one, and more helps little. ${MEMORY_NOTE} See docs/limits.md.`,
   );
 
 interface Contradiction {

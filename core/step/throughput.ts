@@ -1,10 +1,6 @@
 import type { LogFields } from '../log/log-fields.ts';
+import { WHOLE_CORE_MB } from '../whole-core.ts';
 
-/**
- * A Lambda function with this much memory has a whole core, MB:
- * https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
- */
-const WHOLE_CORE_MB = 1769;
 /** Who uses so much of the CPU that is given does not wait for the network. */
 const BUSY = 0.9;
 const MIB = 1024 * 1024;

@@ -9,6 +9,7 @@ import { requestedEntity } from '../../core/step/pacing.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { tableColumnName } from '../../core/table/columns.ts';
+import { WHOLE_CORE_MB } from '../../core/whole-core.ts';
 import { afterTrouble } from './after-trouble.ts';
 import type { FeedObjects } from './feed-objects.ts';
 import { s3FeedStore } from './feed-store.ts';
@@ -50,7 +51,7 @@ export async function writeChanges(state: RunState, deps: WriteChangesDeps): Pro
 function refuseLate({ secondsLeft, deployment }: Pick<Invocation, 'secondsLeft' | 'deployment'>): void {
   if (secondsLeft() >= MARGIN_SECONDS) return;
   const what = 'The feed of changes is not written: one invocation was not enough for both tables';
-  const how = `More memory is a larger share of a CPU, up to 1769 MB: tableMemoryMB is ${deployment.tableMemoryMB}`;
+  const how = `More memory is a larger share of a CPU, up to ${WHOLE_CORE_MB} MB: tableMemoryMB is ${deployment.tableMemoryMB}`;
   throw new RunError(
     'ChangesNotWritten',
     `${what}. ${how}. Without some columns it takes less: \`tables.except\` leaves them out.`,
