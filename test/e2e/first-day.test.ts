@@ -44,15 +44,23 @@ const STEPS: [says: string, command: string][] = [
   ['Every morning:', 'status --deployment agency'],
 ];
 
-/** The start of the night: no rule starts anything for 23 hours, and today's start has passed at every hour. */
-function anHourAgo(): string {
+/**
+ * A zone whose clocks show about noon, and a start an hour ago: no rule starts anything for 23 hours, and today's start has passed for so
+ * long that its runs would be listed. In UTC that cannot be at every hour.
+ */
+function anHourAgo(): { zone: string; at: string } {
   const now = new Date();
-  const hour = Math.max(0, now.getUTCHours() - 1);
-  return new Date(now.setUTCHours(hour, hour === 0 ? 0 : now.getUTCMinutes())).toISOString().slice(11, 16);
+  const hour = now.getUTCHours();
+  // Never UTC itself, of which doctor has a check less.
+  const ahead = 12 - hour || 1;
+  const minutes = String(now.getUTCMinutes()).padStart(2, '0');
+  // The names of these zones count the other way.
+  return { zone: `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`, at: `${hour + ahead - 1}:${minutes}` };
 }
 
 test('the first day is as the document tells it', async () => {
   const cloud = inject('cloud');
+  const { zone, at } = anHourAgo();
   const record = await openRunRecord(join(ROOT, '.cache'));
   const sandbox = await startSandbox({ rows: 3, jobChecks: 1, clientId: 'agency-exports' });
   onTestFinished(async () => {
@@ -80,7 +88,10 @@ test('the first day is as the document tells it', async () => {
       .replace('https://crm.example/api/v1', sandbox.baseUrl)
       .replace('https://crm.example', sandbox.authUrl)
       .replace('config/agency.json', file);
-    const hidden = { init: ['--configuration', file, '--at', anHourAgo()], doctor: ['--configuration', file] };
+    const hidden = {
+      init: ['--configuration', file, '--time-zone', zone, '--at', at],
+      doctor: ['--configuration', file],
+    };
     const more = Object.entries(hidden).find(([name]) => command.startsWith(name))?.[1] ?? [];
     const running = startCli(...typed.split(' '), ...more, ...place);
     vi.stubEnv('CRM_CLIENT_SECRET', sandbox.clientSecret);
@@ -92,6 +103,7 @@ test('the first day is as the document tells it', async () => {
     const { shown, code } = await running.ended;
     expect(code, shown).toBe(0);
     return asPrinted(shown, [
+      [zone, 'UTC'],
       [sandbox.baseUrl, 'https://crm.example/api/v1'],
       [sandbox.authUrl, 'https://crm.example'],
       [new URL(sandbox.baseUrl).host, 'crm.example'],
