@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
-import { InvokeCommand } from '@aws-sdk/client-lambda';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -27,10 +26,10 @@ import type { Template } from '../../scripts/definition.ts';
 import { alarmMetrics, listedShapes, metricsIn, shapeOfMetric } from '../support/emf.ts';
 import { documentedEventPattern } from '../support/event-pattern.ts';
 import { NO_HISTORY } from '../support/stored-run.ts';
-import { jsonLines } from '../support/written.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, ledgerItems, logs, type NamedText, objects } from './support/everything.ts';
+import { checkUntilCounted, linesOf } from './support/night-check.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
 
 const CANARY = 'canary-7f3a91';
@@ -93,27 +92,12 @@ describe('a night without trouble', () => {
   });
 
   it('is looked at by the check, which tells behind its deadline of the next one, of which nothing was published', async () => {
-    const { lambda, stack } = system.target;
-    const check = async (time: Date) => {
-      const Payload = JSON.stringify({ source: 'aws.events', time: time.toISOString() });
-      const answer = await lambda.send(new InvokeCommand({ FunctionName: `${stack}-RecordNight`, Payload }));
-      expect(answer.FunctionError).toBeUndefined();
-      const lines = (await linesOf(system)).filter(({ step }) => step === 'RecordNight');
-      return { lines, counted: lines.flatMap(({ NightIncomplete }) => NightIncomplete ?? []) };
-    };
-    // The local cloud may leave the last lines of a call to the log of the next.
-    const checkUntilCounted = async (value: number, time: Date) => {
-      let checked = await check(time);
-      for (let again = 0; again < 20 && !checked.counted.includes(value); again += 1) checked = await check(time);
-      expect(checked.counted).toContain(value);
-      return checked;
-    };
     const deployed = await deployedConfiguration(system.target);
     const next = dateAfter(dateIn(deployed.timeZone, new Date()), 1);
     const deadline = timesOfNight(deployed, next)?.deadline.getTime() ?? Number.NaN;
 
-    expect(new Set((await checkUntilCounted(0, new Date())).counted)).toEqual(new Set([0]));
-    const { lines } = await checkUntilCounted(1, new Date(deadline + 1000));
+    expect(new Set((await checkUntilCounted(system, new Date(), 0)).counted)).toEqual(new Set([0]));
+    const { lines } = await checkUntilCounted(system, new Date(deadline + 1000), 1);
 
     const missing = ENTITIES.filter((entity) => entity !== 'meetings');
     expect(lines).toContainEqual(
@@ -594,10 +578,6 @@ async function usageOnceLogged({ executionArn }: NamedRun) {
     usage = await usageOf(system.target, executionArn);
   }
   return usage;
-}
-
-async function linesOf(of: Deployed) {
-  return (await logs(of)).flatMap(({ text }) => jsonLines(text));
 }
 
 /** A rule names its execution by the id of the event. */
