@@ -50,7 +50,10 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
       // Whoever was quicker may have copied another table of the run.
       await objects.put(key, path, { run: encodeURIComponent(execution), table: copied }, standing?.etag);
       const now = await objects.head(key);
-      return now?.metadata.table === copied ? now.etag : undefined;
+      if (now?.metadata.table !== copied) return undefined;
+      // Whoever stored it: the copy of this table has its bytes, which are here already.
+      copies.keep({ key, etag: now.etag }, path);
+      return now.etag;
     },
     comparable: async (from, to) => {
       const [before, after] = [await whatIsSaid(await base(from)), await whatIsSaid(await base(to))];

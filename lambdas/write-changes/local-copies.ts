@@ -35,17 +35,22 @@ export class LocalCopies {
 
   /** @returns the path; `undefined` where the object is gone or another */
   async path(found: Found): Promise<string | undefined> {
-    const known = `${found.etag} ${found.key}`;
-    const path = this.#paths.get(known) ?? (await this.place(`${this.#paths.size}.parquet`));
-    if (this.#paths.has(known)) return path;
+    const known = this.#paths.get(nameOf(found));
+    if (known !== undefined) return known;
+    const path = await this.place(`${this.#paths.size}.parquet`);
     try {
       await writeFile(path, this.#chunks(found));
     } catch (error) {
       if (error instanceof RunError && error.name === 'StorageConflict') return undefined;
       throw error;
     }
-    this.#paths.set(known, path);
+    this.keep(found, path);
     return path;
+  }
+
+  /** Notes that an object has the bytes of a file here: it needs no reading. */
+  keep(found: Omit<Found, 'bytes'>, path: string): void {
+    this.#paths.set(nameOf(found), path);
   }
 
   /** Removes them. */
@@ -65,6 +70,10 @@ export class LocalCopies {
     // The page of something that stands before S3 would be kept as the copy of a table.
     if (read !== size) throw new RunError('StorageUnavailable', `What was answered for ${key} is not the object.`);
   }
+}
+
+function nameOf({ key, etag }: Omit<Found, 'bytes'>): string {
+  return `${etag} ${key}`;
 }
 
 /** A function that died leaves its files to the next one in its container, which runs alone in it; those of a local cloud do not. */

@@ -29,9 +29,13 @@ type Configuration = Omit<Parameters<typeof deploymentSchema.parse>[0] & object,
 
 const HALF_A_DAY_MS = 12 * 60 * 60_000;
 
-/** `HH:MM`. The rules of the local cloud fire: a night that begins in the middle of a test starts runs that nobody expects. */
+/**
+ * `HH:MM`. The rules of the local cloud fire: a night that begins in the middle of a test starts runs that nobody expects. One that
+ * would go on beyond midnight begins behind it: its starts would be of two dates.
+ */
 export function halfADayFromNow(): string {
-  return new Date(Date.now() + HALF_A_DAY_MS).toISOString().slice(11, 16);
+  const time = new Date(Date.now() + HALF_A_DAY_MS).toISOString().slice(11, 16);
+  return time < '22:30' ? time : '00:30';
 }
 
 /** A stack of its own in the local cloud, authorized at a sandbox of its own. */
