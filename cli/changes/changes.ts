@@ -10,7 +10,7 @@ import { connect, type TargetOptions } from '../support/target.ts';
 import { feedsDocument } from './documents.ts';
 import { feedRecords } from './feeds.ts';
 import { feedsText, rowsOfKeyText } from './feeds-text.ts';
-import { refuseOtherKey } from './key-values.ts';
+import { refuseOtherKeys } from './key-values.ts';
 import { printStream } from './print-stream.ts';
 import { release } from './release.ts';
 import { gapText, noFeedText, stopText } from './standing-text.ts';
@@ -73,7 +73,7 @@ async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   const standing = await readHead(bucket, entity);
   const feeds = await feedRecords(bucket, entity, options);
   const { key, json } = options;
-  if (key) for (const feed of feeds) refuseOtherKey(feed, key);
+  if (key) refuseOtherKeys(feeds, key);
   const gap = gapText(feeds, standing.head, options);
   if (gap !== undefined) printErr(gap);
   if (json) return printStream(feedsDocument(bucket, { entity, feeds, key }, standing.head), 'document');

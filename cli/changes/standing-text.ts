@@ -14,7 +14,7 @@ export function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequenc
   if (since === sequence) return `No feed of changes of ${entity} is behind ${since}, the last one.`;
   if (since > sequence)
     return `No feed of changes of ${entity} is behind ${since}: the last one is ${sequence}. If the chain has begun anew, begin with it: --since 0.`;
-  return `No feed of changes of ${entity} is kept any more: the last one was ${sequence}.`;
+  return `No feed of changes of ${entity} is left: the last one, ${sequence}, is not kept any more, or its record cannot be read.`;
 }
 
 /** Which feeds behind the place that is asked for are not kept; `undefined` where all are. */

@@ -44,7 +44,7 @@ test('where there is no such feed it says so, and where the chain stands', async
     / is behind 9: the last one is 3\. If the chain has begun anew, .* --since 0\.$/m,
   );
   for (const place of [1, 2, 3]) lose(place, true);
-  expect(await said()).toBe('No feed of changes of leads is kept any more: the last one was 3.\n');
+  expect(await said()).toMatch(/^No feed of changes of leads is left: the last one, 3, is not kept /);
   const { cli } = await aws();
   expect((await cli('changes', 'leads')).stdout).toMatch(/^No feed of changes of leads yet: /);
 });
@@ -110,6 +110,17 @@ test('a key of two columns takes two values, in their order', async () => {
     stdout: '',
     stderr: expect.stringMatching(/known by city, id in the feed 2: give 2 values in this order, not 1\.$/m),
   });
+});
+
+test('where the key has changed meanwhile, a feed with another one says from where on this one holds', async () => {
+  const settings = { changes: { key: ['city', 'id'] } };
+  const { changes } = await feedsOf(FIRST, { csv: FIRST, settings }, { csv: SECOND, settings });
+
+  expect((await changes('--since', '0', '--key', '1')).stderr).toMatch(/ known by city, id in the feed 3: /);
+  const { code, stderr } = await changes('--since', '0', '--key', 'Haifa', '--key', '1');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^The key of leads has changed behind the feed 1\. .* changes leads --since 1 --key …/);
+  expect((await changes('--since', '1', '--key', 'Haifa', '--key', '1')).stdout).toContain('- city Haifa, id 1');
 });
 
 const TYPED = {
