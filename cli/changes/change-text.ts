@@ -80,10 +80,10 @@ function valueText(value: string | null, most = Number.POSITIVE_INFINITY, from =
   return `${from > 0 ? '…' : ''}${part}${from + part.length < text.length ? '…' : ''}`;
 }
 
-/** Two values that differ, cut so that it is seen; as JSON writes them where only what no terminal may show differs. */
+/** Two values that differ, cut so that it is seen; as JSON writes them where only what nobody sees differs. */
 function differingTexts(before: string | null, after: string | null, width: number): [string, string] {
   const texts = [before, after].map((value) => valueText(value)) as [string, string];
-  if (texts[0] === texts[1]) return [escaped(before), escaped(after)];
+  if (seen(texts[0]) === seen(texts[1])) return [escaped(before), escaped(after)];
   const most = mostOf(width);
   if (Math.max(texts[0].length, texts[1].length) <= most) return texts;
   let common = 0;
@@ -92,10 +92,21 @@ function differingTexts(before: string | null, after: string | null, width: numb
   return [valueText(before, most, from), valueText(after, most, from)];
 }
 
-/** Characters that `plainLine` takes away, and blanks at the ends, can be told apart. */
+/** What an eye can tell apart: no marks of direction or width, any blank as a blank, letters composed in one way. */
+function seen(text: string): string {
+  return text
+    .normalize('NFC')
+    .replace(/\p{Cf}/gu, '')
+    .replace(/\p{Z}/gu, ' ')
+    .trim();
+}
+
+/** With the code in place of each character that is not seen, or that is a part of the letter before it. */
 function escaped(value: string | null): string {
-  return JSON.stringify(value).replace(
-    /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu,
-    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{M}]|(?! )\p{Z}/gu, codeOf);
+}
+
+function codeOf(character: string): string {
+  const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
+  return units.map((unit) => `\\u${unit}`).join('');
 }

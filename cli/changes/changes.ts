@@ -1,18 +1,19 @@
 import { type Command, Option } from 'commander';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
-import { readHead, type StandingHead } from '../../core/changes/chain/head.ts';
+import { readHead } from '../../core/changes/chain/head.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
-import { commandFor, dateArgument, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
+import { dateArgument, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { feedsDocument } from './documents.ts';
 import { feedRecords } from './feeds.ts';
 import { feedsText, rowsOfKeyText } from './feeds-text.ts';
-import { refuseOtherKey } from './key-values.ts';
+import { refuseOtherKeys } from './key-values.ts';
 import { printStream } from './print-stream.ts';
 import { release } from './release.ts';
+import { gapText, noFeedText, stopText } from './standing-text.ts';
 
 interface ChangesOptions extends TargetOptions {
   date?: string;
@@ -48,6 +49,7 @@ export function addChanges(command: Command): void {
         'date',
         'since',
         'key',
+        'json',
       ]),
     )
     .option('--reason <text>', 'why so much may be gone; stays beside the feed in the bucket')
@@ -71,25 +73,19 @@ async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   const standing = await readHead(bucket, entity);
   const feeds = await feedRecords(bucket, entity, options);
   const { key, json } = options;
-  if (key) for (const feed of feeds) refuseOtherKey(feed, key);
+  if (key) refuseOtherKeys(feeds, key);
+  const gap = gapText(feeds, standing.head, options);
+  if (gap !== undefined) printErr(gap);
   if (json) return printStream(feedsDocument(bucket, { entity, feeds, key }, standing.head), 'document');
   try {
-    await printFeeds(bucket, entity, feeds, key);
+    if (feeds.length === 0) printOut(noFeedText(entity, standing.head, options));
+    else await printFeeds(bucket, feeds, key);
   } finally {
-    for (const line of stopText(entity, standing, options)) printErr(line);
+    for (const line of stopText(entity, standing.head, options)) printErr(line);
   }
 }
 
-async function printFeeds(bucket: Bucket, entity: Entity, feeds: FeedRecord[], key?: string[]): Promise<void> {
+async function printFeeds(bucket: Bucket, feeds: FeedRecord[], key?: string[]): Promise<void> {
   const width = process.stdout.columns ?? Number.POSITIVE_INFINITY;
-  if (feeds.length === 0) return printOut(`No feed of changes of ${entity}.`);
   await printStream(key ? rowsOfKeyText(bucket, feeds, key, width) : feedsText(bucket, feeds, width), 'lines');
-}
-
-function stopText(entity: Entity, { head: { stopped, release } }: StandingHead, options: ChangesOptions): string[] {
-  if (!stopped) return [];
-  const { gone, keys, of, date } = stopped;
-  const what = `Stopped: ${gone} of ${keys} ${of} were gone from the table of ${date}.`;
-  if (release !== null) return [what, 'A person lets the next feed through.'];
-  return [what, `To let the next feed through: ${commandFor(`changes ${entity} --release --reason "…"`, options)}`];
 }

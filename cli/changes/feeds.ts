@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { feedKey, feedOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
 import { type FeedRecord, feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
+import { type FeedHead, readHead } from '../../core/changes/chain/head.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
@@ -13,26 +14,48 @@ export interface WantedFeeds {
   since?: number | undefined;
 }
 
-/** Records of feeds, in the order of the chain. @throws RunError `StorageDenied`, `StorageUnavailable` */
+/**
+ * Records of feeds in the order of the chain: those of the chain that stands, but where a date is asked for.
+ * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
+ */
 export async function feedRecords(bucket: Bucket, entity: Entity, { date, since }: WantedFeeds): Promise<FeedRecord[]> {
+  // The head first: the feed that it ends at is there before it.
+  const { head } = await readHead(bucket, entity);
   const sorted = await recordsAt(bucket, await keysOf(bucket, entity, date));
-  if (since !== undefined) return sorted.filter(({ sequence }) => sequence > since);
-  return date === undefined ? sorted.slice(-1) : sorted;
+  if (date !== undefined) return sorted;
+  const chain = chainOf(sorted, head);
+  return since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since);
 }
 
 /**
  * The last feeds of a chain: none of them is missing or without its rows, and all have one key.
- * @throws RunError `StorageDenied`, `StorageUnavailable`
+ * @throws RunError as `feedRecords`
  */
 export async function lastFeeds(bucket: Bucket, entity: Entity): Promise<FeedRecord[]> {
+  const { head } = await readHead(bucket, entity);
   const keys = await keysOf(bucket, entity);
-  const sorted = await recordsAt(bucket, keys);
-  const lacks = sorted.findLastIndex((feed, place) => {
-    const next = sorted[place + 1];
-    const follows = !next || (next.sequence === feed.sequence + 1 && isDeepStrictEqual(next.key, feed.key));
+  const chain = chainOf(await recordsAt(bucket, keys), head);
+  const lacks = chain.findLastIndex((feed, place) => {
+    const next = chain[place + 1];
+    const follows = !next || isDeepStrictEqual(next.key, feed.key);
     return !follows || !keys.has(feedKey(entity, feed.to));
   });
-  return sorted.slice(lacks + 1);
+  return chain.slice(lacks + 1);
+}
+
+/**
+ * Feeds that follow each other up to where the head stands. A chain that began anew leaves those of the one before behind, with the
+ * same places.
+ */
+function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'sequence' | 'end'>): FeedRecord[] {
+  const chain: FeedRecord[] = [];
+  let next = { sequence, run: end?.run };
+  for (;;) {
+    const feed = records.find((each) => each.sequence === next.sequence && each.to.run === next.run);
+    if (!feed) return chain.toReversed();
+    chain.push(feed);
+    next = { sequence: feed.sequence - 1, run: feed.from?.run };
+  }
 }
 
 async function keysOf(bucket: Bucket, entity: Entity, date = ''): Promise<Set<string>> {

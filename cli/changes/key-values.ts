@@ -12,3 +12,17 @@ export function refuseOtherKey({ entity, sequence, key }: FeedRecord, values: st
     USAGE,
   );
 }
+
+/** The same of several feeds, whose key may have changed. @throws CommandError (exit code 2) */
+export function refuseOtherKeys(feeds: FeedRecord[], values: string[]): void {
+  const newest = feeds.at(-1);
+  if (!newest) return;
+  refuseOtherKey(newest, values);
+  const other = feeds.findLast(({ key }) => key.length !== values.length);
+  if (!other) return;
+  const { entity, sequence } = other;
+  throw new CommandError(
+    `The key of ${entity} has changed behind the feed ${sequence}. Those with this one: npx --no crm-export changes ${entity} --since ${sequence} --key …`,
+    USAGE,
+  );
+}

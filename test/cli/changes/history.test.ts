@@ -83,6 +83,18 @@ test.each([
   });
 });
 
+test('where the chain has begun anew, the history is of that chain alone', async () => {
+  const world = await feedsOf(rowsOf('1,Ann,x'), rowsOf('1,Ben,x'), rowsOf('1,Cat,x'), {
+    csv: rowsOf('1,Dan,x'),
+    anew: true,
+  });
+
+  expect(await documentOf(world, '1')).toMatchObject({
+    ...{ knownFrom: dateOf(4), knownTo: dateOf(4), firstFeed: 1, lastFeed: 1 },
+    versions: [{ validFrom: dateOf(4), validTo: null, row: { name: 'Dan' } }],
+  });
+});
+
 test('with another key the history begins anew, and takes as many values as that has', async () => {
   const both = { changes: { key: ['name', 'id'] } };
   const world = await feedsOf(

@@ -1,6 +1,7 @@
 import { createCipheriv } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { changesSchema } from '../../../cli/changes/documents.ts';
+import { aws } from '../support/cloud/cloud.ts';
 import { feedsOf, onTerminal } from './support.ts';
 
 const FIRST = 'id,name,city\n1,Ann,Haifa\n2,Ben,\n3,Cat,Eilat\n';
@@ -31,7 +32,49 @@ test('--date shows the feeds of a date, --since those behind a place, and a snap
   expect(stdout).toMatch(/^leads, feed 1, 2026-11-20: all 3 rows, which replace everything \(night-1\)\n\+ id 1 /);
   const since = (await changes('--since', '1')).stdout;
   expect(since.match(/feed \d+/g)).toEqual(['feed 2', 'feed 3']);
-  expect((await changes('--date', '2026-11-29')).stdout).toBe('No feed of changes of leads.\n');
+});
+
+test('where there is no such feed it says so, and where the chain stands', async () => {
+  const { changes, lose } = await feedsOf(FIRST, SECOND, SECOND);
+  const said = async (...args: string[]) => (await changes(...args)).stdout;
+
+  expect(await said('--date', '2026-11-29')).toBe('No feed of changes of leads ends at 2026-11-29.\n');
+  expect(await said('--since', '3')).toBe('No feed of changes of leads is behind 3, the last one.\n');
+  expect(await said('--since', '9')).toMatch(
+    / is behind 9: the last one is 3\. If the chain has begun anew, .* --since 0\.$/m,
+  );
+  for (const place of [1, 2, 3]) lose(place, true);
+  expect(await said()).toMatch(/^No feed of changes of leads is left: the last one, 3, is not kept /);
+  const { cli } = await aws();
+  expect((await cli('changes', 'leads')).stdout).toMatch(/^No feed of changes of leads yet: /);
+});
+
+test.each([[[]], [['--json']]])('whoever asks for feeds that are not kept is told so (%j)', async (more) => {
+  const { changes, lose } = await feedsOf(FIRST, SECOND, FIRST, {
+    csv: FIRST,
+    settings: { changes: { ignore: ['city'] } },
+  });
+  expect((await changes('--since', '0', ...more)).stderr).toBe('');
+  for (const place of [1, 2]) lose(place, true);
+
+  const { code, stdout, stderr } = await changes('--since', '1', ...more);
+
+  expect(code).toBe(0);
+  expect(stderr).toBe('The feed 2 is not kept any more. The feed 4 has all rows: begin with it.\n');
+  expect(stdout).not.toContain('not kept');
+  expect((await changes('--since', '2', ...more)).stderr).toBe('');
+  expect((await changes('--since', '0', ...more)).stderr).toContain('The feeds 1 to 2 are not kept any more.');
+});
+
+test('the newest feed is that of the chain that stands, though the one before had more', async () => {
+  const { changes } = await feedsOf(FIRST, SECOND, FIRST, { csv: SECOND, anew: true }, FIRST);
+
+  expect((await changes()).stdout).toMatch(/^leads, feed 2, 2026-11-23 to 2026-11-24: /);
+  expect((await changes('--since', '0')).stdout.match(/feed \d+, \S+/g)).toEqual([
+    'feed 1, 2026-11-23:',
+    'feed 2, 2026-11-23',
+  ]);
+  expect((await changes('--date', '2026-11-21')).stdout).toContain('leads, feed 2, 2026-11-20 to 2026-11-21: ');
 });
 
 test('--key shows the rows of a record alone, below the feeds that have some', async () => {
@@ -67,6 +110,17 @@ test('a key of two columns takes two values, in their order', async () => {
     stdout: '',
     stderr: expect.stringMatching(/known by city, id in the feed 2: give 2 values in this order, not 1\.$/m),
   });
+});
+
+test('where the key has changed meanwhile, a feed with another one says from where on this one holds', async () => {
+  const settings = { changes: { key: ['city', 'id'] } };
+  const { changes } = await feedsOf(FIRST, { csv: FIRST, settings }, { csv: SECOND, settings });
+
+  expect((await changes('--since', '0', '--key', '1')).stderr).toMatch(/ known by city, id in the feed 3: /);
+  const { code, stderr } = await changes('--since', '0', '--key', 'Haifa', '--key', '1');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^The key of leads has changed behind the feed 1\. .* changes leads --since 1 --key …/);
+  expect((await changes('--since', '1', '--key', 'Haifa', '--key', '1')).stdout).toContain('- city Haifa, id 1');
 });
 
 const TYPED = {
@@ -175,6 +229,18 @@ test('nothing in a value is obeyed by a terminal, and values that differ in such
   expect(stdout).toContain(String.raw`~ id 1  name: "a" -> "a\u001b[2J\u202e"`);
   expect(stdout).toContain('+ id 2  name: b c\n');
   expect((await changes('--json')).stdout.trimEnd()).not.toMatch(/\p{Cc}/u);
+});
+
+test('values that differ in what nobody sees are told apart', async () => {
+  const { changes } = await feedsOf(
+    'id,name,city\n1,é,אב\n2,a b,x\n',
+    'id,name,city\n1,e\u0301,אב\u200f\n2,a\u00a0b,y\n',
+  );
+
+  const { stdout } = await changes();
+
+  expect(stdout).toContain(String.raw`~ id 1  name: "é" -> "e\u0301", city: "אב" -> "אב\u200f"`);
+  expect(stdout).toContain(String.raw`~ id 2  name: "a b" -> "a\u00a0b", city: x -> y`);
 });
 
 test.each([false, true])(

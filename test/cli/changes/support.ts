@@ -1,10 +1,12 @@
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
+import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
 import { type FeedSettings, night } from '../../support/feed-runs.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
-/** A night: its file, and settings that are others than before. */
-export type Night = string | { csv: string; settings: FeedSettings };
+/** A night: its file, settings that are others than before, and whether the head of the feeds is gone by then. */
+export type Night = string | { csv: string; settings?: FeedSettings; anew?: boolean };
 
 /**
  * Feeds of leads as the steps write them, of nights from 2026-11-20 on by the runs night-1, night-2, …, in the bucket of a deployment.
@@ -13,7 +15,8 @@ export type Night = string | { csv: string; settings: FeedSettings };
 export async function feedsOf(...nights: Night[]) {
   const world = await publishedRuns();
   for (const [place, each] of nights.entries()) {
-    const { csv, settings } = typeof each === 'string' ? { csv: each, settings: undefined } : each;
+    const { csv, settings, anew = false } = typeof each === 'string' ? { csv: each } : each;
+    if (anew) await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key: headKey('leads') }));
     await night(world, `night-${place + 1}`, dateOf(place + 1), csv, settings);
   }
   const cloud = await aws();

@@ -22,9 +22,9 @@ const NIGHTS: [run: string, date: string, rows: string[], settings: FeedSettings
   ['n5', '2026-11-21', ['1,A,z,t4', '5,e,x,t4', ',k,x,t1', ',k,x,t1', '7,p,x,t1'], OTHER],
 ];
 
-async function fiveRuns() {
+async function runsOf(nights: typeof NIGHTS) {
   const world = await feedNights();
-  for (const [execution, date, rows, settings] of NIGHTS) {
+  for (const [execution, date, rows, settings] of nights) {
     const startedAt = `${date}T0${execution.slice(1)}:00:00.000Z`;
     const deps = world.depsOf(settings, startedAt);
     const bytes = `${[COLUMNS, ...rows].join('\n')}\n`;
@@ -48,7 +48,7 @@ let bucket: string | undefined;
 async function reader(gone: string[] = []) {
   if (bucket === undefined) {
     bucket = join(read, 'all');
-    (await fiveRuns()).copyTo(bucket);
+    (await runsOf(NIGHTS)).copyTo(bucket);
   }
   const own = await mkdtemp(join(read, 'own-'));
   const expired = (path: string) => gone.some((run) => path.includes(`run=${run}/`));
@@ -162,6 +162,54 @@ test('where no snapshot is kept any more, the history begins with the oldest fee
 
   expect(await duckdb.rows(tableAt('2026-11-20'))).toEqual(rowsOf('n3'));
   expect(await duckdb.rows(tableAt('2026-11-21'))).toEqual(rowsOf('n5'));
+});
+
+/** DuckDB beside a folder of these runs alone. A reader may change what is in the recipes. */
+async function readerOf(nights: typeof NIGHTS) {
+  const own = await mkdtemp(join(read, 'other-'));
+  (await runsOf(nights)).copyTo(join(own, 'bucket'));
+  const duckdb = await openDuckDb(own);
+  onTestFinished(duckdb.close);
+  const recipe = (name: Parameters<typeof feedRecipe>[0], edit = (text: string) => text) =>
+    duckdb.rows(edit(feedRecipe(name, { bucket: join(own, 'bucket') })));
+  return { duckdb, recipe };
+}
+
+test('a column that was ignored once is left out of the history too, or rows that are gone stand on', async () => {
+  const noted = { ...SETTINGS, changes: { ...SETTINGS.changes, ignore: ['status', 'updatedAt'] } };
+  const { duckdb, recipe } = await readerOf([
+    ['n1', '2026-11-18', ['1,a,x,t'], noted],
+    ['n2', '2026-11-19', ['1,a,y,t'], noted],
+    ['n3', '2026-11-20', ['1,b,y,t'], noted],
+  ]);
+  const standing = () => duckdb.rows('SELECT name, valid_from::TEXT FROM history WHERE valid_to IS NULL ORDER BY ALL');
+  await recipe('chain');
+
+  await recipe('history');
+  expect(await standing()).toEqual([
+    ['a', '2026-11-18'],
+    ['b', '2026-11-20'],
+  ]);
+  await recipe('history', (text) => text.replace(', updatedat)', ', updatedat, status)'));
+  expect(await standing()).toEqual([['b', '2026-11-20']]);
+});
+
+test('feeds with types that none takes are read from behind the change', async () => {
+  const typed = (status: string) => ({ ...SETTINGS, tables: { columns: { status } } });
+  const { duckdb, recipe } = await readerOf([
+    ['n1', '2026-11-18', ['1,a,7,t'], typed('integer')],
+    ['n2', '2026-11-19', ['1,a,2026-01-01,t'], typed('date')],
+    ['n3', '2026-11-20', ['1,b,2026-01-01,t'], typed('date')],
+  ]);
+
+  await expect(recipe('chain')).rejects.toThrow('failed to cast column "status" from type BIGINT to DATE');
+  await recipe('chain', (text) => text.replace('min(sequence) FROM', 'max(sequence) FROM'));
+  await recipe('history');
+
+  expect(await duckdb.rows('SELECT name, valid_from::TEXT, valid_to::TEXT FROM history ORDER BY ALL')).toEqual([
+    ['a', '2026-11-19', '2026-11-20'],
+    ['b', '2026-11-20', null],
+  ]);
 });
 
 test('the queries for Athena answer the same, of rows alone', async () => {

@@ -33,6 +33,8 @@ export type Event = (typeof EVENTS)[number] | 'ordinary';
 
 /** Requests of a feed are about so many: some kills come too late. */
 const REQUESTS = 28;
+/** Rows of a night that the gate stops. */
+const FEW = 3;
 const FIRST_DAY = Date.UTC(2026, 9, 1);
 const dateOf = (night: number) => new Date(FIRST_DAY + night * 86_400_000).toISOString().slice(0, 10);
 
@@ -43,10 +45,13 @@ export function drawEvents(count: number, draw: Draw): Event[] {
 }
 
 const LIKE = { separatorLine: false, finalBreak: true, emptyRows: 0 };
-const DIALECTS: List<Dialect> = [
+const UNICODE: List<Dialect> = [
   { ...LIKE, separator: ',', lineBreak: '\n', encoding: 'utf-8', byteOrderMark: false, quoting: 'needed' },
   { ...LIKE, separator: ';', lineBreak: '\r\n', encoding: 'utf-16le', byteOrderMark: true, quoting: 'all' },
   { ...LIKE, separator: '\t', lineBreak: '\r\n', encoding: 'utf-8', byteOrderMark: true, quoting: 'needed' },
+];
+const DIALECTS: List<Dialect> = [
+  ...UNICODE,
   { ...LIKE, separator: ',', lineBreak: '\r\n', encoding: 'windows-1255', byteOrderMark: false, quoting: 'all' },
 ];
 
@@ -106,7 +111,10 @@ export class ThirtyNights {
     if (event.startsWith('other ')) this.#change(event);
     if (event === 'mass deletion' || event === 'lost for a night') this.#lose(event);
     const few = event === 'withheld' || event.startsWith('released');
-    const run = await this.#publish(few ? this.#leads.slice(0, 3) : this.#leads, few ? 'FileQuarantined' : 'TABLE_DUE');
+    const run = await this.#publish(
+      few ? this.#leads.slice(0, FEW) : this.#leads,
+      few ? 'FileQuarantined' : 'TABLE_DUE',
+    );
     if (event === 'released') await this.#release(run);
     if (event === 'released late') this.#late.push(() => this.#release(run));
     if (few || event === 'without a table') return;
@@ -138,7 +146,8 @@ export class ThirtyNights {
   async #publish(leads: readonly Lead[], ends: string, date = this.date): Promise<string> {
     this.#runs += 1;
     const execution = `leads-${date}-${this.#runs}`;
-    const dialect = this.#draw.pick(DIALECTS);
+    // A few rows may have too little Hebrew to be known as such.
+    const dialect = this.#draw.pick(leads.length > FEW ? DIALECTS : UNICODE);
     const table = { header: COLUMNS, rows: leads.map((lead) => [...lead]), tail: [] };
     const compression = this.#draw.pick([null, null, 'gzip'] as const);
     const bytes = packed(encoded(csvText(table, dialect), dialect), { compression, kind: 'csv' });
