@@ -121,7 +121,7 @@ test('where AWS lets nobody describe so many executions at once, it goes on slow
       if (!String(input.executionArn).includes(':later-')) return next();
       left -= 1;
       // As often as the SDK asks by itself, and then some.
-      if (left < 0 && left % 20 !== 0) return refused('ThrottlingException', 'Rate exceeded');
+      if (left < 0 && left % 6 !== 0) return refused('ThrottlingException', 'Rate exceeded');
       asked.push(String(input.executionArn));
       return next();
     },
