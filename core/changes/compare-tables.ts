@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Change, type Counts, changesOf, type Tally } from './compare-part.ts';
-import { FeedError } from './feed-error.ts';
+import { TooLarge } from './feed-error.ts';
 import { Partitions } from './partitions.ts';
 import { RowBytes } from './row-code.ts';
 import { type RowPlan, writeRecords } from './row-record.ts';
@@ -30,7 +30,7 @@ export interface Comparison {
  * Compares two tables row by row; the changes come part by part, in an order that hangs on the tables alone. Rows are put on the
  * disk in parts, by the hash of their keys, and compared part by part: by their keys and values, never by a hash.
  * @param counts what was compared is added to them
- * @throws FeedError where the rows are too many for the disk, or too many have one key; what reading the tables and `onProgress` throw
+ * @throws FeedError where too many rows have one key; TooLarge where they are too many for the disk; what reading the tables and `onProgress` throw
  */
 export async function* compareTables(
   { before, after, plan, diskBytes, onProgress }: Comparison,
@@ -53,7 +53,7 @@ export async function* compareTables(
   }
 }
 
-/** Counts the bytes that are put on the disk, before they are; it throws FeedError where there are too many. */
+/** Counts the bytes that are put on the disk, before they are; it throws TooLarge where there are too many. */
 function claimOn(diskBytes: number): (bytes: number) => void {
   let taken = 0;
   return (bytes) => {
@@ -61,7 +61,7 @@ function claimOn(diskBytes: number): (bytes: number) => void {
     if (taken <= diskBytes) return;
     const left = Math.floor(diskBytes / 1e6).toLocaleString('en');
     const what = `The rows of both tables take more than the ${left} MB that are left for them on the function's disk`;
-    throw new FeedError(`${what}. Without some columns they take less: \`tables.except\` leaves them out.`);
+    throw new TooLarge(`${what}. Without some columns they take less: \`tables.except\` leaves them out.`);
   };
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { folded } from '../folded.ts';
 import { exceptedOf, onlyOf } from './chosen-columns.ts';
 import type { ConfiguredColumns } from './configured-columns.ts';
 import { dependsOnDate } from './relative-date.ts';
@@ -43,6 +44,9 @@ interface Contradiction {
   message: string;
 }
 
+/** What is left out, or ignored, is so however it is spelt. */
+const isIn = (names: readonly string[], name: string) => names.map(folded).includes(folded(name));
+
 /** What a feed cannot be made of. */
 export function changeContradictions(plan: Configured, place: string[]): Contradiction[] {
   const { changes, tables, columns, filters } = plan;
@@ -59,8 +63,8 @@ export function changeContradictions(plan: Configured, place: string[]): Contrad
     ],
   ];
   const rules: [refused: (name: string) => boolean, why: string][] = [
-    [(name) => out.includes(name), 'which `tables.except` leaves out of the table'],
-    [(name) => left.includes(name), 'which `columns.except` of the entity leaves out'],
+    [(name) => isIn(out, name), 'which `tables.except` leaves out of the table'],
+    [(name) => isIn(left, name), 'which `columns.except` of the entity leaves out'],
     [(name) => only !== undefined && !only.includes(name), 'which `columns` of the entity does not request'],
   ];
   const named = Object.entries({ key, ignore }).flatMap(([setting, names]) =>
@@ -68,7 +72,7 @@ export function changeContradictions(plan: Configured, place: string[]): Contrad
       names.filter(refused).map((name) => ({ setting, message: `names "${name}", ${why}` })),
     ),
   );
-  const both = key.filter((name) => ignore.includes(name)).map((name) => `names "${name}", which is a part of \`key\``);
+  const both = key.filter((name) => isIn(ignore, name)).map((name) => `names "${name}", which is a part of \`key\``);
   const at = (message: string, ...setting: string[]) => ({ path: [...place, 'changes', ...setting], message });
   return [
     ...whole.flatMap(([refused, message]) => (refused ? [at(message)] : [])),

@@ -49,7 +49,11 @@ async function take(
   const to: FeedEnd = { run, date, startedAt, kind: ofRun, etag, key, ignore };
   const { head } = standing;
   const kind = await kindOf(head.end, to, store);
-  if (kind === 'snapshot' && head.stopped && head.release === null) throw stillStopped(head.stopped, store);
+  if (kind === 'snapshot' && head.stopped && head.release === null) {
+    // Written again as it is: the lifecycle rule would remove it, and with it what was stopped, though every night is stopped.
+    if (await store.writeHead(standing, head)) throw stillStopped(head.stopped, store);
+    return;
+  }
   const pair = nextPair(head, to, kind, { maxRemoved, now: store.now() });
   await store.writeHead(standing, { ...head, pair });
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RunError } from '../../errors.ts';
 import { LAYOUT } from '../../export/layout.ts';
-import { FeedError } from '../feed-error.ts';
+import { FeedError, TooLarge } from '../feed-error.ts';
 import type { FeedRecord } from './feed-record.ts';
 import { BaseGone, type FeedStore, type StandingFeed } from './feed-store.ts';
 import type { FeedHead, FeedPair, StandingHead } from './head.ts';
@@ -62,7 +62,8 @@ async function make(pair: FeedPair, alone: boolean, store: FeedStore): Promise<v
   } catch (error) {
     if (error instanceof MassDeletion) return stop(pair, error, store);
     if (error instanceof BaseGone) return withoutBase(pair, alone, store);
-    if (error instanceof FeedError) await giveBack(pair, store);
+    if (error instanceof TooLarge) await giveBackAlone(pair, alone, store);
+    else if (error instanceof FeedError) await giveBack(pair, store);
     throw error;
   }
 }
@@ -70,14 +71,24 @@ async function make(pair: FeedPair, alone: boolean, store: FeedStore): Promise<v
 /** Whoever read the copies before they went may still write the feed, which must not lie outside of the chain. */
 async function withoutBase(pair: FeedPair, alone: boolean, store: FeedStore): Promise<void> {
   if ((await store.standingFeed(pair.to))?.pair === pairDigest(pair)) return;
-  const standing = await store.readHead();
-  const { head } = standing;
-  if (alone && isDeepStrictEqual(head.pair, pair)) await store.writeHead(standing, { ...head, pair: null });
-  else if (head.pair?.sequence === pair.sequence)
+  const head = await giveBackAlone(pair, alone, store);
+  if (head?.pair?.sequence === pair.sequence)
     throw new RunError(
       'StorageUnavailable',
       `A copy of a table of ${store.entity} is gone, and another function may still compare with it.`,
     );
+}
+
+/**
+ * Gives the pair back unless somebody else, who began it before or behind this function, can still write its feed.
+ * @returns the head where it stays as it is
+ */
+async function giveBackAlone(pair: FeedPair, alone: boolean, store: FeedStore): Promise<FeedHead | undefined> {
+  const standing = await store.readHead();
+  const { head } = standing;
+  if (!alone || !isDeepStrictEqual(head.pair, pair)) return head;
+  await store.writeHead(standing, { ...head, pair: null });
+  return undefined;
 }
 
 async function stop(pair: FeedPair, { keys, gone, of }: MassDeletion, store: FeedStore): Promise<void> {

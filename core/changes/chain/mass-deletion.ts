@@ -34,6 +34,7 @@ export function judgeDeletion(
 ): void {
   const told = from?.rows ?? 0;
   const { keys, gone } = kind === 'snapshot' ? { keys: told, gone: told - rows } : counts;
-  if (maxRemoved === null || keys < FEWEST_KEYS || gone <= maxRemoved * keys) return;
+  // As a quotient: of 0.29 times 100, 29 would be more.
+  if (maxRemoved === null || keys < FEWEST_KEYS || gone / keys <= maxRemoved) return;
   throw new MassDeletion(keys, gone, kind === 'snapshot' ? 'rows' : 'keys');
 }

@@ -38,6 +38,16 @@ test.each([
     { columns: 'all', tables: { except: ['id'] }, changes: { key: 'id' } },
     'changes.key names "id"',
   ],
+  [
+    'with a key that the table leaves out by another spelling',
+    { columns: 'all', tables: { except: ['ID '] }, changes: { key: 'id' } },
+    'changes.key names "id"',
+  ],
+  [
+    'with a key that is ignored by another spelling',
+    { columns: 'all', tables: {}, changes: { key: 'id', ignore: ['ID'] } },
+    'a part of `key`',
+  ],
   ['with a key that is never requested', { ...TABLES, changes: { key: 'number' } }, 'changes.key names "number"'],
   [
     'with a left-out column that is ignored',

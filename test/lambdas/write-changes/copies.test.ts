@@ -2,7 +2,21 @@ import { expect, test } from 'vitest';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import { depsOn, feedKeyOf, headOf, night, publish, rowsOf, stateOf } from './support.ts';
+import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
+
+/** A function that stands still when its feed is made and is not written yet. */
+function holding(deps: ReturnType<typeof depsOn>) {
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise: mayGoOn, resolve: letGo } = Promise.withResolvers<void>();
+  const put: typeof deps.objects.put = async (key, ...rest) => {
+    if (key.endsWith('changes.parquet')) {
+      reach();
+      await mayGoOn;
+    }
+    return deps.objects.put(key, ...rest);
+  };
+  return { held: { ...deps, objects: { ...deps.objects, put } }, reached, letGo };
+}
 
 test('without the copy of the table before, the feed is of all rows', async () => {
   const world = await publishedRuns();
@@ -42,30 +56,36 @@ test('a pair whose copy goes while another compares stays open until nobody can 
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-  const slow = depsOn(world);
-  let goOn: () => void = () => undefined;
-  const mayGoOn = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
-  let reached: () => void = () => undefined;
-  const isThere = new Promise<void>((resolve) => {
-    reached = resolve;
-  });
-  const put: typeof slow.objects.put = async (key, ...rest) => {
-    if (key.endsWith('changes.parquet')) {
-      reached();
-      await mayGoOn;
-    }
-    return slow.objects.put(key, ...rest);
-  };
-  const first = writeChanges(stateOf('night-2'), { ...slow, objects: { ...slow.objects, put } });
-  await isThere;
+  const { held, reached, letGo } = holding(depsOn(world));
+  const first = writeChanges(stateOf('night-2'), held);
+  await reached;
   await world.put('changes/entity=leads/base/run=night-1.parquet', 'another object');
 
   await expect(writeChanges(stateOf('night-2'), depsOn(world))).rejects.toMatchObject({ name: 'StorageUnavailable' });
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: { to: { run: 'night-2' } } });
-  goOn();
+  letGo();
 
   expect((await first).feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
   expect(headOf(world)).toMatchObject({ sequence: 2, pair: null });
+});
+
+test('a pair that is too large for the disk stays open while another function, which has fewer copies on its own, may write its feed', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(4000));
+  await publish(world, 'night-2', '2026-11-21', many(3999));
+  const { held, reached, letGo } = holding(depsOn(world));
+  let other: ReturnType<typeof writeChanges> | undefined;
+  const freeDisk = async () => {
+    other ??= writeChanges(stateOf('night-2'), held);
+    await reached;
+    return 200_000;
+  };
+
+  await failureOf(writeChanges(stateOf('night-2'), { ...depsOn(world), freeDisk }), 'ChangesNotWritten');
+  await publish(world, 'night-3', '2026-11-22', many(3998));
+  letGo();
+
+  expect(await other).toMatchObject({ feed: { sequence: 3, run: 'night-3', deletes: 1 } });
+  expect(headOf(world)).toMatchObject({ sequence: 3, pair: null });
+  expect(feedsIn(world)).toHaveLength(3);
 });

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
+import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import { feedsIn, headOf, many, night } from './support.ts';
+import { depsOn, feedsIn, headOf, many, night, publish, stateOf } from './support.ts';
 
 test('a mass deletion is stopped, and a whole night after it is compared with the table before', async () => {
   const world = await publishedRuns();
@@ -85,4 +86,33 @@ test('fifty edited rows without a key are told', async () => {
   const edited = await night(world, 'night-2', '2026-11-21', keyless('b'));
 
   expect(edited.feed).toMatchObject({ sequence: 2, kind: 'changes', inserts: 50, deletes: 50, updates: 0 });
+});
+
+test('exactly as many keys as may be gone are told, whatever their share is as a binary fraction', async () => {
+  const world = await publishedRuns();
+  const settings = { changes: { maxRemoved: 0.29 } };
+  await night(world, 'night-1', '2026-11-20', many(100), settings);
+
+  const { feed } = await night(world, 'night-2', '2026-11-21', many(71), settings);
+
+  expect(feed).toMatchObject({ sequence: 2, kind: 'changes', deletes: 29 });
+  const stopped = await failureOf(night(world, 'night-3', '2026-11-22', many(50), settings), 'ChangesStopped');
+  expect(stopped.message).toContain('21 of 71 keys');
+});
+
+test('every night that a stopped head stops writes it again, or it would expire, and what was stopped would pass', async () => {
+  const world = await publishedRuns();
+  const another = { changes: { ignore: ['name'] } };
+  await night(world, 'night-1', '2026-11-20', many(40));
+  await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
+  const before = headOf(world);
+  await publish(world, 'night-3', '2026-11-22', many(20), another);
+  const earlier = world.store.calls.length;
+
+  await failureOf(writeChanges(stateOf('night-3'), depsOn(world, another)), 'ChangesStopped');
+
+  const later = world.store.calls.slice(earlier);
+  const written = later.filter(({ operation, key }) => operation === 'PutObject' && key === headKey('leads'));
+  expect(written).toHaveLength(1);
+  expect(headOf(world)).toEqual(before);
 });
