@@ -55,7 +55,7 @@ export const stoppedSchema = z.object({
 const headSchema = z.object({
   schemaVersion: layoutVersion,
   /** Of the last feed that was written; 0: none was. */
-  sequence: z.int(),
+  sequence: z.int().check(z.minimum(0)),
   /** The table that it ended at. */
   end: z.nullable(endSchema),
   pair: z.nullable(pairSchema),

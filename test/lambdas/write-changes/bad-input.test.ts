@@ -1,5 +1,6 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
@@ -75,4 +76,21 @@ test('a first table that is no table leaves the head where it was', async () => 
 
   expect(error.message).toMatch(/cannot be read/);
   expect(headOf(world)).toMatchObject({ sequence: 0, pair: null, end: null });
+});
+
+test.each([
+  ['that is cut', (head: object) => JSON.stringify(head).slice(0, 99)],
+  ['of an earlier layout', (head: object) => JSON.stringify({ ...head, schemaVersion: 1 })],
+  ['at a place that no feed has', (head: object) => JSON.stringify({ ...head, sequence: -1 })],
+])('a head %s is an error by its name, and stays as it is', async (_, damaged) => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  const text = damaged(headOf(world));
+  await world.put(headKey('leads'), text);
+
+  const error = await failureOf(night(world, 'night-2', '2026-11-21', 'id,name\n1,b\n'), 'ChangesNotWritten');
+
+  expect(error.message).toContain('does not say where the feeds stand');
+  expect(String(world.store.object(headKey('leads'))?.body)).toBe(text);
+  expect(feedsIn(world)).toHaveLength(1);
 });
