@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { createGzip } from 'node:zlib';
+import { createGzip, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { workbookOf } from '../../cli/data/excel/workbook.ts';
@@ -98,3 +98,19 @@ test.each(['--excel', '--excel-csv'])(
   },
   WITHIN_MS,
 );
+
+test('a small packed export does not become a CSV file of any size: it is refused, and nothing is left', async () => {
+  const cloud = await aws();
+  const content = gzipSync(`id,name\n${`1,${'x'.repeat(1_000_000)}\n`.repeat(102)}`);
+  expect(content.length).toBeLessThan(200_000);
+  cloud.publish({ content, manifest: { file: { compression: 'gzip' } } });
+  const directory = await tempDir();
+
+  const written = await cloud.cli('download', 'leads', '--excel-csv', '-o', join(directory, 'leads.csv'));
+
+  expect(written).toMatchObject({ code: 1, stdout: '' });
+  expect(written.stderr).toBe(
+    'TooMuchForSpreadsheet: the leads of 2026-11-20 are too much for a spreadsheet: unpacked, they are more than 100 MB of CSV. download gets the file as it is.\n',
+  );
+  expect(readdirSync(directory)).toEqual([]);
+});

@@ -1,6 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -93,18 +92,6 @@ test('without the apostrophes, all cells are as they were', async () => {
   await excel();
   const written: string[][] = parse(await readFile(path), { bom: true, record_delimiter: '\r\n' }).slice(1);
   expect(written.map((record) => record.map((one) => one.replaceAll("'", '')))).toEqual(records);
-});
-
-test('a small packed export does not become a file of any size: it is refused, and nothing is left', async () => {
-  const packed = gzipSync(`id,name\n${`1,${'x'.repeat(1_000_000)}\n`.repeat(102)}`);
-  const { directory, excel } = await setting(packed, { compression: 'gzip' });
-  expect(packed.length).toBeLessThan(200_000);
-  const { code, stdout, stderr } = await excel();
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toBe(
-    'TooMuchForSpreadsheet: the leads of 2026-11-20 are too much for a spreadsheet: unpacked, they are more than 100 MB of CSV. download gets the file as it is.\n',
-  );
-  expect(await readdir(directory)).toEqual([]);
 });
 
 test('a file in another encoding with another separator becomes UTF-8 with the same separator', async () => {
