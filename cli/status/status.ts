@@ -4,6 +4,7 @@ import type { Cell, Facts } from '../night/facts.ts';
 import { gatherFacts } from '../night/gather.ts';
 import { type Judge, judgesOf } from '../night/judge.ts';
 import { alarmsOf } from '../night/raised-alarms.ts';
+import { nightOf } from '../night/starts.ts';
 import { isCertain, isWhole } from '../night/whole.ts';
 import { answerOf, LAST_NIGHT, type NightNames } from '../report/words.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
@@ -41,14 +42,19 @@ export async function statusOf(target: Target, { place, date, alarms, now }: Aro
     grantOf(target, warn),
   ]);
   const said = judged(facts, place, date);
-  const night = nightOf(facts, said.entities);
+  const night = markedNightOf(facts, said.entities, date);
   return { deployment, ...said, night, alarms: alarmsOf(alarms, target), grant, warnings };
 }
 
-/** What the bucket has of the night that the entities are judged by, where that is one. */
-function nightOf({ marked }: Facts, rows: StatusRow[]): Status['night'] {
-  const [date, ...others] = new Set(rows.map((row) => row.date));
-  return (others.length === 0 && marked.find((night) => night.date === date)) || null;
+/**
+ * What the bucket has of the night that is told: of the date that is asked for, or the newest of the night that began last. An entity
+ * that does not start every day is judged by a date of its own.
+ */
+function markedNightOf({ plan, now, marked }: Facts, rows: StatusRow[], asked: string | undefined): Status['night'] {
+  const daily = [...nightOf(plan, now).values()];
+  const dates = daily.length > 0 ? daily : rows.map(({ date }) => date);
+  const told = asked ?? dates.sort().at(-1);
+  return marked.find(({ date }) => date === told) ?? null;
 }
 
 /** What is said by the facts alone. */

@@ -1,6 +1,6 @@
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
-import { timingOf } from '../config/timing.ts';
+import { offsetsNow, timingOf } from '../config/timing.ts';
 import { dateAfter, dateIn, instantOf } from '../schedule/local-time.ts';
 import { nextStarts } from '../schedule/next-starts.ts';
 import type { Start } from '../schedule/timing.ts';
@@ -28,8 +28,8 @@ export function isOfNights(deployment: Deployment, entity: Entity, from: Date): 
   const starts = nextStarts(timingOf(deployment, entity), from, STARTS_LOOKED_AT);
   if (!starts) return false;
   const dates = starts.map(({ date }) => date);
-  const alone = dates.slice(1, -1).filter((date, index) => date !== dates[index] && date !== dates[index + 2]);
-  return alone.length * 2 > dates.length - 2;
+  const alone = dates.filter((date, index) => date !== dates[index - 1] && date !== dates[index + 1]);
+  return alone.length * 2 >= dates.length;
 }
 
 /** Whether an entity has an alarm of its own: no night waits for it, or the configuration gives it hours of its own. */
@@ -56,8 +56,8 @@ export function timesOfNight(deployment: Deployment, date: string): NightTimes |
   return { begins: new Date(Math.min(...begins)), deadline: new Date(Math.max(...deadlines)) };
 }
 
-/** Half a year apart: clocks may be set otherwise. */
-const DAYS_LOOKED_AT = [0, 182];
+/** Each day of a week, in two weeks half a year apart: clocks may be set otherwise. */
+const DAYS_LOOKED_AT = [0, 182].flatMap((week) => [0, 1, 2, 3, 4, 5, 6].map((day) => week + day));
 const DAY_MS = 86_400_000;
 
 /**
@@ -65,10 +65,12 @@ const DAY_MS = 86_400_000;
  * A night is what lies between the longest pauses of a day.
  */
 export function spansMidnight(deployment: Deployment, from: Date): boolean {
+  // To find them takes longer than all else here.
+  const known = { ...deployment, zoneOffsets: deployment.zoneOffsets ?? offsetsNow(deployment.timeZone) };
   return DAYS_LOOKED_AT.some((days) => {
     const date = dateAfter(dateIn(deployment.timeZone, from), days);
     const midnight = instantOf(deployment.timeZone, date, '00:00').getTime();
-    const times = [...startsOfNight(deployment, date).values()].map(({ at }) => at.getTime() - midnight);
+    const times = [...startsOfNight(known, date).values()].map(({ at }) => at.getTime() - midnight);
     const sorted = times.sort((one, other) => one - other);
     const overMidnight = (sorted[0] ?? 0) + DAY_MS - (sorted.at(-1) ?? 0);
     return sorted.some((time, index) => time - (sorted[index - 1] ?? time) > overMidnight);

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { isOfEarlierRelease, LAYOUT, layoutVersion } from '../export/layout.ts';
 import { parseJson, strictText } from '../json.ts';
@@ -20,7 +19,7 @@ const markedSchema = z.object({
     .nullable(z.int().check(z.minimum(1)))
     .check(
       z.describe(
-        'Version of its tables when the night began; null = the entity had none, and the night waits for none.',
+        'Version of its tables when the night began; null = the entity had none, or has none any more, and the night waits for none.',
       ),
     ),
   table: z
@@ -52,7 +51,7 @@ export const nightSchema = z.object({
     ),
   complete: z.boolean().check(z.describe('Every entity has its file, and its table where the night waits for one.')),
   entities: z
-    .partialRecord(entitySchema, markedSchema)
+    .record(z.string(), markedSchema)
     .check(z.describe('The entities that the night is made of, as the first run of the date found them configured.')),
 });
 export type Night = z.infer<typeof nightSchema>;
@@ -64,7 +63,8 @@ export const nightKey = (date: string) => `published/nights/date=${date}.json`;
 export const completeKey = ({ date, revision }: Pick<Night, 'date' | 'revision'>) =>
   `published/nights/complete/date=${date}/revision=${revision}.json`;
 
-export const nightText = (night: Night) => strictText(writtenSchema, night);
+/** Also of a night that a later release wrote, which is read loosely. */
+export const nightText = (night: Night) => strictText(writtenSchema, { ...night, schemaVersion: LAYOUT });
 
 /**
  * What is written of a date, and the tag of that object. One of an earlier release counts as none.

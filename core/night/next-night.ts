@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Entity } from '../config/entities.ts';
 import { LAYOUT } from '../export/layout.ts';
+import { lackingIn } from './lacking.ts';
 import type { Marked, Night } from './marker.ts';
 
 /** The entities of a night with the version of the tables that it waits for; `null`: it waits for none. */
@@ -29,18 +30,22 @@ interface Looked {
 }
 
 /** The night as it is to be written; `undefined` where it stands already, or nothing is to be said of it. */
-export function nextNight({ date, standing, waited, withoutTables, found, failure }: Looked): Night | undefined {
-  const entities: Night['entities'] = {};
-  let complete = true;
-  for (const [entity, tableVersion] of waited) {
-    const { file, table, feed } = found.get(entity) ?? NOTHING;
-    const whole = file !== null && (tableVersion === null || table !== null || withoutTables.includes(entity));
-    const known = failure?.entity === entity ? failure.error : (standing?.entities[entity]?.error ?? null);
-    entities[entity] = { file, tableVersion, table, feed, error: whole ? null : known };
-    complete &&= whole;
-  }
+export function nextNight(looked: Looked): Night | undefined {
+  const { date, standing, waited } = looked;
+  // What a release with more entities wrote of them stays: this one cannot look at them.
+  const entities: Night['entities'] = { ...standing?.entities };
+  for (const [entity, version] of waited) entities[entity] = markedOf(entity, version, looked);
+  const complete = lackingIn({ entities }).length === 0;
   const nothing = Object.values(entities).every(({ file, error }) => file === null && error === null);
   if (!standing && nothing) return undefined;
   if (standing?.complete === complete && isDeepStrictEqual(entities, standing.entities)) return undefined;
   return { schemaVersion: LAYOUT, date, revision: (standing?.revision ?? 0) + 1, complete, entities };
+}
+
+function markedOf(entity: Entity, version: number | null, { standing, withoutTables, found, failure }: Looked): Marked {
+  const { file, table, feed } = found.get(entity) ?? NOTHING;
+  const tableVersion = table === null && withoutTables.includes(entity) ? null : version;
+  const whole = file !== null && (tableVersion === null || table !== null);
+  const known = failure?.entity === entity ? failure.error : (standing?.entities[entity]?.error ?? null);
+  return { file, tableVersion, table, feed, error: whole ? null : known };
 }

@@ -34,7 +34,8 @@ export function nightOfRun(state: RunState & Crashed, deployment: Deployment): E
   const error = errorOf(state);
   if (date === undefined) return undefined;
   // A run with a plan of its own is not of the night.
-  const counts = entity && error && run?.kind !== 'partial';
+  const isPartial = run ? run.kind === 'partial' : input?.ownPlan;
+  const counts = entity && error && !isPartial;
   return { date, failure: counts ? { entity, error } : undefined };
 }
 

@@ -64,6 +64,15 @@ test.each<[boolean, Entity[], string]>([
   expect(statusSchema.parse(JSON.parse(stdout)).night).toEqual({ date: NIGHT, revision: 3, complete, lacking });
 });
 
+test('the night is told where an entity that starts once a week has a date of its own', async () => {
+  const weekly = configured({ entities: { leads: { schedule: 'cron(0 1 ? * WED *)' } } });
+  const { cli, objects } = await deployed({ ...whole, leads: '2026-11-18' }, weekly);
+  const [key, night] = recordedNight(NIGHT, ['contacts']);
+  objects.set(key, Buffer.from(night));
+
+  expect((await cli('status')).stdout).toContain('Night of 2026-11-20: not complete, lacks contacts; revision 3\n');
+});
+
 test('of a night that is whole the screen says so, with what readers have, the grant and the next start', async () => {
   const { cli } = await deployed(whole);
 

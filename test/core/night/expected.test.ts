@@ -34,6 +34,9 @@ test.each<[string, boolean]>([
   ['cron(0 1 * * ? *)', true],
   ['cron(0 1 ? * SAT *)', true],
   ['cron(0 1 1 1 ? *)', true],
+  ['cron(0 1 29 2 ? *)', true],
+  ['cron(0 1 20 11 ? 2026,2027)', true],
+  ['cron(0 1,13 21 11 ? 2026)', false],
   ['cron(0 1,13 * * ? *)', false],
   ['cron(0/10 * ? * MON *)', false],
   ['rate(1 day)', false],
@@ -101,4 +104,12 @@ test.each<[string, Parameters<typeof deployment>[0], boolean]>([
   ['has two parts, neither of which is at midnight', { entities: { leads: { at: '13:00' } } }, false],
 ])('whether a night that %s spans midnight: %o, %s', (_, settings, spans) => {
   expect(spansMidnight(deployment(settings), new Date('2026-11-20T12:00:00Z'))).toBe(spans);
+});
+
+test('a night of one day of the week that spans midnight is found on whatever day is looked', () => {
+  const leads = { schedule: 'cron(50 21 ? * SUN *)' };
+  const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '00:05' }, entities: { leads } };
+  const days = [20, 21, 22, 23, 24, 25, 26].map((day) => new Date(`2026-11-${day}T12:00:00Z`));
+
+  expect(days.map((day) => spansMidnight(deployment(settings), day))).toEqual(days.map(() => true));
 });

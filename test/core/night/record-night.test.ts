@@ -3,6 +3,7 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
 import { manifestText } from '../../../core/export/manifest.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
+import { lackingIn } from '../../../core/night/lacking.ts';
 import { completeKey, nightKey, nightSchema } from '../../../core/night/marker.ts';
 import { nightStore } from '../../../core/night/night-store.ts';
 import { recordNight } from '../../../core/night/record-night.ts';
@@ -155,6 +156,44 @@ describe('a night with tables', () => {
     expect(await began.record()).toMatchObject({ complete: true });
     expect(await later.record(withTables)).toMatchObject({ revision: 1, complete: true });
   });
+
+  test('that are not configured any more names none of them as lacking', async () => {
+    const night = nightOf();
+    night.publish('leads');
+    await night.record(withTables);
+    expect(lackingIn(night.standing())).toContain('leads (table)');
+
+    await night.record();
+    expect(lackingIn(night.standing())).toEqual(ENTITIES.filter((entity) => entity !== 'leads'));
+  });
+});
+
+describe('what a later release wrote', () => {
+  test('of a complete night is told under the same revision, and stays', async () => {
+    const night = nightOf();
+    publishAll(night);
+    await night.record();
+    const later = JSON.stringify({ ...night.standing(), schemaVersion: 3, more: true });
+    night.bucket.put(nightKey(DATE), later);
+
+    expect(await night.record()).toMatchObject({ revision: 1, complete: true });
+    expect(night.bucket.text(nightKey(DATE))).toBe(later);
+  });
+
+  test.each([true, false])(
+    'of an entity that this one does not know stays, and is waited for (file: %s)',
+    async (has) => {
+      const night = nightOf();
+      publishAll(night);
+      await night.record();
+      const { entities, ...standing } = night.standing();
+      const invoices = { ...entities.leads, file: has ? entities.leads?.file : null };
+      night.bucket.put(nightKey(DATE), JSON.stringify({ ...standing, entities: { ...entities, invoices } }));
+      night.publish('leads', { execution: 'leads-2' });
+
+      expect(await night.record()).toMatchObject({ revision: 2, complete: has, entities: { invoices } });
+    },
+  );
 });
 
 describe('where others write at the same time', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { nightInput } from '../../../core/step/night-input.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { nightOfRun } from '../../../lambdas/record-night/night-of-run.ts';
 import { deployment, newState, run, runState } from '../../support/builders.ts';
@@ -28,6 +29,18 @@ describe('a run that fails before its export is requested', () => {
   ])('%s', (_, more, date) => {
     expect(of(newState({ entity: 'leads', ...more }, failed()))).toEqual({ date, failure: FAILURE });
   });
+
+  test.each([{ columns: ['name'] }, { filters: [] }, { filtersOperator: 'OR' }])(
+    'leaves no error where its input has a plan of its own (%j)',
+    (plan) => {
+      // A step that fails keeps that much of its input.
+      const kept = nightInput({ entity: 'leads', ...plan });
+
+      expect(kept).toEqual({ entity: 'leads', ownPlan: true });
+      for (const input of [kept, { entity: 'leads', ...plan }])
+        expect(of(newState(input, failed()))).toEqual({ date: '2026-11-20', failure: undefined });
+    },
+  );
 
   test('has no night where its input is wrong', () => {
     expect(of(newState({ entity: 'leads', date: '2026-11-02' }, failed('InvalidInput')))).toBeUndefined();
