@@ -21,7 +21,7 @@ export function changeCustomers({ records, settings }: Sandbox): { [COMPARED]: n
 /** Shows what has changed, as `npx --no crm-export changes` does it. @returns whether the feed has these changes and no others */
 export async function showChanges({ s3, BucketName }: Target, screen: Screen): Promise<boolean> {
   const bucket = createBucket(s3, BucketName);
-  const feeds = await feedRecords(bucket, COMPARED, {});
+  const { feeds } = await feedRecords(bucket, COMPARED, {});
   screen.line(`\n$ npx --no crm-export changes ${COMPARED} --deployment ${LOCAL_DEPLOYMENT}`);
   for await (const text of feedsText(bucket, feeds, process.stdout.columns ?? WIDTH)) screen.line(text.trimEnd());
   const [feed] = feeds;

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
-import { readHead } from '../../core/changes/chain/head.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { dateArgument, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
@@ -70,18 +69,17 @@ async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   const target = await connect(options);
   const bucket = createBucket(target.s3, target.BucketName);
   if (options.reason !== undefined) return release(bucket, entity, options.reason);
-  const standing = await readHead(bucket, entity);
-  const feeds = await feedRecords(bucket, entity, options);
+  const { head, feeds } = await feedRecords(bucket, entity, options);
   const { key, json } = options;
-  if (key) refuseOtherKeys(feeds, key);
-  const gap = gapText(feeds, standing.head, options);
+  if (key) refuseOtherKeys(feeds, key, options);
+  const gap = gapText(feeds, head, options);
   if (gap !== undefined) printErr(gap);
-  if (json) return printStream(feedsDocument(bucket, { entity, feeds, key }, standing.head), 'document');
+  if (json) return printStream(feedsDocument(bucket, { entity, feeds, key }, head), 'document');
   try {
-    if (feeds.length === 0) printOut(noFeedText(entity, standing.head, options));
+    if (feeds.length === 0) printOut(noFeedText(entity, head, options));
     else await printFeeds(bucket, feeds, key);
   } finally {
-    for (const line of stopText(entity, standing.head, options)) printErr(line);
+    for (const line of stopText(entity, head, options)) printErr(line);
   }
 }
 

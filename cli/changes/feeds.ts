@@ -15,16 +15,20 @@ export interface WantedFeeds {
 }
 
 /**
- * Records of feeds in the order of the chain: those of the chain that stands, but where a date is asked for.
+ * The head, and records of feeds in the order of the chain: those of the chain that stands, but where a date is asked for.
  * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
  */
-export async function feedRecords(bucket: Bucket, entity: Entity, { date, since }: WantedFeeds): Promise<FeedRecord[]> {
+export async function feedRecords(
+  bucket: Bucket,
+  entity: Entity,
+  { date, since }: WantedFeeds,
+): Promise<{ head: FeedHead; feeds: FeedRecord[] }> {
   // The head first: the feed that it ends at is there before it.
   const { head } = await readHead(bucket, entity);
   const sorted = await recordsAt(bucket, await keysOf(bucket, entity, date));
-  if (date !== undefined) return sorted;
+  if (date !== undefined) return { head, feeds: sorted };
   const chain = chainOf(sorted, head);
-  return since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since);
+  return { head, feeds: since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since) };
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
+import { commandFor } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
+import type { TargetOptions } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
 
 /** Refuses a key that is none of a feed's: its values are as many as its columns, in their order. @throws CommandError (exit code 2) */
@@ -14,15 +16,16 @@ export function refuseOtherKey({ entity, sequence, key }: FeedRecord, values: st
 }
 
 /** The same of several feeds, whose key may have changed. @throws CommandError (exit code 2) */
-export function refuseOtherKeys(feeds: FeedRecord[], values: string[]): void {
+export function refuseOtherKeys(feeds: FeedRecord[], values: string[], place: TargetOptions): void {
   const newest = feeds.at(-1);
   if (!newest) return;
   refuseOtherKey(newest, values);
   const other = feeds.findLast(({ key }) => key.length !== values.length);
   if (!other) return;
   const { entity, sequence } = other;
+  const those = commandFor(`changes ${entity} --since ${sequence} --key …`, place);
   throw new CommandError(
-    `The key of ${entity} has changed behind the feed ${sequence}. Those with this one: npx --no crm-export changes ${entity} --since ${sequence} --key …`,
+    `The key of ${entity} has changed behind the feed ${sequence}. Those with this one: ${those}`,
     USAGE,
   );
 }

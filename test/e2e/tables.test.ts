@@ -126,7 +126,7 @@ it('lets the pointer of the date decide: a later run replaces the table, an earl
 
 it('tells what has changed from run to run in feeds that lead from table to table', async () => {
   const bucket = createBucket(system.target.s3, system.target.BucketName);
-  const feeds = await feedRecords(bucket, 'leads', { date: DATE });
+  const { feeds } = await feedRecords(bucket, 'leads', { date: DATE });
   const table = await tableOf();
   const columns = (await query(`DESCRIBE SELECT * FROM ${table}`)).map(({ column_name }) => `"${column_name}"`).join();
   const feed = async (to: { run: string; date: string }) =>

@@ -104,7 +104,8 @@ test.skipIf(!isInstalled())(
     expect(await traces()).toEqual([]);
 
     expect(await system.run('leads', { date: THIRD })).toMatchObject({ status: 'SUCCEEDED' });
-    const [feed, ...others] = await feedRecords(createBucket(system.target.s3, system.target.BucketName), 'leads', {});
+    const bucket = createBucket(system.target.s3, system.target.BucketName);
+    const [feed, ...others] = (await feedRecords(bucket, 'leads', {})).feeds;
     expect(others).toEqual([]);
     expect(feed).toMatchObject({ sequence: 4, kind: 'snapshot', inserts: ROWS - 1, to: { date: THIRD } });
     const told = parquet(await fileOf(feedKey('leads', feed?.to ?? { date: '', run: '' })));
