@@ -8,7 +8,7 @@ import { metAnotherWrite } from '../storage/storage-errors.ts';
 import type { StandingTable } from '../table/standing-table.ts';
 import { tableKey } from '../table/table-key.ts';
 import { startsOfNight } from './expected.ts';
-import { completeKey, type Marked, type Night, nightKey, nightText, readNight } from './marker.ts';
+import { completeKey, type Marked, nightKey, nightText, readNight } from './marker.ts';
 import type { Waited } from './next-night.ts';
 import type { NightStore } from './record-night.ts';
 
@@ -32,8 +32,13 @@ export function nightStore(date: string, deps: NightDeps): NightStore {
       const table = await tableOf(entity, date, tableVersion, file.run, deps);
       return { file, table, feed: await feedOf(entity, { date, run: file.run }, deps) };
     },
-    write: (night, etag) => write(bucket, night, etag),
-    tell: async (night) => void (await bucket.putOnce(completeKey(night), nightText(night))),
+    write: (night, etag) => {
+      const key = nightKey(date);
+      const text = nightText(night);
+      return unlessMet(() => (etag === undefined ? bucket.putOnce(key, text) : bucket.replace(key, text, etag)));
+    },
+    // One that is there already is this one.
+    tell: (night) => unlessMet(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
   };
 }
 
@@ -42,11 +47,10 @@ function expectedOf(deployment: Deployment, date: string): Waited {
   return new Map(entities.map((entity) => [entity, deployment.entities[entity].tables?.version ?? null]));
 }
 
-async function write(bucket: NightDeps['bucket'], night: Night, etag: string | undefined): Promise<boolean> {
-  const key = nightKey(night.date);
-  const text = nightText(night);
+/** `false` where another conditional write of the key is under way. */
+async function unlessMet(write: () => Promise<boolean>): Promise<boolean> {
   try {
-    return await (etag === undefined ? bucket.putOnce(key, text) : bucket.replace(key, text, etag));
+    return await write();
   } catch (error) {
     if (metAnotherWrite(error)) return false;
     throw error;

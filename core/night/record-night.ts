@@ -16,8 +16,8 @@ export interface NightStore {
   look(entity: Entity, tableVersion: number | null, known: Marked | undefined): Promise<Found>;
   /** `false` where another has written since it was read. */
   write(night: Night, etag: string | undefined): Promise<boolean>;
-  /** Writes the revision of a complete night, once. */
-  tell(night: Night): Promise<void>;
+  /** Writes the revision of a complete night, once; `false` where another writes it just now. */
+  tell(night: Night): Promise<boolean>;
 }
 
 /** A round is lost only to another who has written. Seven runs may end at one moment, and be run again. */
@@ -42,8 +42,7 @@ export async function recordNight(store: NightStore, failure?: Failure): Promise
     const next = nextNight({ date, standing, waited, withoutTables, found: new Map(found), failure });
     if (next && !(await store.write(next, etag))) continue;
     const night = next ?? standing;
-    if (night?.complete) await store.tell(night);
-    return night;
+    if (!night?.complete || (await store.tell(night))) return night;
   }
   const what = `The object ${nightKey(date)} was written by others ${ROUNDS} times in a row.`;
   throw new RunError('StorageUnavailable', what);

@@ -143,6 +143,7 @@ function storeOf(place: Place, turn: () => Promise<void>): NightStore {
       await turn();
       expectNotEarly(night, place);
       if (!place.told.has(night.revision)) place.told.set(night.revision, night);
+      return true;
     },
   };
 }

@@ -209,6 +209,14 @@ describe('where others write at the same time', () => {
     expect(night.bucket.calls.filter((call) => call === `read ${nightKey(DATE)}`)).toHaveLength(3);
   });
 
+  test('so does one of the telling: nobody comes by a date that is long past', async () => {
+    const night = nightOf({ before: failing('putOnce', 'nights/complete', conflict) });
+    publishAll(night);
+
+    expect(await night.record()).toMatchObject({ revision: 1 });
+    expect(night.bucket.text(completeKey({ date: DATE, revision: 1 }))).toBe(night.bucket.text(nightKey(DATE)));
+  });
+
   test('the run that reads pointers again sees what came in between', async () => {
     const night = nightOf({
       before: (operation, key) => {
