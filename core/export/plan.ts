@@ -6,6 +6,7 @@ import type { EntityPlan } from '../config/entity-settings.ts';
 import { RunError } from '../errors.ts';
 import { exceptedIn } from '../excepted-columns.ts';
 import { canonicalText } from '../json.ts';
+import { PLAN_PARTS } from '../plan-parts.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 
@@ -43,9 +44,7 @@ export function planDigest(entity: Entity, plan: Plan): string {
 export function differingKeys(configured: Configured, input: Wanted): string[] {
   const ours = planOf(configured);
   const theirs = planOf(configured, input);
-  return (['columns', 'filters', 'filtersOperator'] as const).filter(
-    (key) => !isDeepStrictEqual(ours[key], theirs[key]),
-  );
+  return PLAN_PARTS.filter((key) => !isDeepStrictEqual(ours[key], theirs[key]));
 }
 
 function refuseExcepted(except: string[], { columns, filters, sorts }: Wanted): void {

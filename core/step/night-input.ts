@@ -1,8 +1,6 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
-
-/** The parts of a plan (`core/export/plan.ts`). */
-const PLAN = ['columns', 'filters', 'filtersOperator'];
+import { PLAN_PARTS } from '../plan-parts.ts';
 
 const inputSchema = z.object({
   entity: entitySchema,
@@ -24,5 +22,5 @@ export function nightInput(input: unknown): NightInput | null {
 }
 
 function hasPlan(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && PLAN.some((key) => key in input);
+  return typeof input === 'object' && input !== null && PLAN_PARTS.some((key) => key in input);
 }
