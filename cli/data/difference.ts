@@ -1,6 +1,7 @@
 import { type Changes, changesBetween } from '../../core/export/column-drift.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { suggestion } from '../../core/suggestion.ts';
+import { tableColumnName } from '../../core/table/columns.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { columnsOf } from './columns.ts';
@@ -30,7 +31,7 @@ interface ComparedBy {
 
 /**
  * Reads both files, which are looked at before either is read.
- * @param key the column that identifies a row; without one `id`, where both files have it
+ * @param key the column that identifies a row, as the newer file or its table names it; without one `id`, where both files have it
  * @throws CommandError: 1 where a file cannot be read, is not what its manifest says, or is too large; 2 where it lacks the key
  */
 export async function difference(
@@ -42,7 +43,7 @@ export async function difference(
   const old = namesIn(before);
   const current = namesIn(after);
   const columns = changesBetween(columnsOf(before).columns, columnsOf(after).columns);
-  const identifies = key ?? DEFAULT_KEY;
+  const identifies = asInFile(key ?? DEFAULT_KEY, current);
   if (key === undefined && !(old.includes(identifies) && current.includes(identifies)))
     return { before, after, columns, rows: null };
   const keyIndexes = [keyIndex(before, old, identifies), keyIndex(after, current, identifies)];
@@ -76,6 +77,13 @@ function namesIn(manifest: Manifest): string[] {
   const names = namesOf(manifest);
   if (names !== null) return names;
   throw failed(`The header of the ${entity} of ${date} is not known: no column of it can be compared.`);
+}
+
+/** The column as the file writes it, where it is named as its table has it: `idnumber` for `idNumber`. */
+function asInFile(column: string, names: string[]): string {
+  if (names.includes(column)) return column;
+  const [name = column, ...others] = names.filter((each) => tableColumnName(each) === column);
+  return others.length === 0 ? name : column;
 }
 
 /** The index of the key in a record. @throws CommandError (exit code 2) where there is no such column */

@@ -220,6 +220,16 @@ test('files of more cells than fingerprints are kept of are compared by whole ro
   expect(JSON.parse((await diff('--json')).stdout).changed).toEqual({ rows: 2, columns: null });
 });
 
+test.each(['idNumber', 'idnumber'])('a key is named as the file or its table has it: %s', async (key) => {
+  const file = { header: ['idNumber', 'a'] };
+  const { diff } = await between({ content: 'idNumber,a\n1,x\n2,x\n', file }, { content: 'idNumber,a\n1,y\n', file });
+
+  const { stdout } = await diff('--key', key, '--show-keys');
+
+  expect(stdout).toContain('keys by idNumber: 0 added, 1 removed, 1 in both');
+  expect(stdout).toContain('- 2');
+});
+
 test('files without a column id are compared by columns, rows and bytes, unless a key is named', async () => {
   const { diff, asked, keys } = await between(
     { content: 'mail\na\n', file: { header: ['mail'] } },
