@@ -28,8 +28,8 @@ import { documentedEventPattern } from '../support/event-pattern.ts';
 import { NO_HISTORY } from '../support/stored-run.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-import { histories, ledgerItems, logs, type NamedText, objects } from './support/everything.ts';
-import { checkUntilCounted, linesOf } from './support/night-check.ts';
+import { histories, ledgerItems, linesOf, logs, type NamedText, objects } from './support/everything.ts';
+import { checkUntilCounted } from './support/night-check.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
 
 const CANARY = 'canary-7f3a91';

@@ -18,6 +18,7 @@ async function look(answers: Answers, readOnly?: string) {
     exports += 1;
     throw new Error('the export failed');
   };
+  // The check asks for nothing else of a verify.
   const [found] = await checked(GRANT_CHECK, { target, readOnly, runs: { exported } } as unknown as Verifying, {
     deployment: 'dev',
   });

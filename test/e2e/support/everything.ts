@@ -7,6 +7,7 @@ import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { paginateGetExecutionHistory, paginateListExecutions } from '@aws-sdk/client-sfn';
 import type { Target } from '../../../cli/support/target.ts';
+import { jsonLines } from '../../support/written.ts';
 import type { Deployed } from './deployed.ts';
 
 /** A place where something could leak, and everything that is there. */
@@ -42,6 +43,11 @@ export async function logs({ cloud, target }: Pick<Deployed, 'cloud' | 'target'>
     }
   }
   return texts;
+}
+
+/** The same as the fields of each line, where a line has some. */
+export async function linesOf(of: Pick<Deployed, 'cloud' | 'target'>) {
+  return (await logs(of)).flatMap(({ text }) => jsonLines(text));
 }
 
 /** Keys and metadata of all objects, and the texts of manifests and pointers: everything but the files themselves. */

@@ -1,13 +1,7 @@
 import { InvokeCommand } from '@aws-sdk/client-lambda';
 import { expect } from 'vitest';
-import { jsonLines } from '../../support/written.ts';
 import type { Deployed } from './deployed.ts';
-import { logs } from './everything.ts';
-
-/** Every line that the functions have logged so far. */
-export async function linesOf(of: Deployed) {
-  return (await logs(of)).flatMap(({ text }) => jsonLines(text));
-}
+import { linesOf } from './everything.ts';
 
 /**
  * Lets the deployed check look at the nights at `time`, and again until its log has counted `value` incomplete nights: the local

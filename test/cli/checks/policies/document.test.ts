@@ -18,8 +18,7 @@ const ALLOW = {
 };
 const ROOT = { Effect: 'Allow', Principal: { AWS: 'arn:aws:iam::000000000000:root' }, Action: 'kms:*', Resource: '*' };
 
-const policy = (...Statement: object[]) =>
-  policyOf(JSON.stringify({ Version: '2012-10-17', Statement })) as unknown as Policy;
+const policy = (...Statement: object[]) => policyOf(JSON.stringify({ Version: '2012-10-17', Statement })) as Policy;
 const found = (...live: object[]) => differences(policy(DENY, ALLOW, ROOT), policy(...live));
 
 test('what is written otherwise says the same: order, one value or a list, the case of names, numbers as text, the Sid', () => {
@@ -43,7 +42,7 @@ test('what is written otherwise says the same: order, one value or a list, the c
 });
 
 test('one statement needs no list', () => {
-  const one = policyOf(JSON.stringify({ Version: '2012-10-17', Statement: ROOT })) as unknown as Policy;
+  const one = policyOf(JSON.stringify({ Version: '2012-10-17', Statement: ROOT })) as Policy;
 
   expect(differences(policy(ROOT), one)).toEqual([]);
 });
@@ -87,7 +86,7 @@ test('a statement that is missing, and one that somebody added, are named', () =
 });
 
 test('the version counts, for variables have no meaning in the older one', () => {
-  const older = policyOf(JSON.stringify({ Statement: [ROOT] })) as unknown as Policy;
+  const older = policyOf(JSON.stringify({ Statement: [ROOT] })) as Policy;
 
   expect(differences(policy(ROOT), older)).toEqual(['its version is 2008-10-17, in the template 2012-10-17']);
 });

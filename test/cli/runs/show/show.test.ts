@@ -457,6 +457,7 @@ test('no text of another carries an escape to the screen, wherever it stands in 
     of: 'other',
     keptUntil: '2026-12-20',
   });
+  // Of what the drift is counted from, the date alone is shown.
   const text = shownText(shown as unknown as Parameters<typeof shownText>[0], {});
   expect(text).toContain('Execution: https://');
   expect(text).toContain('To make it up: retry leads-night');
