@@ -3,8 +3,11 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { COMPILE_CACHE } from './local/compile-cache.ts';
 
 const SECONDS = 1000;
-/** What the functions do in the end-to-end tests is noted here, and held against their rights once all have run. */
+/** The end-to-end tests record what the functions do. These tests compare it with their rights once all have run. */
 const AFTER_E2E = 'test/permissions/recorded.test.ts';
+const AFTER_SLOW_E2E = 'test/permissions/recorded.slow.test.ts';
+/** Tests that cost seconds and prove what few commits touch: `npm run test:slow`. */
+const SLOW = '**/*.slow.test.ts';
 /** Shared by all files that need one. */
 const LOCAL_CLOUD = 'test/e2e/support/local-cloud.ts';
 /**
@@ -19,54 +22,56 @@ process.env.CDK_VALIDATION ??= 'false';
 process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
 process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', String(process.pid));
 
+/** The tests without a local cloud. */
+const WITHOUT_CLOUD = {
+  testTimeout: 60 * SECONDS,
+  hookTimeout: 120 * SECONDS,
+  sequence: { groupOrder: ORDER.together },
+  maxWorkers: WORKERS,
+  // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
+  isolate: false,
+  setupFiles: ['test/support/setup.ts'],
+  unstubEnvs: true,
+  unstubGlobals: true,
+  restoreMocks: true,
+};
+/** The stack deployed to a local cloud: minutes at most, on two cores. */
+const WITH_CLOUD = {
+  globalSetup: LOCAL_CLOUD,
+  testTimeout: 180 * SECONDS,
+  hookTimeout: 180 * SECONDS,
+  sequence: { groupOrder: ORDER.together },
+  maxWorkers: WORKERS,
+  isolate: false,
+  // MiniStack answers 500 to whoever lists executions at the moment in which another one is started.
+  env: { AWS_MAX_ATTEMPTS: '6' },
+  unstubEnvs: true,
+  restoreMocks: true,
+};
+/** These projects run after all others of the same run, which names both. */
+const AFTER_THE_OTHERS = { sequence: { groupOrder: ORDER.behind }, testTimeout: 60 * SECONDS };
+const NO_UNIT_TESTS = [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E, AFTER_SLOW_E2E];
+
 export default defineConfig({
   test: {
     projects: [
+      // npm test
+      { test: { ...WITHOUT_CLOUD, name: 'unit', include: ['test/**/*.test.ts'], exclude: [...NO_UNIT_TESTS, SLOW] } },
       {
         test: {
-          name: 'unit',
-          include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E],
-          testTimeout: 60 * SECONDS,
-          hookTimeout: 120 * SECONDS,
-          sequence: { groupOrder: ORDER.together },
-          maxWorkers: WORKERS,
-          // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
-          isolate: false,
-          setupFiles: ['test/support/setup.ts'],
-          unstubEnvs: true,
-          unstubGlobals: true,
-          restoreMocks: true,
-        },
-      },
-      {
-        // The stack deployed to a local cloud: minutes at most, on two cores.
-        test: {
+          ...WITH_CLOUD,
           name: 'e2e',
-          globalSetup: LOCAL_CLOUD,
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 180 * SECONDS,
-          hookTimeout: 180 * SECONDS,
-          sequence: { groupOrder: ORDER.together },
-          maxWorkers: WORKERS,
-          isolate: false,
-          // MiniStack answers 500 to whoever lists executions at the moment in which another one is started.
-          env: { AWS_MAX_ATTEMPTS: '6' },
-          unstubEnvs: true,
-          restoreMocks: true,
+          exclude: [...configDefaults.exclude, SLOW],
         },
       },
+      { test: { ...AFTER_THE_OTHERS, name: 'permissions', include: [AFTER_E2E] } },
+      // npm run test:slow
+      { test: { ...WITHOUT_CLOUD, name: 'slow', include: [`test/${SLOW}`], exclude: NO_UNIT_TESTS } },
+      { test: { ...WITH_CLOUD, name: 'slow-e2e', include: [`test/e2e/${SLOW}`] } },
+      { test: { ...AFTER_THE_OTHERS, name: 'slow-permissions', include: [AFTER_SLOW_E2E] } },
       {
-        // This project runs behind all others of the same run: `npm test` names both.
-        test: {
-          name: 'permissions',
-          include: [AFTER_E2E],
-          sequence: { groupOrder: ORDER.behind },
-          testTimeout: 60 * SECONDS,
-        },
-      },
-      {
-        // What takes longer: npm run test:long.
+        // npm run test:long
         test: {
           name: 'long',
           globalSetup: LOCAL_CLOUD,

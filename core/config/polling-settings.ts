@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 /** The part of a deployment's configuration that is about waiting for the CRM: for all entities, and in parts for one. */
 
-/** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
+/** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.slow.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
 /** A CRM that restarts at night is back after so long. Less is for local deployments. */

@@ -12,7 +12,7 @@ const READABLE_BY_ALL = 0o644;
 /**
  * The code of a step, bundled in this process: CDK's `NodejsFunction` starts npx for each function, which takes longer. The SDK
  * is bundled too, so that the same bits run here and on AWS; the configuration is beside the code, checked and with its
- * defaults, so that no function needs the schema (`docs/adr/0015`). `test/lib/bundle.test.ts` limits every bundle.
+ * defaults, so that no function needs the schema (`docs/adr/0015`). `test/lib/bundle.slow.test.ts` limits every bundle.
  */
 export function bundledCode(step: FunctionName, deployment: Deployment): AssetCode {
   const tryBundle = (outputDir: string) => {

@@ -44,7 +44,7 @@ const PATIENT = {
 /** Waits of at most 5 + 10 = 15 seconds together. */
 const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
 
-/** A child may be invoked 2,000 times: two minutes between retries bound its history (`test/lib/history-budget.test.ts`). */
+/** A child may be invoked 2,000 times: two minutes between retries bound its history (`test/lib/history-budget.slow.test.ts`). */
 const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
 
 /** What the platform did to a call, never what our code decided: that is an outcome, and has its branch. */

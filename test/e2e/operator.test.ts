@@ -12,7 +12,7 @@ import { tempDir } from '../local/support/support.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { expectWindows, WINDOW } from './support/windows.ts';
 
-/** The commands that act, as a person runs them; those that read are in operator-reading.test.ts. */
+/** The commands that act, as a person runs them; those that read are in operator-reading.slow.test.ts. */
 
 let system: Deployed;
 

@@ -15,7 +15,7 @@ test('the properties and large loops of the unit tests hold', async ({ signal })
   // Vitest tells the processes that it starts, by variables, that they are its workers.
   const own = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST|NODE_ENV)/.test(name));
   const env = { ...Object.fromEntries(own), TEST_RUNS: process.env.TEST_RUNS };
-  const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...FILES];
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'slow', ...FILES];
 
   const ran = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1 << 28, signal }).then(
     ({ stdout }) => stdout,

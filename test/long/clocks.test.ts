@@ -75,7 +75,7 @@ async function redAt(
   signal: AbortSignal,
 ): Promise<{ red: string[]; tests: number; files: number }> {
   const report = join(await tempDir(), 'report.json');
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit'];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'slow'];
   const args = [...vitest, '--reporter=json', `--outputFile=${report}`, ...given];
   const options = { cwd: ROOT, env: shiftedTo(at, zone), maxBuffer: 1 << 28, signal };
   // Red tests make its exit code 1: the report says which.

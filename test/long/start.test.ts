@@ -13,7 +13,7 @@ import { documentSchema, publishedSchema, refusedSchema, START } from '../e2e/su
 import { endAll, run, tracesOf, tracesUnder } from '../local/support/running.ts';
 import { CACHE, PROJECT } from '../local/support/support.ts';
 
-/** Ways to start `npm start`, and to end it, each with a deployment of its own. `test/e2e/start.test.ts` has one. */
+/** Ways to start `npm start`, and to end it, each with a deployment of its own. `test/e2e/start.slow.test.ts` has one. */
 
 afterAll(endAll);
 

@@ -13,7 +13,7 @@ import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
-/** What `docs/reading.md` tells readers to do, done as it is written there; its Python: `test/e2e/operator-reading.test.ts`. */
+/** What `docs/reading.md` tells readers to do, done as it is written there; its Python: `test/e2e/operator-reading.slow.test.ts`. */
 
 const DOCUMENT = 'docs/reading.md';
 const RECORDS = [

@@ -474,7 +474,7 @@ describe('the app', () => {
   });
 });
 
-/** Runs bin/app.ts as the CDK CLI does. That it synthesises the deployment that is named is in `test/lib/file-modes.test.ts`. */
+/** Runs bin/app.ts as the CDK CLI does. That it synthesises the deployment that is named is in `test/lib/file-modes.slow.test.ts`. */
 function app(context: Record<string, unknown>): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = {
     ...process.env,

@@ -1,0 +1,24 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { compareRecorded } from './support/recorded.ts';
+
+/** Runs after the slow end-to-end tests: vitest.config.ts. That each right is used is in `recorded.test.ts`. */
+
+let recorded: Awaited<ReturnType<typeof compareRecorded>>;
+
+beforeAll(async () => {
+  recorded = await compareRecorded();
+});
+
+test('the slow end-to-end tests of this run left calls', () => {
+  expect(recorded.functions).not.toEqual([]);
+});
+
+describe('the rights of every role', () => {
+  test('allow everything that was done', () => {
+    expect(recorded.refused).toEqual([]);
+  });
+
+  test('are not excused as unused where a slow test uses them', () => {
+    expect(recorded.usedDespiteExcuse).toEqual([]);
+  });
+});
