@@ -86,11 +86,6 @@ const COMMANDS: Record<string, Listed> = {
       'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
     load: async () => (await import('./data/diff.ts')).addDiff,
   },
-  deployments: {
-    group: 'health',
-    description: 'every deployment of the account and region: last night, ages, alarms, release, paused rules',
-    load: async () => (await import('./report/deployments.ts')).addDeployments,
-  },
   report: {
     group: 'health',
     description: 'write the last nights as one HTML page that needs nothing but itself',
@@ -224,7 +219,7 @@ export async function createProgram(args?: string[]): Promise<Command> {
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
   for (const [name, { group, description, names, load }] of byGroup(COMMANDS)) {
-    const command = withTargetOptions(program.command(name).description(description), name !== 'deployments', names);
+    const command = withTargetOptions(program.command(name).description(description), names);
     command.helpGroup(GROUPS[group]);
     if (all || args.includes(name)) (await load())(command);
   }

@@ -14,7 +14,6 @@ const FINDING_RUNS = [
   'show',
   'logs',
   'status',
-  'deployments',
   'report',
   'retry',
   'backfill',
@@ -24,10 +23,8 @@ const FINDING_RUNS = [
 ];
 const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait', 'authorize --run'];
 const DATA = ['download', 'peek', 'schema', 'diff'];
-const EXPORTS = ['list', 'show', ...DATA, 'status', 'deployments', 'report', 'backfill', 'release', 'table'];
+const EXPORTS = ['list', 'show', ...DATA, 'status', 'report', 'backfill', 'release', 'table'];
 const READING = [...EXPORTS, 'changes', 'history', 'update', 'update-status', 'readers --tag', ...FOLLOWING];
-const FLEET = ['deployments', 'report --all-deployments'];
-const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments', 'status --all-deployments'];
 
 interface Right {
   action: string;
@@ -56,7 +53,6 @@ const NEEDING_SETTINGS = [
   'authorize',
   'status',
   'probe',
-  'deployments',
   'report',
   'backfill',
   'table',
@@ -68,8 +64,12 @@ const NEEDING_SETTINGS = [
 
 const RIGHTS: Right[] = [
   { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
-  { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
-  { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: ['status', ...FLEET] },
+  {
+    action: 'cloudformation:ListStacks',
+    on: '`*`: AWS knows no resource for it',
+    commands: ['status --all-deployments'],
+  },
+  { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: ['status'] },
   {
     action: 'states:StartExecution',
     on: 'ExportRun',
@@ -102,7 +102,7 @@ const RIGHTS: Right[] = [
   {
     action: 'events:DescribeRule',
     on: 'the rules',
-    commands: ['status', 'deployments', 'report', 'plan', 'pause', 'resume'],
+    commands: ['status', 'report', 'plan', 'pause', 'resume'],
   },
   { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
   { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },

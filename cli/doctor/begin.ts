@@ -20,7 +20,6 @@ import { type Asked, askCrm } from './service.ts';
 const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3', 'sqs', 'kms', 'iam'] as const;
 
 export interface DoctorOptions extends ConfigurationOptions {
-  allDeployments?: boolean;
   /** Spends a generation of the grant; without it, nothing is changed. */
   refresh?: boolean;
   /** Reads the newest file of each entity to its end. */

@@ -28,13 +28,13 @@ function conclusionOf(checks: Checked[]): string {
 }
 
 /** What would become of a nightly run, where something is broken: if only rules are, it would succeed, if it came. */
-export function troubleOf(checks: Checked[]): string {
+function troubleOf(checks: Checked[]): string {
   const isRules = checks.every(({ id, verdict }) => verdict !== 'broken' || id === 'rules');
   return isRules ? 'not come as it was deployed' : 'fail';
 }
 
 /** Whether the rules were not seen, or start no night, or not each that the configuration wants. */
-export function mayNotCome(checks: Checked[]): boolean {
+function mayNotCome(checks: Checked[]): boolean {
   return checks.some(({ id, verdict }) => id === 'rules' && verdict !== 'holds');
 }
 

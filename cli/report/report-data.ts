@@ -57,7 +57,7 @@ function newestOf(dates: string[]): string | undefined {
 }
 
 /** The entities whose file of the last night is there, missing, or may still come. */
-export function lastNightOf({ rows }: Pick<ReportData, 'rows'>) {
+export function lastNightOf({ rows }: ReportData) {
   const names = (wanted: (cell: Cell) => boolean) => rows.flatMap(({ last, entity }) => (wanted(last) ? entity : []));
   return { published: names(isPublished), missing: names(({ missing }) => missing), stillToCome: names(isOpen) };
 }

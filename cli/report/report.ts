@@ -3,25 +3,15 @@ import type { Command } from 'commander';
 import { gatherFacts } from '../night/gather.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
 import { rulesOf } from '../schedule/rule-state.ts';
-import {
-  type AllDeploymentsOptions,
-  numberArgument,
-  outputArgument,
-  pathArgument,
-  withAllDeployments,
-  withExamples,
-} from '../support/command-options.ts';
+import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { documentOfFleet, fleetOf } from './fleet.ts';
-import { fleetPage } from './fleet-page.ts';
-import { headlineOfFleet } from './fleet-words.ts';
 import { lastNightOf, markedOf, type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
-interface ReportOptions extends TargetOptions, AllDeploymentsOptions {
+interface ReportOptions extends TargetOptions {
   nights: number;
   output?: string;
   json?: boolean;
@@ -29,7 +19,7 @@ interface ReportOptions extends TargetOptions, AllDeploymentsOptions {
 
 /** Registers `report`, which changes nothing in the deployment. */
 export function addReport(command: Command): void {
-  const described = withAllDeployments(command, ['nights'])
+  const described = command
     .option('--nights <number>', 'how many nights', numberArgument('A whole number from 1 to 400.', 1, 400), 30)
     .option(
       '-o, --output <file>',
@@ -41,7 +31,6 @@ export function addReport(command: Command): void {
   withExamples(described, {
     'report --deployment prod': 'the last 30 nights into report.html',
     'report --nights 90 -o /srv/www/exports.html --deployment prod': 'a quarter, to where others see it',
-    'report --all-deployments --profile exports': 'a row for each deployment of the account and region',
   });
 }
 
@@ -54,41 +43,26 @@ async function report(options: ReportOptions): Promise<void> {
     warnings.push(sentence);
     printErr(sentence);
   };
-  const made = await (options.allDeployments ? ofAll(options, warn, warnings) : ofOne(options, warn, warnings));
-  process.exitCode = made.exitCode;
-  if (output === '-') return void process.stdout.write(made.page);
-  await writeFile(output, made.page).catch((error: unknown) => {
+  const data = await dataOf(options, warn);
+  // Loaded late: the plotting library is slow to load.
+  const { reportPage } = await import('./page.ts');
+  const page = reportPage(data, warnings);
+  if (output === '-') return void process.stdout.write(page);
+  await writeFile(output, page).catch((error: unknown) => {
     throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
   });
-  const said = json ? JSON.stringify({ file: output, ...made.document }) : `${made.headline}. The report: ${output}`;
+  const { headline, ...document } = documentOf(data);
+  const said = json
+    ? JSON.stringify({ file: output, headline, ...document })
+    : `${headline} (${data.deployment}). The report: ${output}`;
   process.stdout.write(`${said}\n`);
 }
 
-interface Made {
-  page: string;
-  headline: string;
-  /** The document that `--json` prints. */
-  document: object;
-  exitCode: number;
-}
-
-async function ofOne(options: ReportOptions, warn: (sentence: string) => void, warnings: string[]): Promise<Made> {
+async function dataOf(options: ReportOptions, warn: (sentence: string) => void): Promise<ReportData> {
   const { deployment, nights } = options;
   const target = await connect(options);
   const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
-  const data = reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
-  // The page is loaded late: the plotting library is slow to load.
-  const { reportPage } = await import('./page.ts');
-  const headline = `${headlineOf(data).text} (${deployment})`;
-  return { page: reportPage(data, warnings), headline, document: documentOf(data), exitCode: 0 };
-}
-
-/** The page is made, whatever is on it: only what is not known is a failure. */
-async function ofAll(options: ReportOptions, warn: (sentence: string) => void, warnings: string[]): Promise<Made> {
-  const fleet = await fleetOf(options, warn);
-  const exitCode = fleet.deployments.some(({ found }) => found === null) ? ENVIRONMENT : 0;
-  const headline = headlineOfFleet(fleet.deployments).text;
-  return { page: fleetPage(fleet, warnings), headline, document: documentOfFleet(fleet), exitCode };
+  return reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
 }
 
 function documentOf(data: ReportData) {

@@ -30,7 +30,7 @@ interface Ruled {
   rule: RuleState;
 }
 
-export type RuleLists = Record<Exclude<RuleState, 'on'>, Entity[]>;
+type RuleLists = Record<Exclude<RuleState, 'on'>, Entity[]>;
 
 /** The entities that no rule starts as it was deployed, by why; `off` on purpose. */
 export function rulesOf(rows: Ruled[]): RuleLists {
@@ -44,7 +44,7 @@ export function rulesOf(rows: Ruled[]): RuleLists {
 }
 
 /** `paused: leads`, for each way in which rules do not start entities as they were deployed. */
-export function rulesNotes(lists: RuleLists, names = (entities: Entity[]) => entities.join(', ')): string[] {
+export function rulesNotes(lists: RuleLists): string[] {
   const kinds = ['paused', 'withoutRule', 'changed', 'off'] as const;
-  return kinds.flatMap((rule) => (lists[rule].length > 0 ? [`${RULE_WORDS[rule]}: ${names(lists[rule])}`] : []));
+  return kinds.flatMap((rule) => (lists[rule].length > 0 ? [`${RULE_WORDS[rule]}: ${lists[rule].join(', ')}`] : []));
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
 import { suggestion } from '../../core/suggestion.ts';
@@ -85,29 +85,4 @@ export function pathArgument(path: string): string {
 /** The path of an output, where `-` is standard output. */
 export function outputArgument(path: string): string {
   return path === '-' ? path : pathArgument(path);
-}
-
-/** Where all deployments are: an account and a region. */
-export interface AllDeploymentsOptions extends Omit<TargetOptions, 'deployment'> {
-  allDeployments?: boolean;
-}
-
-/**
- * The longest call where all deployments are asked: one that does not answer must not keep the others waiting for the
- * SDK's own limits.
- */
-export const CALL_SECONDS = 20;
-
-/** Adds `--all-deployments` to a command that works on one. @param without options that make sense for one only */
-export function withAllDeployments(command: Command, without: string[] = []): Command {
-  const all = new Option('--all-deployments', 'every deployment of the account and region');
-  return withCallTimeout(command.addOption(all.conflicts(['deployment', 'configuration', ...without])));
-}
-
-export function withCallTimeout(command: Command): Command {
-  return command.option(
-    '--call-timeout <seconds>',
-    `of all deployments: how long one call of AWS may take; default: ${CALL_SECONDS}`,
-    numberArgument('A whole number of seconds from 1 to 600.', 1, 600),
-  );
 }

@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import * as z from 'zod/mini';
-import type { AllDeploymentsOptions } from '../../support/command-options.ts';
 import type { TargetOptions } from '../../support/target.ts';
 
-export interface ListOptions extends TargetOptions, AllDeploymentsOptions {
+export interface ListOptions extends TargetOptions {
   since?: Date;
   failed?: boolean;
   running?: boolean;

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { entitiesArgument, numberArgument, withAllDeployments, withExamples } from '../../support/command-options.ts';
+import { entitiesArgument, numberArgument, withExamples } from '../../support/command-options.ts';
 import { printErr } from '../../support/print.ts';
 import { connect } from '../../support/target.ts';
 import { type ListOptions, sinceArgument } from './list-options.ts';
@@ -14,7 +14,7 @@ What is empty at the end of a line is left out.`;
 
 /** Registers `list`, which changes nothing. */
 export function addList(command: Command): void {
-  const described = withAllDeployments(command)
+  const described = command
     .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
@@ -28,12 +28,10 @@ export function addList(command: Command): void {
     'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
     'list --running --deployment prod': 'what goes on right now',
     'list --failed --since 30d --deployment prod': 'what went wrong within a month',
-    'list --failed --since 1d --all-deployments': 'what went wrong last night, anywhere',
   }).addHelpText('after', LINES);
 }
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
-  if (options.allDeployments) return (await import('./list-all.ts')).listAll(entities, options);
   const target = await connect(options);
   const { TimeZone: timeZone } = target;
   const { since = sinceArgument('7d'), failed = false, running = false, all = false, limit } = options;

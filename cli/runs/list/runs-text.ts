@@ -10,12 +10,7 @@ import { narrowTable } from './narrow-table.ts';
 export function runsText(
   runs: Run[],
   stream: { isTTY?: boolean; columns?: number },
-  {
-    since,
-    failed,
-    running = false,
-    legend = true,
-  }: { since: Date; failed: boolean; running?: boolean; legend?: boolean },
+  { since, failed, running = false }: { since: Date; failed: boolean; running?: boolean },
 ): string {
   if (!stream.isTTY) return runs.map(lineOf).join('\n');
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
@@ -30,7 +25,7 @@ export function runsText(
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
   const notes = [
     ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
-    ...(legend && !leftOut.includes('standing') ? legendOf(runs) : []),
+    ...(leftOut.includes('standing') ? [] : legendOf(runs)),
     ...(narrow ? ['run: the end of its name, which commands take as well.'] : []),
     ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
   ];
@@ -101,7 +96,7 @@ function markedOutcome(run: Run): string {
 }
 
 /** What the words of the column without a heading mean: a line for each that stands there. */
-export function legendOf(runs: Run[]): string[] {
+function legendOf(runs: Run[]): string[] {
   const words = {
     latest: 'latest: of the newest date, where readers begin.',
     superseded: 'superseded: a later run counts for its date.',

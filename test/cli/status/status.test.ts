@@ -7,7 +7,7 @@ import { recordedNight } from '../../support/recorded-night.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { fleet, LAST_NIGHT } from '../support/cloud/fleet.ts';
+import { LAST_NIGHT } from '../support/cloud/fleet.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { configured, OUTPUTS } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
@@ -236,34 +236,6 @@ test('before its first night nothing is due, which is said', async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/^… Nothing is due yet: no run is known \(test\)\n/);
   expect(stdout).toContain('Next start: 2026-11-01 01:00 UTC, leads of 2026-11-01');
-});
-
-test('of all deployments the worst comes first, and the smallest exit code counts', async () => {
-  const published = Object.fromEntries(ENTITIES.map((entity) => [entity, LAST_NIGHT]));
-  const { endpoint } = await aws(
-    ...fleet([
-      { name: 'good', published },
-      { name: 'half', trouble: 'half' },
-      { name: 'off', published: { ...published, leads: '2026-11-19T01:00:00.000Z' }, paused: ['leads'], alarms: ['A'] },
-    ]),
-  );
-  const args = ['--all-deployments', '--endpoint-url', endpoint];
-
-  const [text, document] = [await runCli('status', ...args), await runCli('status', ...args, '--json')];
-
-  expect(text.code).toBe(1);
-  expect(text.stdout.split('\n')).toEqual([
-    '✕ off: Last night: 1 of 7 missing: leads',
-    '    Alarms: A',
-    `    -> npx --no crm-export resume leads --endpoint-url ${endpoint} --deployment off`,
-    '? half: not known: The stack crm-export-half is only half deployed (ROLLBACK_COMPLETE): deploy it again.',
-    '✓ good: Last night: 7 of 7 published',
-    '',
-  ]);
-  expect(JSON.parse(document.stdout)).toMatchObject({
-    ok: false,
-    deployments: [{ deployment: 'good', why: null, ok: true }, { why: expect.any(String) }, { ok: false }],
-  });
 });
 
 describe('on a terminal', () => {

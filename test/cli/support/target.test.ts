@@ -3,7 +3,7 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientSettings, connect } from '../../../cli/support/target.ts';
+import { clientSettings, connect, isSettled } from '../../../cli/support/target.ts';
 import { type Answers, fault, type Handler, refused, silent } from './cloud/answers.ts';
 import type { Call } from './cloud/call.ts';
 import { aws } from './cloud/cloud.ts';
@@ -140,4 +140,18 @@ test('what is done under a claim gives up a silent connection long before the cl
   for (const end of ends) expect(end).toMatchObject({ name: 'ResourceNotFoundException' });
   expect(asked).toHaveLength(4);
   expect(performance.now() - start).toBeLessThan(8_000);
+});
+
+test.each(['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'IMPORT_ROLLBACK_COMPLETE'])(
+  'a stack in %s is whole',
+  (status) => {
+    expect(isSettled(status)).toBe(true);
+  },
+);
+
+test.each([
+  ...['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED'],
+  ...['ROLLBACK_COMPLETE', 'DELETE_FAILED'],
+])('a stack in %s is not', (status) => {
+  expect(isSettled(status)).toBe(false);
 });

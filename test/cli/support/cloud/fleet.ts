@@ -12,7 +12,7 @@ import { answersOf, newWorld, type Part, type World } from './world.ts';
 /** When the runs that failed were started. */
 export const LAST_NIGHT = '2026-11-20T01:00:00.000Z';
 
-/** A deployment of the account, as far as the commands for all of them look. */
+/** A deployment of the account, as far as `status --all-deployments` looks. */
 export interface FakeDeployment {
   name: string;
   /** When the newest run of each entity started; what is not named was never published. */
@@ -25,7 +25,6 @@ export interface FakeDeployment {
   /** Entities whose rule somebody has deleted. */
   gone?: Entity[];
   alarms?: string[];
-  version?: string;
   /** What is deployed; by default all nights begin at 01:00 UTC. */
   configuration?: Configuration;
   /**
@@ -115,13 +114,13 @@ function publishNight(world: World, entity: Entity, startedAt: string): void {
   publishTo(world, { entity, date, execution: `${entity}-${date}`, manifest: { startedAt, softwareVersion: '0.1.0' } });
 }
 
-function outputsOf({ name, configuration, version = '0.1.0' }: FakeDeployment): Record<string, string> {
+function outputsOf({ name, configuration }: FakeDeployment): Record<string, string> {
   return {
     StateMachineArn: machineOf(name),
     BucketName: stackOf(name),
     AlarmTopicArn: topicOf(name),
     TimeZone: configuration?.timeZone ?? 'UTC',
-    SoftwareVersion: version,
+    SoftwareVersion: '0.1.0',
     UndeliveredStartsUrl: 'https://sqs.us-east-1.amazonaws.com/000000000000/undelivered-starts',
   };
 }
