@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
 import { USAGE } from './support/exit.ts';
 import { printErr } from './support/print.ts';
@@ -12,7 +12,7 @@ export async function runCommandLine(args: string[]): Promise<number> {
     program.hook('preAction', (_, command) => {
       place = command.opts();
     });
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(wordsFor(program, args), { from: 'user' });
     return Number(process.exitCode ?? 0);
   } catch (error) {
     const { sentence, code, documented } = await endOf(error, place);
@@ -21,6 +21,15 @@ export async function runCommandLine(args: string[]): Promise<number> {
     if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
     return code;
   }
+}
+
+const HELP = ['help', '--help', '-h'];
+
+/** For the help of an unknown command, commander prints the help of all and ends in 0. Without `--help` it refuses the command. */
+function wordsFor(program: Command, args: string[]): string[] {
+  const name = args.find((arg) => !arg.startsWith('-') && arg !== 'help');
+  const isKnown = name === undefined || program.commands.some((command) => command.name() === name);
+  return isKnown ? args : args.filter((arg) => !HELP.includes(arg));
 }
 
 /** Commander has printed its errors already, the help among them. */

@@ -7,7 +7,7 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { quoted, withExamples } from './support/command-options.ts';
 import { printOut } from './support/print.ts';
 
-/** What a person types instead of `npx --no crm-export`, whose arguments no shell completes. */
+/** What a person types instead of `npx --no -- crm-export`, whose arguments no shell completes. */
 const NAME = 'crm-export';
 const PROGRAM = resolve(import.meta.dirname, 'main.js');
 

@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../core/commands.ts';
 /** The headings of the help, in its order. */
 export const GROUPS = {
   night: 'The night:',
@@ -11,13 +12,13 @@ export type Group = keyof typeof GROUPS;
 export const EXAMPLES = `
 Examples:
   # did last night work?
-  npx --no crm-export status --deployment prod
+  ${CRM_EXPORT} status --deployment prod
   # why did this run fail, and what helps?
-  npx --no crm-export show leads --deployment prod
+  ${CRM_EXPORT} show leads --deployment prod
   # the newest file of leads, proved by size and checksum
-  npx --no crm-export download leads --deployment prod
+  ${CRM_EXPORT} download leads --deployment prod
 
-More of a command: npx --no crm-export show --help`;
+More of a command: ${CRM_EXPORT} show --help`;
 
 /** The rows of a table group by group. */
 export function byGroup<T extends { group: Group }>(rows: Record<string, T>): [string, T][] {

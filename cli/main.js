@@ -3,12 +3,17 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import module from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const compiled = join(checkout, '.cache', 'compiled');
 const ownNode = join(checkout, 'node_modules', 'node', 'bin', 'node');
+
+// For messages that name a command to type: core/commands.ts. npx starts a link of its own, which no shell finds.
+const isLinked = basename(process.argv[1]) === 'crm-export' && process.env.npm_command !== 'exec';
+if (isLinked) process.env.CRM_EXPORT_COMMAND = 'crm-export';
+else delete process.env.CRM_EXPORT_COMMAND;
 
 if (!existsSync(ownNode)) {
   process.stderr.write(`The packages of this command are not installed: run npm ci in ${checkout}\n`);

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { CRM_EXPORT } from '../core/commands.ts';
 import { packageVersion } from '../core/package-version.ts';
 import { byGroup, EXAMPLES, GROUPS, type Group } from './groups.ts';
 import { withTargetOptions } from './target-options.ts';
@@ -200,12 +201,12 @@ const COMMANDS: Record<string, Listed> = {
 const COMPLETION = {
   names: ['completion', 'complete'],
   takes: '<shell>',
-  description: 'write the shell function crm-export, which does the same as npx --no crm-export, with completion',
+  description: `write the shell function crm-export, which does the same as ${CRM_EXPORT}, with completion`,
 };
 
 /** Gives the commands named in `args` their own arguments and options; all commands where there are no `args`. */
 export async function createProgram(args?: string[]): Promise<Command> {
-  const program = new Command('npx --no crm-export').description("The operator's command");
+  const program = new Command(CRM_EXPORT).description("The operator's command");
   program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');

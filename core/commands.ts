@@ -1,6 +1,19 @@
+/** The operator's command in a checkout. `--no` installs nothing; without `--`, npx reads the options as its own. */
+const IN_CHECKOUT = 'npx --no -- crm-export';
+
+/** The operator's command as the reader of a message types it: `cli/main.js` sets the variable after `npm link`. */
+export const CRM_EXPORT = process.env.CRM_EXPORT_COMMAND ?? IN_CHECKOUT;
+
 /** A command in a text: it ends with its sentence, or part of one. Values that are quoted for a shell may hold any mark. */
-export const COMMAND =
-  /(?:npx --no crm-export [a-z]|(?:AWS_ENDPOINT_URL=\S{1,300} )?npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -)(?:(?<=\s)'[^'\n]*'(?:\\''[^'\n]*')*|(?<=\s)"[^"\n]*"|.)*?(?=[.,;)]+(?:\s|$)|$)/gm;
+export const COMMAND = new RegExp(
+  String.raw`(?:${CRM_EXPORT} [a-z]|(?:AWS_ENDPOINT_URL=\S{1,300} )?npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -)(?:(?<=\s)'[^'\n]*'(?:\\''[^'\n]*')*|(?<=\s)"[^"\n]*"|.)*?(?=[.,;)]+(?:\s|$)|$)`,
+  'gm',
+);
+
+/** A text with the operator's command as its reader types it. Functions store it as in a checkout. */
+export const asTyped = (text: string) => text.replaceAll(IN_CHECKOUT, CRM_EXPORT);
+
+export const isCrmExport = (command: string) => command.startsWith(CRM_EXPORT);
 
 export const namesDeployment = (command: string) => / --deployment |-c deployment=/.test(command);
 
@@ -8,7 +21,7 @@ export const namesDeployment = (command: string) => / --deployment |-c deploymen
 export function forDeployment(text: string, deployment: string): string {
   return text.replace(COMMAND, (command) => {
     if (namesDeployment(command)) return command;
-    if (command.startsWith('npx --no ')) return `${command} --deployment ${deployment}`;
+    if (isCrmExport(command)) return `${command} --deployment ${deployment}`;
     return command.replace(/^npx cdk \S+/, (cdk) => `${cdk} -c deployment=${deployment}`);
   });
 }

@@ -1,3 +1,5 @@
+import { CRM_EXPORT } from './commands.ts';
+
 const final = (advice: string) => ({ class: 'final', advice }) as const;
 const transient = (advice: string) => ({ class: 'transient', advice }) as const;
 const machine = (advice: string) => ({ class: 'machine', advice }) as const;
@@ -12,9 +14,9 @@ export const ERRORS = {
   ),
   ConfigInvalid: final('Correct the configuration or the secret that is named here, then start the run again.'),
   AuthRefused: final(
-    'Let an administrator of the CRM grant the missing right, then authorize again: npx --no crm-export authorize.',
+    `Let an administrator of the CRM grant the missing right, then authorize again: ${CRM_EXPORT} authorize.`,
   ),
-  ReauthorizationRequired: final('Authorize again: npx --no crm-export authorize. No export runs until then.'),
+  ReauthorizationRequired: final(`Authorize again: ${CRM_EXPORT} authorize. No export runs until then.`),
   TokenRefreshInProgress: transient(
     'It ends by itself: within a minute, or when the token endpoint of the CRM answers again. If it lasts, check whether it answers.',
   ),
@@ -66,13 +68,13 @@ export const ERRORS = {
     'Nothing was published. Give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy; or let the CRM export plain CSV, which is read over several invocations. Then start the run again.',
   ),
   FileQuarantined: final(
-    'Readers keep the last good file. Look at this one: npx --no crm-export download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.',
+    `Readers keep the last good file. Look at this one: ${CRM_EXPORT} download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.`,
   ),
   TableNotWritten: final(
-    'The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, then write the table alone: npx --no crm-export table RUN.',
+    `The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, then write the table alone: ${CRM_EXPORT} table RUN.`,
   ),
   ChangesStopped: final(
-    'The file and its table are published; the feed tells nothing of it, and the next night is compared with the same table as this one. Look at what is gone: npx --no crm-export changes ENTITY. If that is right, let the next feed through: npx --no crm-export changes ENTITY --release --reason WHY.',
+    `The file and its table are published; the feed tells nothing of it, and the next night is compared with the same table as this one. Look at what is gone: ${CRM_EXPORT} changes ENTITY. If that is right, let the next feed through: ${CRM_EXPORT} changes ENTITY --release --reason WHY.`,
   ),
   ChangesNotWritten: final(
     'The file and its table are published: nothing needs to be exported again. Correct what is named here; the next night tells what this one did not.',
@@ -86,10 +88,10 @@ export const ERRORS = {
   ),
   StorageConflict: final('Another object is where this run wrote. Start the run again: it writes under a new name.'),
   EarlierRelease: final(
-    'This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent: npx --no crm-export update-status BATCH.',
+    `This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent: ${CRM_EXPORT} update-status BATCH.`,
   ),
   UpdateFileInvalid: final(
-    'Nothing was sent. Correct the file, and start again. All its problems: npx --no crm-export update FILE.',
+    `Nothing was sent. Correct the file, and start again. All its problems: ${CRM_EXPORT} update FILE.`,
   ),
   UpdateAlreadyStarted: final(
     'Each batch is applied once. Look at the other execution; to send more, upload the lines as a batch of another name.',

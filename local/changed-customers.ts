@@ -2,6 +2,7 @@ import { feedRecords } from '../cli/changes/feeds.ts';
 import { feedsText } from '../cli/changes/feeds-text.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
+import { CRM_EXPORT } from '../core/commands.ts';
 import { createBucket } from '../core/storage/bucket.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { rowsOf } from '../sandbox/world/settings.ts';
@@ -18,11 +19,11 @@ export function changeCustomers({ records, settings }: Sandbox): { [COMPARED]: n
   return { [COMPARED]: rowsOf(settings, COMPARED) + 1 };
 }
 
-/** Shows what has changed, as `npx --no crm-export changes` does it. @returns whether the feed has these changes and no others */
+/** Shows what has changed, as `npx --no -- crm-export changes` does it. @returns whether the feed has these changes and no others */
 export async function showChanges({ s3, BucketName }: Target, screen: Screen): Promise<boolean> {
   const bucket = createBucket(s3, BucketName);
   const { feeds } = await feedRecords(bucket, COMPARED, {});
-  screen.line(`\n$ npx --no crm-export changes ${COMPARED} --deployment ${LOCAL_DEPLOYMENT}`);
+  screen.line(`\n$ ${CRM_EXPORT} changes ${COMPARED} --deployment ${LOCAL_DEPLOYMENT}`);
   for await (const text of feedsText(bucket, feeds, process.stdout.columns ?? WIDTH)) screen.line(text.trimEnd());
   const [feed] = feeds;
   return feed?.kind === 'changes' && feed.inserts === 1 && feed.deletes === 1 && feed.updates === 2;

@@ -1,4 +1,5 @@
 import { quoted } from '../cli/support/command-options.ts';
+import { CRM_EXPORT } from '../core/commands.ts';
 import { LOCAL_DEPLOYMENT } from './configuration.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { FinishedRun } from './runs.ts';
@@ -29,17 +30,15 @@ export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
     `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
     '',
     'In another terminal, start a run and follow it:',
-    `  npx --no crm-export start leads --wait ${place}`,
+    `  ${CRM_EXPORT} start leads --wait ${place}`,
     ...(sandbox ? faultLines(`${sandbox.url}/_sandbox/faults`) : []),
     'See what a run did, all nights as a page, and whether the next run would work:',
-    `  npx --no crm-export show leads ${place}`,
-    `  npx --no crm-export report ${place}`,
-    `  npx --no crm-export doctor --configuration ${quoted(configurationFile)} ${place}`,
-    ...(updates
-      ? ['Update customers by a file (docs/updates.md):', `  npx --no crm-export update FILE.csv ${place}`]
-      : []),
+    `  ${CRM_EXPORT} show leads ${place}`,
+    `  ${CRM_EXPORT} report ${place}`,
+    `  ${CRM_EXPORT} doctor --configuration ${quoted(configurationFile)} ${place}`,
+    ...(updates ? ['Update customers by a file (docs/updates.md):', `  ${CRM_EXPORT} update FILE.csv ${place}`] : []),
     'Authorize again:',
-    `  npx --no crm-export authorize ${place}`,
+    `  ${CRM_EXPORT} authorize ${place}`,
     'With the AWS CLI:',
     `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_DEFAULT_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
     `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,

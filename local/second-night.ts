@@ -4,6 +4,7 @@ import { followRun, startRun } from '../cli/runs/executions.ts';
 import type { NamedRun } from '../cli/runs/run/run.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import { manyText } from '../cli/support/text.ts';
+import { CRM_EXPORT } from '../core/commands.ts';
 import { changeCustomers, showChanges } from './changed-customers.ts';
 import { COMPARED, LOCAL_DEPLOYMENT } from './configuration.ts';
 import { runAll } from './runs.ts';
@@ -45,14 +46,14 @@ export async function secondNight({ target, sandbox }: Session, night: Night) {
   return { ok, reports: [...runs.map(({ report }) => report), release] };
 }
 
-/** Releases a file as `npx --no crm-export release` does it. */
+/** Releases a file as `npx --no -- crm-export release` does it. */
 async function releaseOf(
   target: Session['target'],
   { run }: NamedRun,
   screen: Screen,
   signal: AbortSignal,
 ): Promise<NamedRun> {
-  screen.line(`\n$ npx --no crm-export release ${run} --reason "${REASON}" --deployment ${LOCAL_DEPLOYMENT}`);
+  screen.line(`\n$ ${CRM_EXPORT} release ${run} --reason "${REASON}" --deployment ${LOCAL_DEPLOYMENT}`);
   const started = await startRun(target, SHRUNK, { release: run, reason: REASON, by: 'npm start' });
   const report = await followRun(target.sfn, SHRUNK, started, { everyMs: 500, signal });
   if (report.status === 'SUCCEEDED') await verifyPublished(target, report);

@@ -127,10 +127,10 @@ describe('docs/runbook.md', () => {
     expect(words.filter((word) => /[\p{L}\p{N}]/u.test(word)).length).toBeLessThanOrEqual(120);
   });
 
-  it.each([...new Set(commands)].filter((command) => command.startsWith('npx --no crm-export ')))(
+  it.each([...new Set(commands)].filter((command) => command.startsWith('npx --no -- crm-export ')))(
     'tells nobody to type what the command does not know: %s',
     async (line) => {
-      const args = line.replace('DATE', '2026-11-20').replace('ENTITY', 'leads').split(' ').slice(3);
+      const args = line.replace('DATE', '2026-11-20').replace('ENTITY', 'leads').split(' ').slice(4);
       const program = await createProgram();
       const command = program.commands.find((each) => each.name() === args[0]) ?? new Command();
       let parsed = false;
@@ -145,14 +145,15 @@ describe('docs/runbook.md', () => {
   );
 });
 
-// The name is free in the registry: without --no, npx would install whatever somebody publishes under it.
-it('no document and no message shows the short command by npx without --no, or by its former name', () => {
+// The name is free in the registry: without --no, npx would install whatever somebody publishes under it. Without --, npx takes
+// the first option for itself.
+it('no document and no message spells the call of the command in another way', () => {
   const files = globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md', '{cli,core,lambdas,lib,local,scripts}/**/*.ts']);
   const wrong = files.flatMap((file) => {
     // What earlier releases had stays in the changelog.
     const [text = ''] = readFileSync(file, 'utf8').split(/^## \[\d/m);
     const shown =
-      text.match(/\b(?:npx|npm exec)(?! --no crm-export\b)[^\n`]*\bcrm-export(?![-\w/.])|npm run cl[i]\b/g) ?? [];
+      text.match(/\b(?:npx|npm exec)(?! --no -- crm-export\b)[^\n`]*\bcrm-export(?![-\w/.])|npm run cl[i]\b/g) ?? [];
     return shown.map((command) => `${file}: ${command}`);
   });
 

@@ -2,6 +2,7 @@ import type { AsyncBuffer } from 'hyparquet';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
 import { FeedError } from '../../core/changes/feed-error.ts';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
@@ -37,7 +38,7 @@ async function wholeOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
 export function unreadFeed({ entity, sequence, to }: FeedRecord, error: unknown): unknown {
   const key = feedKey(entity, to);
   const feed = `The feed ${sequence} of ${entity}, which ends at ${to.date},`;
-  const later = `Those behind it: npx --no crm-export changes ${entity} --since ${sequence}`;
+  const later = `Those behind it: ${CRM_EXPORT} changes ${entity} --since ${sequence}`;
   if (error instanceof CommandError) return error;
   if (!(error instanceof RunError))
     return failed(`${feed} cannot be read: ${key} is damaged (${messageOf(error)}). ${later}`, error);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { failed } from '../data/find.ts';
@@ -77,7 +78,7 @@ async function changesOf(bucket: Bucket, feed: FeedRecord, values: string[]): Pr
     changes.push(change);
     if (changes.length > MOST_ROWS)
       throw failed(
-        `More than ${MOST_ROWS} rows of the feed ${feed.sequence} have this key, so it identifies none. They are printed by: npx --no crm-export changes ${feed.entity} --date ${feed.to.date} --key …`,
+        `More than ${MOST_ROWS} rows of the feed ${feed.sequence} have this key, so it identifies none. They are printed by: ${CRM_EXPORT} changes ${feed.entity} --date ${feed.to.date} --key …`,
       );
   }
   return changes;

@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
@@ -6,7 +7,7 @@ import { type Check, ifSeen } from './check.ts';
 import { CannotTell, type Finding, holds, warning } from './finding.ts';
 
 /** The run that refreshes an untried grant; `checked` completes the command. */
-export const FIRST_RUN = 'npx --no crm-export start leads --wait';
+export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
 
 interface Context {
   /** The newest grant; `undefined` where there is none. */

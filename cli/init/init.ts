@@ -1,5 +1,6 @@
 import { existsSync, linkSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { configurationFile, isDeploymentName, isLoopback } from '../../core/config/configuration.ts';
 import { commandFor, pathArgument, placeOptions, quoted, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
@@ -76,7 +77,7 @@ function nextCommands(target: InitOptions & TargetOptions, file: string): string
   const client = { 'client-id': 'ID', port: 'PORT' };
   return [
     commandFor('plan', { deployment }, { configuration }),
-    `npx --no crm-export probe ${placeOptions({}, { configuration: file, ...client })}`,
+    `${CRM_EXPORT} probe ${placeOptions({}, { configuration: file, ...client })}`,
     `${cdk}${profile ? ` --profile ${quoted(profile)}` : ''}`,
     commandFor('authorize', target, { ...client, run: 'leads' }),
     commandFor('doctor', target),

@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { driftTexts } from '../../core/export/drift-words.ts';
 import { NOT_RELEASABLE } from '../../core/gate/words.ts';
 import { isOfVerify } from '../../core/step/verify-run.ts';
@@ -30,7 +31,7 @@ ${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) =
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
-${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>npx --no crm-export ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
+${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>${CRM_EXPORT} ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }
 
@@ -48,7 +49,7 @@ function makeUp({ entity, date, attempts }: Cell): string {
 
 function tableWarnings({ lacksTable, published }: Cell): string[] {
   const run = published?.manifest.execution ?? '';
-  return lacksTable ? [`Its table was not written. To write it: npx --no crm-export table ${quoted(run)}`] : [];
+  return lacksTable ? [`Its table was not written. To write it: ${CRM_EXPORT} table ${quoted(run)}`] : [];
 }
 
 /** One that a guard had stopped is here because a person released it. */

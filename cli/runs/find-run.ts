@@ -1,4 +1,5 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -27,7 +28,7 @@ export async function findRun(target: DatedMachine, run: string, date?: string):
     if (found) return found;
     const start = `start ${run}${date === undefined ? '' : ` --date ${date}`}`;
     throw new CommandError(
-      `There is no run of ${run}${date ? ` for ${date}` : ''} yet: npx --no crm-export ${start}.`,
+      `There is no run of ${run}${date ? ` for ${date}` : ''} yet: ${CRM_EXPORT} ${start}.`,
       USAGE,
     );
   }

@@ -1,5 +1,6 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
@@ -84,8 +85,7 @@ export async function inputAgain(
 ): Promise<{ entity: Entity; [key: string]: unknown }> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const { entity, what, of, given, ...asked } = readInput(execution.input);
-  if (!entity)
-    throw new CommandError(`The input of ${name} names no entity: begin with npx --no crm-export start.`, USAGE);
+  if (!entity) throw new CommandError(`The input of ${name} names no entity: begin with ${CRM_EXPORT} start.`, USAGE);
   // The file is published: the table is all that is missing.
   if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: { run: of ?? name } };
   // A release or a table run has the date of the run that it is about.

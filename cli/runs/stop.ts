@@ -1,5 +1,6 @@
 import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { quoted, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
@@ -67,7 +68,7 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
 /** @returns the run as it is then; @throws CommandError (exit code 1) where the run had ended before */
 async function stopRun({ sfn }: Pick<Target, 'sfn'>, found: FoundRun): Promise<FoundRun> {
   const { name, executionArn } = found;
-  const cause = `An operator stopped it: npx --no crm-export stop ${quoted(name)}.`;
+  const cause = `An operator stopped it: ${CRM_EXPORT} stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
     // The execution ended meanwhile; its status is read below.

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod/mini';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from './exit.ts';
@@ -8,7 +9,7 @@ import type { TargetOptions } from './target.ts';
 
 /** Shows examples below the help of a command: the arguments, and what they do. */
 export function withExamples(command: Command, examples: Record<string, string>): Command {
-  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  npx --no crm-export ${args}`);
+  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  ${CRM_EXPORT} ${args}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
@@ -54,7 +55,7 @@ export function commandFor(
   place: TargetOptions,
   more: Record<string, string | undefined> = {},
 ): string {
-  return `npx --no crm-export ${command} ${placeOptions(place, more)}`;
+  return `${CRM_EXPORT} ${command} ${placeOptions(place, more)}`;
 }
 
 /** The options by which a deployment was found, as they were given. @param more options of this command */

@@ -1,12 +1,12 @@
-import { COMMAND, forDeployment, namesDeployment } from '../../core/commands.ts';
+import { asTyped, COMMAND, forDeployment, isCrmExport, namesDeployment } from '../../core/commands.ts';
 import { placeOptions, quoted } from './command-options.ts';
 import type { TargetOptions } from './target.ts';
 
 /** The commands of a text with the options by which the deployment was found, whole enough to be pasted. */
 export function completed(text: string, place: TargetOptions): string {
-  return text.replace(COMMAND, (command) => {
+  return asTyped(text).replace(COMMAND, (command) => {
     if (namesDeployment(command)) return command;
-    if (command.startsWith('npx --no ')) return `${command} ${placeOptions(place)}`;
+    if (isCrmExport(command)) return `${command} ${placeOptions(place)}`;
     const { deployment, endpointUrl, ...account } = place;
     if (command.startsWith('aws ')) return withOptions(command, placeOptions({ ...account, endpointUrl }));
     const named = forDeployment(command, deployment);

@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { LEASE_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
+import { CRM_EXPORT } from '../commands.ts';
 import { createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
 import { accessTokenDeps } from '../oauth/compose.ts';
 import { RefreshPause } from '../oauth/refresh-pause.ts';
@@ -18,7 +19,7 @@ export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchang
     LEDGER_TABLE: ledgerTable,
   } = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
   const clients = { secrets: new SecretsManagerClient(LEASE_LIMITS), dynamo: new DynamoDBClient(LEASE_LIMITS) };
-  const authorizeCommand = `npx --no crm-export authorize --deployment ${DEPLOYMENT}`;
+  const authorizeCommand = `${CRM_EXPORT} authorize --deployment ${DEPLOYMENT}`;
   const cache: TokenCache = { pause: new RefreshPause() };
   return ({ deployment: { crm }, log, now, random, secondsLeft, requests }) => {
     const deps = accessTokenDeps(

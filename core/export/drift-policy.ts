@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../commands.ts';
 import type { DriftPolicy } from '../config/gate-settings.ts';
 import { RunError } from '../errors.ts';
 import type { Changes } from './column-drift.ts';
@@ -22,7 +23,7 @@ export function judgeChanges(
   const stopping = KINDS.filter((kind) => policy[kind] === 'stop' && texts[kind]);
   if (stopping.length > 0 && !acceptSchema) {
     const what = stopping.map((kind) => `${texts[kind]} (drift.${kind})`).join(' ');
-    const accept = `npx --no crm-export start ${entity} --date ${date} --accept-schema`;
+    const accept = `${CRM_EXPORT} start ${entity} --date ${date} --accept-schema`;
     throw new RunError('SchemaChanged', `${what} To accept it: ${accept}.`);
   }
   const warned = KINDS.filter((kind) => policy[kind] !== 'accept' && texts[kind]);

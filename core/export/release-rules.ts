@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../commands.ts';
 import { isReleasable } from '../gate/words.ts';
 import type { Manifest } from './manifest.ts';
 import { compareRuns, type OrderedRun } from './pointer.ts';
@@ -9,8 +10,7 @@ export function whyNotReleased(run: string, manifest: Manifest | undefined, newN
 }
 
 function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | undefined {
-  if (!manifest)
-    return 'it has stored no file, is under way or is not known; to list the runs: npx --no crm-export list';
+  if (!manifest) return `it has stored no file, is under way or is not known; to list the runs: ${CRM_EXPORT} list`;
   const { state, guards, kind } = manifest;
   if (state === 'published') return 'no guard has stopped its file, which is published';
   if (state === 'unpublished') return 'its plan is another than the configured one, no guard has stopped it';

@@ -5,6 +5,7 @@ import {
   ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
+import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
 import { type Generation, successorOf } from './generation.ts';
 import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
@@ -43,7 +44,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
     current: async () => {
       const stored = await read({ VersionStage: 'AWSCURRENT' });
       if (stored) return parse(stored);
-      const what = `The secret ${secretId} has no value yet; to store it: npx --no crm-export authorize.`;
+      const what = `The secret ${secretId} has no value yet; to store it: ${CRM_EXPORT} authorize.`;
       throw new RunError('ConfigInvalid', what);
     },
     version: async (VersionId) => {

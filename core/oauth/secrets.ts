@@ -5,6 +5,7 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
+import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
 
@@ -47,7 +48,7 @@ export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clien
   return [stored, former].find((client) => client?.clientId === clientId);
 }
 
-const FIX = 'to store both: npx --no crm-export authorize';
+const FIX = `to store both: ${CRM_EXPORT} authorize`;
 
 /** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
 export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<StoredClient> {

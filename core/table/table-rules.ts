@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../commands.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { OrderedRun } from '../export/pointer.ts';
 
@@ -18,8 +19,7 @@ function reasonOf(
   manifest: Manifest | undefined,
   ofDate: Pick<OrderedRun, 'execution'> | undefined,
 ): string | undefined {
-  if (!manifest)
-    return 'it has stored no file, is under way or is not known; to list the runs: npx --no crm-export list';
+  if (!manifest) return `it has stored no file, is under way or is not known; to list the runs: ${CRM_EXPORT} list`;
   const { entity, date, execution, kind, differs } = manifest;
   if (kind === 'partial') {
     const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';

@@ -1,4 +1,4 @@
-import { forDeployment } from '../../core/commands.ts';
+import { CRM_EXPORT, forDeployment } from '../../core/commands.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { adviceFor, type FailedRun, isOurs } from './failed-run.ts';
 
@@ -60,7 +60,7 @@ function linesOf(run: FailedRun, { deployment, readers }: About, advice: string 
     ...(sentence === undefined ? [] : [`  ${sentence}`]),
     ...(advice === undefined ? [] : [`  ${advice}`]),
     ...(entity && batch === undefined ? [`  ${readersText(entity, readers.get(entity))}`] : []),
-    `  npx --no crm-export ${command.replace(/"([\w.-]+)"/, '$1')} --deployment ${deployment}`,
+    `  ${CRM_EXPORT} ${command.replace(/"([\w.-]+)"/, '$1')} --deployment ${deployment}`,
   ];
 }
 

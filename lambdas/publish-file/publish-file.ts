@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { RunError } from '../../core/errors.ts';
 import { judgeExport } from '../../core/export/judge.ts';
 import { factsOf, type Manifest, writeManifest } from '../../core/export/manifest.ts';
@@ -63,7 +64,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
 function quarantined(manifest: Manifest): RunError {
   const { entity, date, execution, guards } = manifest;
   const why = guards ? stoppedText(guards, factsOf(manifest)) : 'was stopped';
-  const command = `npx --no crm-export release ${execution} --reason "…"`;
+  const command = `${CRM_EXPORT} release ${execution} --reason "…"`;
   const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : NOT_RELEASABLE;
   return new RunError(
     'FileQuarantined',

@@ -50,7 +50,7 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     ['logs', 'leads'],
     of(),
     2,
-    /^There is no run of leads yet: npx --no crm-export start leads .*--deployment test\.$/,
+    /^There is no run of leads yet: npx --no -- crm-export start leads .*--deployment test\.$/,
   ],
   [
     'a run of another deployment',

@@ -13,10 +13,10 @@ function helpOf(command: Command): string {
   return text;
 }
 
-/** What is behind `npx --no crm-export ` in the examples of a help, up to a pipe. */
+/** What is behind `npx --no -- crm-export ` in the examples of a help, up to a pipe. */
 function examplesOf(help: string): string[] {
   const [, examples = ''] = help.split('\nExamples:\n');
-  return [...examples.matchAll(/^ {2}npx --no crm-export (.+)$/gm)].map(([, line = '']) =>
+  return [...examples.matchAll(/^ {2}npx --no -- crm-export (.+)$/gm)].map(([, line = '']) =>
     line.replace(/ [|>].*$/, ''),
   );
 }
@@ -34,7 +34,7 @@ test.for(commands.map((command) => [command.name(), command] as const))(
   ([name, command]) => {
     const help = helpOf(command);
     const examples = examplesOf(help);
-    expect(help).toMatch(new RegExp(`^Usage: npx --no crm-export ${name} `));
+    expect(help).toMatch(new RegExp(`^Usage: npx --no -- crm-export ${name} `));
     expect(command.description()).not.toBe('');
     expect(examples.length).toBeGreaterThanOrEqual(2);
     for (const example of examples) expect(example).toMatch(new RegExp(`^${name} `));

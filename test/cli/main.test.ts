@@ -40,9 +40,11 @@ test('a reader that has read enough of standard output ends nothing', async () =
 });
 
 const wrong: [string, string[], RegExp][] = [
-  ['no command', [], /^Usage: npx --no crm-export/],
+  ['no command', [], /^Usage: npx --no -- crm-export/],
   ['an unknown command', ['export'], /unknown command 'export'/],
   ['a typo in a command', ['folow'], /unknown command 'folow'\n\(Did you mean follow\?\)/],
+  ['help for an unknown command', ['folow', '--help'], /^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/],
+  ['help before an unknown command', ['help', 'folow'], /^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/],
   ['a typo in an option', ['start', 'leads', ...local, '--wiat'], /unknown option '--wiat'\n\(Did you mean --wait\?\)/],
   [
     'an unknown entity',

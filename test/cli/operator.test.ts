@@ -116,7 +116,7 @@ test('the command that a stopped run names can be pasted, whatever name a person
   const { cli, calls } = await aws(executions([run('RUNNING', { name, input: {} })]), { StopExecution: {} });
   expect(await cli('stop', name, '--yes')).toMatchObject({ code: 0 });
   const stop = calls.find(({ operation }) => operation === 'StopExecution');
-  expect(stop?.input.cause).toBe(`An operator stopped it: npx --no crm-export stop 'it'\\''s(mine)!'.`);
+  expect(stop?.input.cause).toBe(`An operator stopped it: npx --no -- crm-export stop 'it'\\''s(mine)!'.`);
 });
 
 test('a run without an entity cannot be followed', async () => {
@@ -144,7 +144,7 @@ test('rights that are lost while a run is followed say nothing about the run, an
   const { code, stderr } = await cli('follow', NAME);
   expect(code).toBe(3);
   expect(stderr).toMatch(
-    /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npx --no crm-export follow/,
+    /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npx --no -- crm-export follow/,
   );
 });
 
@@ -250,7 +250,7 @@ describe('at noon UTC of 2026-11-20', () => {
     expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(
-        /^\S+ is no date for an export: .*\nTo run it for another: npx --no crm-export start leads --date/,
+        /^\S+ is no date for an export: .*\nTo run it for another: npx --no -- crm-export start leads --date/,
       );
   });
 

@@ -42,7 +42,7 @@ test('the advice of a failure names what failed, as far as that is known', () =>
   const failed = new RunError('FileQuarantined', 'RUN is a word of the message.');
 
   expect(failed.failureOf({ entity: 'leads', execution: 'leads-1' }).cause).toMatch(
-    /^RUN is a word .* npx --no crm-export download leads --run leads-1\. /,
+    /^RUN is a word .* npx --no -- crm-export download leads --run leads-1\. /,
   );
   expect(failed.failure.cause).toContain('download ENTITY --run RUN');
 });

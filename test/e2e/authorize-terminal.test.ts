@@ -133,7 +133,7 @@ test('the commands of the operating page bring back a client whose secret the CR
     await functionAt({ target }, crm)({ rejected: tokens.accessToken });
   };
   const block = fencedBlock('docs/operating.md', "## Rotate the client's secret", 'sh');
-  const [, line = ''] = /^npx --no crm-export (.*) --run leads$/m.exec(block) ?? [];
+  const [, line = ''] = /^npx --no -- crm-export (.*) --run leads$/m.exec(block) ?? [];
   const authorize = line.replace(' --deployment NAME', '').replace('PORT', '0').split(' ');
   await consents(['authorize', '--client-id', sandbox.clientId], sandbox.clientSecret);
   sandbox.settings.clientSecret = 'the-new-secret';
@@ -145,7 +145,7 @@ test('the commands of the operating page bring back a client whose secret the CR
     /invalid_client\. The secret of the client was typed: type another/,
   );
   expect(await consents(authorize, 'the-new-secret')).toMatch(
-    /^Authorized\. .*\r?\nNext, while you can consent again, a run, .*: npx --no crm-export start leads --wait /m,
+    /^Authorized\. .*\r?\nNext, while you can consent again, a run, .*: npx --no -- crm-export start leads --wait /m,
   );
 
   await refresh();

@@ -136,7 +136,7 @@ it('says of a deployment that was just authorized that no function has refreshed
     verdict: 'warning',
     found: expect.stringMatching(/^None has yet, since /),
   });
-  expect(at('grant-stored')?.advice).toMatch(/npx --no crm-export start leads --wait .*--deployment doctor\.$/);
+  expect(at('grant-stored')?.advice).toMatch(/npx --no -- crm-export start leads --wait .*--deployment doctor\.$/);
   expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'holds' });
   expect(await storedTokens(system)).toEqual(before);
 });
@@ -234,7 +234,7 @@ it('refreshes nothing where the token of an untried grant has ended, though it i
   expect(code).toBe(0);
   expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'unknown', 'access-token': 'warning' });
   for (const id of ['refresh', 'service', 'access-token', 'grant-stored'])
-    expect(at(id)?.advice).toContain('npx --no crm-export start leads --wait');
+    expect(at(id)?.advice).toContain('npx --no -- crm-export start leads --wait');
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 
@@ -306,7 +306,7 @@ it('names a rule that somebody switched off, with the command that switches it o
     verdict: 'broken',
     found:
       '6 of 7 entities are exported every night; paused: meetings. crm-export-doctor-meetings is DISABLED, configured as ENABLED.',
-    advice: expect.stringMatching(/: npx --no crm-export resume meetings --endpoint-url \S+ --deployment doctor$/),
+    advice: expect.stringMatching(/: npx --no -- crm-export resume meetings --endpoint-url \S+ --deployment doctor$/),
   });
   expect((await checked()).at('rules')?.found).toMatch(/^All 7 entities are exported every night\. /);
 });
@@ -353,7 +353,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
     verdict: 'broken',
     found: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
     // The advice has the options of this very command, in which this grant was looked for.
-    advice: `Authorize again: npx --no crm-export authorize --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
+    advice: `Authorize again: npx --no -- crm-export authorize --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
   });
   expect(second.verdicts.refresh).toBe('unknown');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
@@ -399,7 +399,7 @@ it('names a grant that nobody can read, and one that is not there, with the comm
 
   expect([broken.code, missing.code]).toEqual([2, 2]);
   expect(broken.verdicts).toMatchObject({ grant: 'broken', ledger: 'holds', refresh: 'unknown', service: 'unknown' });
-  expect(missing.at('grant')?.found).toContain('has no value yet; to store it: npx --no crm-export authorize');
+  expect(missing.at('grant')?.found).toContain('has no value yet; to store it: npx --no -- crm-export authorize');
 });
 
 it('has shown no token and no secret in all of this', () => {

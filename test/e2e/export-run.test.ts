@@ -536,7 +536,7 @@ describe('dead parts', () => {
 
     await system.authorize();
     expect(report).toMatchObject({ status: 'FAILED', error: 'ConfigInvalid' });
-    expect(report.cause).toContain('npx --no crm-export authorize');
+    expect(report.cause).toContain('npx --no -- crm-export authorize');
     expect(report.cause).not.toContain('not-json-but-secret');
   });
 

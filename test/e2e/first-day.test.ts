@@ -16,7 +16,7 @@ import { synthesise } from './support/deployed.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NAME = 'agency';
-const COMMAND = 'npx --no crm-export';
+const COMMAND = 'npx --no -- crm-export';
 const DEPLOY = `npx cdk deploy -c deployment=${NAME}`;
 
 const BEGIN = `# The first day

@@ -59,7 +59,7 @@ it('starts several runs, follows them all, and is red for the one that failed; t
   const started = { stdout: start.stdout(), stderr: start.stderr() };
   expect(started.stdout).toMatch(/^arn:\S+:leads-\S+\narn:\S+:contacts-\S+\n/);
   expect(started.stdout).toMatch(
-    /\nleads of 2026-11-02, published, 3 rows, \d+ B, the latest, runs\/entity=leads\/\S+leads\.csv \(\d+ bytes\), 1 warning: npx --no crm-export show leads-.*\n$/,
+    /\nleads of 2026-11-02, published, 3 rows, \d+ B, the latest, runs\/entity=leads\/\S+leads\.csv \(\d+ bytes\), 1 warning: npx --no -- crm-export show leads-.*\n$/,
   );
   expect(started.stderr).toMatch(/^contacts: ExportFailed: /m);
   system.sandbox.faults.clear();
@@ -84,7 +84,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   expect(await follow.ended).toBe(130);
   expect(follow.stderr()).toMatch(
     new RegExp(
-      `^Stopped following; the run goes on: npx --no crm-export follow ${name} .*--deployment operator\\n$`,
+      `^Stopped following; the run goes on: npx --no -- crm-export follow ${name} .*--deployment operator\\n$`,
       'm',
     ),
   );
@@ -93,7 +93,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   const again = await cli('retry', name);
   expect(again).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/ is under way: stop it first \(npx --no crm-export/),
+    stderr: expect.stringMatching(/ is under way: stop it first \(npx --no -- crm-export/),
   });
   expect(await cli('stop', name)).toMatchObject({
     code: 2,
@@ -105,7 +105,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   expect(stopped.code, stopped.stderr).toBe(0);
   expect(stopped.document.run).toMatchObject({ entity: 'meetings', run: name, executionArn, status: 'ABORTED' });
   expect(stopped.stderr).toMatch(/Export \S{36} stays at the CRM.*named by no pointer: .*ends its step/s);
-  const error = { error: 'StoppedByOperator', cause: `An operator stopped it: npx --no crm-export stop ${name}.` };
+  const error = { error: 'StoppedByOperator', cause: `An operator stopped it: npx --no -- crm-export stop ${name}.` };
   expect(await describe(executionArn)).toMatchObject({ status: 'ABORTED', ...error });
 
   const ended = await documentOf('follow', name);
@@ -228,7 +228,7 @@ it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, an
   interrupted.child.kill('SIGINT');
   expect(await interrupted.ended).toBe(130);
   expect(interrupted.stderr()).toMatch(
-    /^Stopped: no more runs are started, .* npx --no crm-export backfill customers .*--from 2026-03-01 --to 2026-03-12 /m,
+    /^Stopped: no more runs are started, .* npx --no -- crm-export backfill customers .*--from 2026-03-01 --to 2026-03-12 /m,
   );
   const { document: planned } = await documentOf(...args, '--dry-run');
   const under = ['running', 'running', 'running'];

@@ -214,7 +214,7 @@ it('each cause for which runs failed is mailed once, again when it comes again, 
   expect(has('ExportFailed')?.text).toContain(
     [
       '  Readers have no agent-numbers at all.',
-      `  npx --no crm-export show ${nameOf(failed)} --deployment ${system.name}`,
+      `  npx --no -- crm-export show ${nameOf(failed)} --deployment ${system.name}`,
     ].join('\n'),
   );
   expect(has('FileQuarantined')?.subject).toMatch(/^quarantine: \d+ runs ended/);

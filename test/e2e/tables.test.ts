@@ -176,7 +176,7 @@ it('leaves the publication as it is where the table cannot be written, and retry
   expect(listed.stdout).toContain('published, no table');
   const shown = await runCli('show', nameOf(failed), ...system.place);
   expect(shown.stdout).toContain('published, without its table');
-  expect(shown.stdout).toContain(`npx --no crm-export table ${nameOf(failed)}`);
+  expect(shown.stdout).toContain(`npx --no -- crm-export table ${nameOf(failed)}`);
 
   const again = await runCli('retry', nameOf(failed), '--wait', ...system.place);
   expect(again.stderr).toContain(`the table of ${nameOf(failed)} alone`);

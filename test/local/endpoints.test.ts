@@ -11,7 +11,7 @@ const RUNNING = {
 };
 
 const withSandbox = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true }, []);
-const commands = withSandbox.flatMap((line) => /^ {2}npx --no crm-export (.+)$/.exec(line)?.[1] ?? []);
+const commands = withSandbox.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exec(line)?.[1] ?? []);
 
 test('the commands to look around with are named', () => {
   expect(commands.map((command) => command.split(' ')[0])).toEqual(

@@ -37,7 +37,7 @@ it('90 dates, a twentieth of which fail at first, and a kill in the middle: ever
     failures += 1;
     expect({ code, often: failures > 5 }, resumed.stderr()).toEqual({ code: 1, often: false });
     expect(resumed.stderr()).toMatch(
-      /^\d dates? failed:\n( {2}2026-\S+: ExportFailed \(meetings-backfill-\S+\)\n)+Why, .*\nTo start them again: npx --no crm-export backfill meetings /,
+      /^\d dates? failed:\n( {2}2026-\S+: ExportFailed \(meetings-backfill-\S+\)\n)+Why, .*\nTo start them again: npx --no -- crm-export backfill meetings /,
     );
   }
 

@@ -16,7 +16,7 @@ test('a grant that a person revoked is named once and for all, with what to do',
   const texts = new Set([...first, ...later].map((answer) => (answer as Error).message));
   expect([...texts]).toEqual([
     `The grant in the secret tokens (generation ${FIRST_VERSION}) is dead since ${diedAt}: ` +
-      'The token endpoint answered 400: invalid_grant. Run: npx --no crm-export authorize --deployment dev.',
+      'The token endpoint answered 400: invalid_grant. Run: npx --no -- crm-export authorize --deployment dev.',
   ]);
 });
 
@@ -303,6 +303,6 @@ test('without any grant everybody says how to get one', async () => {
 
   expect(answer).toMatchObject({
     name: 'ConfigInvalid',
-    message: expect.stringContaining('npx --no crm-export authorize'),
+    message: expect.stringContaining('npx --no -- crm-export authorize'),
   });
 });

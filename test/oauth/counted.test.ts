@@ -49,7 +49,7 @@ async function functionThatMeets(...exchanges: Exchange[]) {
             time += milliseconds;
           },
           count: (event) => log.measure({ [event]: 1 }),
-          authorizeCommand: 'npx --no crm-export authorize --deployment prod',
+          authorizeCommand: 'npx --no -- crm-export authorize --deployment prod',
         },
       ),
     );

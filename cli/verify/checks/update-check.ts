@@ -1,5 +1,6 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
+import { CRM_EXPORT } from '../../../core/commands.ts';
 import { JSONL } from '../../../core/updates/read-jsonl.ts';
 import type { Check } from '../../checks/check.ts';
 import { broken, CannotTell, type Finding, holds } from '../../checks/finding.ts';
@@ -67,8 +68,7 @@ async function update(verifying: Verifying): Promise<Finding> {
     (execution) => execution.status !== 'RUNNING',
     verifying,
   );
-  if (status === 'RUNNING')
-    throw new CannotTell(`${batch} was still under way: npx --no crm-export update-status ${batch}`);
+  if (status === 'RUNNING') throw new CannotTell(`${batch} was still under way: ${CRM_EXPORT} update-status ${batch}`);
   const manifest = await readBatchManifest(store, batch);
   if (manifest?.counts.APPLIED === 1) return holds(`${batch} applied its line`);
   return broken(

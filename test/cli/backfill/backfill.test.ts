@@ -136,6 +136,6 @@ test('a refusal of AWS ends it at once, and says how to go on', async () => {
   const document = { ok: false, entity: 'leads', error: expect.stringContaining('AWS denies access') };
   expect(JSON.parse(stdout)).toMatchObject({ ...document, dates: Array(3).fill({ state: 'missing' }) });
   expect(stderr).toMatch(
-    / Runs that are under way go on\. To go on: npx --no crm-export backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
+    / Runs that are under way go on\. To go on: npx --no -- crm-export backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
   );
 });

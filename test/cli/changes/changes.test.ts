@@ -42,7 +42,7 @@ test('says that a mass deletion was stopped, and how to let it through, though t
 });
 
 test.each([
-  [['id'], /^Which: npx --no crm-export diff leads --from 2026-11-21 --to 2026-11-22 --show-keys --endpoint/m],
+  [['id'], /^Which: npx --no -- crm-export diff leads --from 2026-11-21 --to 2026-11-22 --show-keys --endpoint/m],
   [['email'], /^Which: .* --to 2026-11-22 --key email --show-keys /m],
   [['id', 'email'], /^Which: .* --to 2026-11-22 --show-keys /m],
 ])('says which command shows the keys that are gone: %j', async (key, which) => {

@@ -82,7 +82,7 @@ test('a paused rule is named, with the command that switches it on', async () =>
     verdict: 'broken',
     found:
       '5 of 7 entities are exported every night; paused: leads, meetings. crm-export-prod-leads is DISABLED, configured as ENABLED; crm-export-prod-meetings is DISABLED, configured as ENABLED.',
-    advice: 'If these nights are wanted: npx --no crm-export resume leads meetings --deployment prod',
+    advice: 'If these nights are wanted: npx --no -- crm-export resume leads meetings --deployment prod',
   });
 });
 

@@ -34,7 +34,7 @@ async function downloaded(tool: string, content: string | Buffer, file: Partial<
   cloud.publish({ content, manifest: { file } });
   const path = join(await tempDir(), 'leads.csv');
   const line = fencedBlock(DOCUMENT, `### ${tool}`, 'sh').trim();
-  const args = line.replace(/^npx --no crm-export /, '').split(' ');
+  const args = line.replace(/^npx --no -- crm-export /, '').split(' ');
   const own = args.map((arg) => ({ NAME: 'test', 'leads.csv': path, 'leads.xlsx': path })[arg] ?? arg);
   const { code, stderr } = await runCli(...own, '--endpoint-url', cloud.endpoint);
   expect(code, stderr).toBe(0);

@@ -88,7 +88,7 @@ describe('when a function last stored a refreshed grant', () => {
     expect(await look({ functionStoredAt: null })).toMatchObject({
       verdict: 'warning',
       found: 'None has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
-      advice: expect.stringMatching(/: npx --no crm-export start leads --wait --deployment dev\.$/),
+      advice: expect.stringMatching(/: npx --no -- crm-export start leads --wait --deployment dev\.$/),
       exitCode: 0,
     });
   });

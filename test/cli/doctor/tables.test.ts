@@ -44,7 +44,7 @@ test('dates under other and under unknown settings are named, with the command t
   expect(checks[0]?.found).toBe(
     'Tables of leads: 1 stand under other settings of columns than today (2026-11-18); 1 do not say under which settings they stand: an earlier release wrote them (2026-11-20).',
   );
-  expect(checks[0]?.advice).toBe('Write them again: npx --no crm-export table leads --outdated --deployment prod.');
+  expect(checks[0]?.advice).toBe('Write them again: npx --no -- crm-export table leads --outdated --deployment prod.');
 });
 
 test('of many dates the first are named, and the others counted', async () => {

@@ -33,11 +33,11 @@ test('without a terminal the options are the answers, and the file holds nothing
   expect(files()).toEqual(['prod.json']);
   expect(stdout.split('\n')).toEqual([
     `Written: ${file}. Every other setting has its default (docs/configuration.md). Next:`,
-    `  npx --no crm-export plan --configuration ${file} --deployment prod`,
-    `  npx --no crm-export probe --configuration ${file} --client-id ID --port PORT`,
+    `  npx --no -- crm-export plan --configuration ${file} --deployment prod`,
+    `  npx --no -- crm-export probe --configuration ${file} --client-id ID --port PORT`,
     `  npx cdk deploy -c deployment=prod -c configuration=${file}`,
-    '  npx --no crm-export authorize --client-id ID --port PORT --run leads --deployment prod',
-    '  npx --no crm-export doctor --deployment prod',
+    '  npx --no -- crm-export authorize --client-id ID --port PORT --run leads --deployment prod',
+    '  npx --no -- crm-export doctor --deployment prod',
     '',
   ]);
 });
@@ -166,7 +166,7 @@ test('at a terminal each answer is checked as it comes, and Enter takes the defa
 
   expect(await ended, shown()).toBe(0);
   expect(written()).toEqual({ crm, timeZone: 'Asia/Jerusalem', alarms: { email: ['night@watch.test'] } });
-  expect(shown()).toMatch(/Next:\r\n {2}npx --no crm-export plan /);
+  expect(shown()).toMatch(/Next:\r\n {2}npx --no -- crm-export plan /);
 });
 
 test('at a terminal an option is not asked for', async () => {

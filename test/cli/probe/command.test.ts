@@ -112,7 +112,7 @@ test('a grant that no function has refreshed yet is used and not refreshed, and 
 
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(
-    /^The access token has ended \(20.*Z\), and no function has refreshed the grant yet\. Nothing was asked of the CRM\. Start a run, which refreshes it: npx --no crm-export start leads --wait .*--deployment test\n$/,
+    /^The access token has ended \(20.*Z\), and no function has refreshed the grant yet\. Nothing was asked of the CRM\. Start a run, which refreshes it: npx --no -- crm-export start leads --wait .*--deployment test\n$/,
   );
   expect({ code: used.code, ended: JSON.parse(used.stdout).ended }).toEqual({ code: 0, ended: null });
   expect(sandbox.ledger.count({ kind: 'token' })).toBe(0);

@@ -47,7 +47,7 @@ test('names who may read what, and how to get the policy', async () => {
     'The role arn:aws:iam::777788889999:role/analyst may read files of leads.',
     'The organization o-a1b2c3d4e5 may read files of leads, contacts.',
   ]);
-  expect(stdout).toMatch(/npx --no crm-export readers 444455556666 --endpoint-url \S+ --deployment test\n$/);
+  expect(stdout).toMatch(/npx --no -- crm-export readers 444455556666 --endpoint-url \S+ --deployment test\n$/);
 });
 
 test('says that nobody does', async () => {

@@ -58,7 +58,7 @@ test('what is no run is refused with the nearest names, also where the name is o
   expect(await refused('a b*')).toMatchObject({ exitCode: 2 });
   expect(await refused('employers')).toMatchObject({
     exitCode: 2,
-    message: 'There is no run of employers yet: npx --no crm-export start employers.',
+    message: 'There is no run of employers yet: npx --no -- crm-export start employers.',
   });
   expect(await refused('arn:aws:states:x')).toMatchObject({ exitCode: 2, message: expect.stringContaining(arnOf('')) });
 });
@@ -112,7 +112,7 @@ test('an entity with a date means its newest run for that date', async () => {
   expect(await nameOf('2026-11-17')).toBe('leads-backfill');
   expect(await nameOf('2026-11-18')).toBe('leads-20261118T020000Z-0b0b0b');
   await expect(nameOf('2026-11-16')).rejects.toThrow(
-    'There is no run of leads for 2026-11-16 yet: npx --no crm-export start leads --date 2026-11-16.',
+    'There is no run of leads for 2026-11-16 yet: npx --no -- crm-export start leads --date 2026-11-16.',
   );
   await expect(findRun(target, 'by-hand', '2026-11-19')).rejects.toThrow('--date goes with an entity');
 });

@@ -27,6 +27,6 @@ test('a published run with warnings is marked, with the command that shows them'
   await followToTheEnd(cloud.target, runs, { deployment: 'prod' });
   await followToTheEnd(cloud.target, runs, { deployment: 'prod', json: true });
 
-  expect(written.join('')).toContain(', 2 warnings: npx --no crm-export show leads-night --deployment prod\n');
+  expect(written.join('')).toContain(', 2 warnings: npx --no -- crm-export show leads-night --deployment prod\n');
   expect(JSON.parse(written.at(-1) ?? '')).toMatchObject({ ok: true, runs: [{ warningCount: 2 }] });
 });

@@ -121,7 +121,7 @@ test('a pointer of an earlier release counts as none and hinders nothing; a dama
 type Refusal = [what: string, manifest: Partial<Manifest> | null, execution: Partial<Execution>, says: RegExp];
 
 test.each<Refusal>([
-  ['is under way', null, { status: 'RUNNING' }, /^leads-night is under way: npx --no crm-export follow leads-night/],
+  ['is under way', null, { status: 'RUNNING' }, /^leads-night is under way: npx --no -- crm-export follow leads-night/],
   ['stored no file', null, {}, /cannot be released: it has stored no file/],
   ['is published', {}, {}, /cannot be released: no guard has stopped its file, which is published/],
   ['was stored for no reader', { state: 'unpublished' }, {}, /no guard has stopped it/],

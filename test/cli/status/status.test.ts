@@ -122,12 +122,12 @@ describe('of a night that is not whole', () => {
     const place = `--region eu-central-1 --endpoint-url ${endpoint} --deployment test`;
     expect(lines.slice(3, 14).map((line) => line.trim().replace(/ {2,}/g, '  '))).toEqual([
       '✕ leads  ReauthorizationRequired  2026-11-19, 30 h old',
-      `-> npx --no crm-export show leads-20261120T010005Z-abcdef ${place}`,
+      `-> npx --no -- crm-export show leads-20261120T010005Z-abcdef ${place}`,
       '‖ customers  paused  2026-11-19, 30 h old',
       '‖ meetings  paused  2026-11-19, 30 h old',
-      `-> npx --no crm-export resume customers meetings ${place}`,
+      `-> npx --no -- crm-export resume customers meetings ${place}`,
       '✕ contacts  quarantined  2026-11-19, 30 h old',
-      `-> npx --no crm-export show contacts-20261120T010005Z-abcdef ${place}`,
+      `-> npx --no -- crm-export show contacts-20261120T010005Z-abcdef ${place}`,
       '‖ employers  without a rule  2026-11-19, 30 h old',
       `-> AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test --revert-drift --region eu-central-1`,
       '… workflows  under way  2026-11-19, 30 h old',
@@ -136,7 +136,7 @@ describe('of a night that is not whole', () => {
     expect(lines.slice(15)).toEqual([
       'Alarms: raised: ExecutionsAborted',
       `Grant: It is dead since ${start}: no`,
-      `    -> npx --no crm-export authorize ${place}`,
+      `    -> npx --no -- crm-export authorize ${place}`,
       'Next start: 2026-11-21 01:00 UTC, leads of 2026-11-21',
     ]);
   });
@@ -214,7 +214,7 @@ describe('of a date', () => {
 
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✕ 2026-11-18: 1 of 1 missing: leads \(test\)\n/);
-    expect(stdout).toContain('    -> npx --no crm-export start leads --date 2026-11-18 ');
+    expect(stdout).toContain('    -> npx --no -- crm-export start leads --date 2026-11-18 ');
   });
 
   test('that is still to come there is one sentence, and nothing is wrong', async () => {

@@ -7,12 +7,12 @@ const PLACE = { deployment: 'prod', profile: 'exports', region: 'eu-central-1' }
 const OURS = '--profile exports --region eu-central-1 --deployment prod';
 
 test.each([
-  ['Authorize again: npx --no crm-export authorize.', `Authorize again: npx --no crm-export authorize ${OURS}.`],
+  ['Authorize again: npx --no -- crm-export authorize.', `Authorize again: npx --no -- crm-export authorize ${OURS}.`],
   [
-    'npx --no crm-export start leads; npx --no crm-export list',
-    `npx --no crm-export start leads ${OURS}; npx --no crm-export list ${OURS}`,
+    'npx --no -- crm-export start leads; npx --no -- crm-export list',
+    `npx --no -- crm-export start leads ${OURS}; npx --no -- crm-export list ${OURS}`,
   ],
-  [`To go on: npx --no crm-export show x ${OURS}.`, `To go on: npx --no crm-export show x ${OURS}.`],
+  [`To go on: npx --no -- crm-export show x ${OURS}.`, `To go on: npx --no -- crm-export show x ${OURS}.`],
   [
     'Deploy: npx cdk deploy --revert-drift.',
     'Deploy: npx cdk deploy -c deployment=prod --revert-drift --profile exports --region eu-central-1.',
@@ -23,7 +23,10 @@ test.each([
   ],
   ['npx cdk deploy -c deployment=prod', 'npx cdk deploy -c deployment=prod'],
   ['aws sns subscribe --topic-arn a:b.', 'aws sns subscribe --topic-arn a:b --profile exports --region eu-central-1.'],
-  ['Check --deployment, then npx --no crm-export list.', `Check --deployment, then npx --no crm-export list ${OURS}.`],
+  [
+    'Check --deployment, then npx --no -- crm-export list.',
+    `Check --deployment, then npx --no -- crm-export list ${OURS}.`,
+  ],
   ['Set the clock of this machine.', 'Set the clock of this machine.'],
 ])('commands in "%s" get the options that were given', (text, whole) => {
   expect(completed(text, PLACE)).toBe(whole);
@@ -31,15 +34,15 @@ test.each([
 
 test('options that were not given are not invented, and values are quoted', () => {
   expect(completed('npx cdk deploy', { deployment: 'prod' })).toBe('npx cdk deploy -c deployment=prod');
-  expect(completed('npx --no crm-export list', { deployment: 'prod', profile: 'a b' })).toBe(
-    "npx --no crm-export list --profile 'a b' --deployment prod",
+  expect(completed('npx --no -- crm-export list', { deployment: 'prod', profile: 'a b' })).toBe(
+    "npx --no -- crm-export list --profile 'a b' --deployment prod",
   );
 });
 
 test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
   'a value may hold any mark: %s is completed once, and its command stays whole',
   (profile) => {
-    const once = completed('Authorize again: npx --no crm-export authorize. Else: aws sns publish --topic-arn a.', {
+    const once = completed('Authorize again: npx --no -- crm-export authorize. Else: aws sns publish --topic-arn a.', {
       ...PLACE,
       profile,
     });
@@ -47,14 +50,8 @@ test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
     expect(completed(once, { ...PLACE, profile })).toBe(once);
     const shell = (command: string) => execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' });
     const commands = adviceLines(once).filter((line) => /^(npx|aws) /.test(line));
-    expect(
-      commands.map((command) =>
-        shell(command)
-          .split('\n')
-          .at(command.startsWith('npx') ? 5 : 6),
-      ),
-    ).toEqual([profile, profile]);
-    const released = 'npx --no crm-export release x --reason "Holidays. All of them, fine." --deployment prod';
+    expect(commands.map((command) => shell(command).split('\n').at(6))).toEqual([profile, profile]);
+    const released = 'npx --no -- crm-export release x --reason "Holidays. All of them, fine." --deployment prod';
     expect(adviceLines(`${released}.`)).toEqual([released]);
   },
 );
@@ -74,17 +71,17 @@ test('a deployment that is meant for a local cloud does not reach the account of
 test('each command has a line of its own, with nothing else on it', () => {
   const url = '--endpoint-url http://127.0.0.1:4566 --deployment test';
 
-  expect(adviceLines(`Authorize again: npx --no crm-export authorize ${url}. No export runs until then.`)).toEqual([
+  expect(adviceLines(`Authorize again: npx --no -- crm-export authorize ${url}. No export runs until then.`)).toEqual([
     'Authorize again:',
-    `npx --no crm-export authorize ${url}`,
+    `npx --no -- crm-export authorize ${url}`,
     'No export runs until then.',
   ]);
   expect(adviceLines('restore it: npx cdk deploy --revert-drift.')).toEqual([
     'Restore it:',
     'npx cdk deploy --revert-drift',
   ]);
-  expect(adviceLines('npx --no crm-export release x --reason "…"')).toEqual([
-    'npx --no crm-export release x --reason "…"',
+  expect(adviceLines('npx --no -- crm-export release x --reason "…"')).toEqual([
+    'npx --no -- crm-export release x --reason "…"',
   ]);
   expect(adviceLines('Look again in a minute.')).toEqual(['Look again in a minute.']);
 });
@@ -94,5 +91,7 @@ test.each(Object.entries(ERRORS))('a command in the advice of %s ends where its 
 
   // Behind the command only placeholders, options, and values.
   for (const command of commands)
-    expect(command).toMatch(/^(npx --no crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|-c rewrite=policies|[A-Z]+))*$/);
+    expect(command).toMatch(
+      /^(npx --no -- crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|-c rewrite=policies|[A-Z]+))*$/,
+    );
 });

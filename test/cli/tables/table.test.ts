@@ -114,7 +114,7 @@ test('list, show and follow know it as published without its table', async () =>
   expect(shown.stdout).toContain('leads of 2026-11-20, published, without its table, ');
   expect(shown.stdout).toContain('The table is not written; the file is published.');
   expect(shown.stdout).toMatch(/Runbook: docs\/runbook\.md#tablenotwritten/);
-  expect(shown.stdout).toContain('To make it up: npx --no crm-export table leads-night');
+  expect(shown.stdout).toContain('To make it up: npx --no -- crm-export table leads-night');
   expect(await cli('follow', NIGHT)).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
 });
 
@@ -155,5 +155,5 @@ test.each<[string, Execution[], string[]]>([
   expect(facts.attempts).toEqual([]);
   const cell = data.rows.find(({ entity }) => entity === 'leads')?.cells.find(({ date }) => date === DATE);
   expect(cell?.outcome).toBe(expected.length > 0 ? 'warned' : 'published');
-  expect(reportPage(data).includes('npx --no crm-export table leads-night')).toBe(expected.length > 0);
+  expect(reportPage(data).includes('npx --no -- crm-export table leads-night')).toBe(expected.length > 0);
 });

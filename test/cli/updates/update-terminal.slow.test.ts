@@ -50,7 +50,7 @@ test('Ctrl-C while it follows, in a terminal without a size, leaves the batch al
   type('\x03');
   expect(await ended, shown()).toBe(130);
   expect(shown()).toMatch(
-    /No longer following; the batch update-\S+ goes on\. Look at it: npx --no crm-export update-status/,
+    /No longer following; the batch update-\S+ goes on\. Look at it: npx --no -- crm-export update-status/,
   );
   expect(asked).not.toContain('StopExecution');
 });

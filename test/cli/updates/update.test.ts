@@ -287,7 +287,7 @@ test('Ctrl-C ends the following and not the batch, which update-status shows und
   expect(await running.ended, running.stderr()).toBe(130);
   const [batch = ''] = [...batches.keys()];
   expect(running.stderr()).toContain(
-    `No longer following; the batch ${batch} goes on. Look at it: npx --no crm-export update-status ${batch} --endpoint-url`,
+    `No longer following; the batch ${batch} goes on. Look at it: npx --no -- crm-export update-status ${batch} --endpoint-url`,
   );
   expect(asked).not.toContain('StopExecution');
   const failed = join(await tempDir(), 'failed.jsonl');

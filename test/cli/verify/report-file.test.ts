@@ -21,7 +21,7 @@ test('it has release, region, resources, and of each check the outcome and the s
     { ...holds('arn:aws:kms:us-east-1:000000000000:key/1 is rotated'), id: 'a', ...asked },
     { ...holds('it is at https://bucket.example.com/x?X-Amz-Signature=abc now'), id: 'b', ...asked },
     { ...broken('arn:aws:sts::000000000000:assumed-role/x/dana; dana@example.com', 'Ask.'), id: 'c', ...asked },
-    { ...broken("npx --no crm-export show a --profile 'of dana' --deployment test", 'Ask.'), id: 'd', ...asked },
+    { ...broken("npx --no -- crm-export show a --profile 'of dana' --deployment test", 'Ask.'), id: 'd', ...asked },
     { ...broken('Principal lacks 444455556666 and has AROAEXAMPLEID1234567; o-a1b2c3d4e5', 'Ask.'), id: 'e', ...asked },
   ];
   const verified = { checks, runs: ['leads-verify-1'], stack: stackOf([QUEUE, { ...QUEUE, logicalId: 'R' }]) };
@@ -41,7 +41,7 @@ test('it has release, region, resources, and of each check the outcome and the s
       { id: 'a', verdict: 'holds', found: 'arn:aws:kms:us-east-1:ACCOUNT:key/1 is rotated' },
       { id: 'b', verdict: 'holds', found: 'it is at (an address) now' },
       { id: 'c', verdict: 'broken', found: '(a principal) (a mail address)' },
-      { id: 'd', verdict: 'broken', found: 'npx --no crm-export show a --deployment test' },
+      { id: 'd', verdict: 'broken', found: 'npx --no -- crm-export show a --deployment test' },
       { id: 'e', verdict: 'broken', found: 'Principal lacks (an account) and has (a principal); (an organization)' },
     ],
   });

@@ -40,7 +40,7 @@ async function composed(reply: Reply) {
       random: () => 0.5,
       secondsLeft: () => 900,
       count: (event) => done.push(event),
-      authorizeCommand: 'npx --no crm-export authorize',
+      authorizeCommand: 'npx --no -- crm-export authorize',
     },
   );
   const cache: TokenCache = { pause: new RefreshPause() };

@@ -19,7 +19,7 @@ test('a client that authenticates with none has no secret', async () => {
 });
 
 test.each<[string, Record<string, string>, string]>([
-  ['is missing', {}, 'The secret s has no value yet (to store both: npx --no crm-export authorize).'],
+  ['is missing', {}, 'The secret s has no value yet (to store both: npx --no -- crm-export authorize).'],
   ['is empty', { s: '' }, 'The secret s has no value yet'],
   ['is not JSON', { s: CANARY }, 'The value of the secret s is not a JSON object'],
   ['is half of a JSON text', { s: `{"refreshToken":"${CANARY}` }, 'The value of the secret s is not a JSON object'],

@@ -65,7 +65,7 @@ export function functionAt(
         secondsLeft: () => 900,
         now: () => new Date(),
         count,
-        authorizeCommand: 'npx --no crm-export authorize',
+        authorizeCommand: 'npx --no -- crm-export authorize',
         inFunction: true,
       },
     ),

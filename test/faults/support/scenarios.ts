@@ -31,12 +31,12 @@ export interface Story {
 const byRule = (at: string, name: string) => (world: World) =>
   world.execute('ExportRun', { name, input: { entity: 'leads', scheduledFor: at.replace('.000', '') } });
 
-/** Starts a retry as `npx --no crm-export retry` does. */
+/** Starts a retry as `npx --no -- crm-export retry` does. */
 function retry(world: World, failed: string, name: string): Promise<Execution> {
   return world.execute('ExportRun', { name, input: { entity: 'leads', date: START.slice(0, 10), adopt: failed } });
 }
 
-/** Starts a release as `npx --no crm-export release` does. */
+/** Starts a release as `npx --no -- crm-export release` does. */
 function release(world: World, name: string): Promise<Execution> {
   return world.execute('ExportRun', { name, input: { entity: 'leads', release: FAILED_RUN, reason: 'It is right.' } });
 }

@@ -141,7 +141,7 @@ describe('a run that failed', () => {
         'leads, 2026-11-20 02:40 UTC, run leads-20261120T020000Z-1a2b3c',
         '  The CRM reported the export as failed.',
         '  The newest that readers have: leads of 2026-11-19.',
-        '  npx --no crm-export show leads-20261120T020000Z-1a2b3c --deployment prod',
+        '  npx --no -- crm-export show leads-20261120T020000Z-1a2b3c --deployment prod',
         '',
         'Runbook: docs/runbook.md#exportfailed',
       ].join('\n'),
@@ -155,7 +155,7 @@ describe('a run that failed', () => {
     const { run, mails } = mailer([detail({ error: 'FileQuarantined', cause })]);
     await run();
 
-    const command = `npx --no crm-export download leads --run ${about.execution} --deployment prod`;
+    const command = `npx --no -- crm-export download leads --run ${about.execution} --deployment prod`;
     expect(mails[0]?.text).toContain(
       `What to do: Readers keep the last good file. Look at this one: ${command}. If it is right,`,
     );
@@ -170,7 +170,7 @@ describe('a run that failed', () => {
     const { run, mails } = mailer([ended('ChangesStopped', gone), ended('ChangesNotWritten', 'The disk is full.')]);
     await run();
 
-    const command = (words: string) => `npx --no crm-export ${words} --deployment prod`;
+    const command = (words: string) => `npx --no -- crm-export ${words} --deployment prod`;
     expect(mails.map(({ subject }) => subject)).toEqual([
       'prod: leads ended in ChangesStopped',
       'prod: leads ended in ChangesNotWritten',
@@ -225,7 +225,7 @@ describe('a run that failed', () => {
     await run();
 
     expect(mails[0]?.subject).toBe('prod: update-1 ended in UpdatesIncomplete');
-    expect(mails[0]?.text).toContain('  npx --no crm-export update-status update-1 --deployment prod\n');
+    expect(mails[0]?.text).toContain('  npx --no -- crm-export update-status update-1 --deployment prod\n');
     expect(mails[0]?.text).not.toContain('readers');
   });
 

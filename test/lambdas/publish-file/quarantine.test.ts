@@ -34,7 +34,7 @@ test('a file that has shrunk is stored and described, no pointer moves, and the 
 
   expect(message).toBe(
     'The file of leads of 2026-11-20 is stored, not published: it has 30 rows, 100 are usual (maxShrink 0.5). ' +
-      'To publish it as it is: npx --no crm-export release night-1 --reason "…".',
+      'To publish it as it is: npx --no -- crm-export release night-1 --reason "…".',
   );
   expect(manifestIn(bucket)).toMatchObject({
     state: 'quarantined',

@@ -390,7 +390,7 @@ test('what is wrong with the table is not counted as an end of the run, which ha
   const ended = await asStep('WriteTable', writeTable, ...composed(deps))(published(), lambdaContext());
 
   expect(ended).toMatchObject({ outcome: 'FAILED', failure: { error: 'TableNotWritten' } });
-  expect(ended.failure?.cause).toMatch(/The file is published.*npx --no crm-export table night-1\.$/);
+  expect(ended.failure?.cause).toMatch(/The file is published.*npx --no -- crm-export table night-1\.$/);
   expect(deps.log.measured).toMatchObject([{ values: { TablesNotWritten: 1 } }]);
   expect(deps.log.measured[0]?.values).not.toHaveProperty('RunsEnded');
 });

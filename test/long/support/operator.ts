@@ -26,9 +26,9 @@ export function operatorOf(system: Deployed, names: Record<string, string> = {})
     const words = command.replace(/\b[A-Z]{3,}\b/g, (name) => filled[name] ?? name).split(' ');
     const [program, ...rest] = words;
     if (program === 'npx' && rest[0] === 'cdk') return deployment(system, rest[1]);
-    if (rest.slice(0, 2).join(' ') !== '--no crm-export') throw new Error(`Nobody here can type: ${command}`);
+    if (rest.slice(0, 3).join(' ') !== '--no -- crm-export') throw new Error(`Nobody here can type: ${command}`);
     const named = (n: number) => rest[n] === '--deployment' || rest[n - 1] === '--deployment';
-    return cli(...rest.filter((_, n) => n > 1 && !named(n)));
+    return cli(...rest.filter((_, n) => n > 2 && !named(n)));
   };
   return { type, cli };
 }

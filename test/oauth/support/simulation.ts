@@ -70,7 +70,7 @@ export class Simulation {
       random: this.#random,
       secondsLeft,
       count: (event) => this.counted.push(event),
-      authorizeCommand: 'npx --no crm-export authorize --deployment dev',
+      authorizeCommand: 'npx --no -- crm-export authorize --deployment dev',
       inFunction,
     });
     const known: AccessTokenDeps = {

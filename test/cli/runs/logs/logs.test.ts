@@ -149,7 +149,7 @@ test('Ctrl-C while a document is followed gives the lines that were read so far'
     ...{
       ok: false,
       error: expect.stringMatching(
-        /^Stopped following; the run goes on: npx --no crm-export logs 'it'\\''s\(mine\)!' --follow /,
+        /^Stopped following; the run goes on: npx --no -- crm-export logs 'it'\\''s\(mine\)!' --follow /,
       ),
     },
     execution: name,

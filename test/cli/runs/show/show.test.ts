@@ -116,14 +116,14 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
 
 test('a command that the cause of a run names can be pasted', async () => {
   const start = at('01:00:00');
-  const cause = 'The CRM refused. Authorize again: npx --no crm-export authorize. No export runs until then.';
+  const cause = 'The CRM refused. Authorize again: npx --no -- crm-export authorize. No export runs until then.';
   const failed = { status: 'FAILED', input: { entity: 'leads' }, start, stop: start };
   const cloud = await aws(executions([{ name: 'x', ...failed, error: 'ReauthorizationRequired', cause }]));
 
   const { stdout } = await cloud.cli('show', 'x', '--region', 'eu-central-1');
 
   expect(stdout).toMatch(
-    /: npx --no crm-export authorize --region eu-central-1 --endpoint-url \S+ --deployment test\. No export/,
+    /: npx --no -- crm-export authorize --region eu-central-1 --endpoint-url \S+ --deployment test\. No export/,
   );
 });
 
