@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { subjectProblems } from '../../scripts/check-commits.ts';
+
+const longest = `feat(cli): ${'a'.repeat(61)}`;
+
+test.each([longest, 'fix: read the last page', 'build(deps)!: drop Node 20'])('"%s" is a subject', (subject) => {
+  expect(subjectProblems(subject)).toEqual([]);
+});
+
+test.each([
+  'Read the last page',
+  'feature: read the last page',
+  'fix:read the last page',
+  'fix(CLI): read the last page',
+  'wip',
+])('"%s" does not have the form of a subject', (subject) => {
+  expect(subjectProblems(subject)).toEqual([expect.stringContaining('does not have the form "type(scope): summary"')]);
+});
+
+test('a subject has at most 72 characters', () => {
+  expect(subjectProblems(`${longest}a`)).toEqual(['has 73 characters, at most 72 are allowed']);
+});
