@@ -37,6 +37,10 @@ export class Faults {
     return this.#lastId;
   }
 
+  remove(id: number): void {
+    this.#armed = this.#armed.filter((armed) => armed.id !== id);
+  }
+
   clear(): void {
     this.#armed = [];
   }

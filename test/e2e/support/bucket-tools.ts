@@ -39,7 +39,7 @@ export function bucketTools({ s3, BucketName: Bucket }: Target) {
     remove: async (): Promise<void> => {
       const { Versions = [], DeleteMarkers = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket }));
       const Objects = [...Versions, ...DeleteMarkers].map(({ Key, VersionId }) => ({ Key, VersionId }));
-      await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+      if (Objects.length > 0) await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
       await s3.send(new DeleteBucketCommand({ Bucket }));
     },
   };

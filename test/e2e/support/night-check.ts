@@ -1,5 +1,8 @@
 import { InvokeCommand } from '@aws-sdk/client-lambda';
 import { expect } from 'vitest';
+import { deployedConfiguration } from '../../../cli/support/deployed-configuration.ts';
+import { timesOfNight } from '../../../core/night/expected.ts';
+import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
 import type { Deployed } from './deployed.ts';
 import { linesOf } from './everything.ts';
 
@@ -7,11 +10,21 @@ import { linesOf } from './everything.ts';
  * Lets the deployed check look at the nights at `time`, and again until its log has counted `value` incomplete nights: the local
  * cloud may leave the last lines of a call to the log of the next.
  */
-export async function checkUntilCounted(system: Deployed, time: Date, value: number) {
+async function checkUntilCounted(system: Deployed, time: Date, value: number) {
   let checked = await check(system, time);
   for (let again = 0; again < 20 && !checked.counted.includes(value); again += 1) checked = await check(system, time);
   expect(checked.counted).toContain(value);
   return checked;
+}
+
+/** Lets the check look now, from when on it watches, and just after the deadline of the next night, of which nothing is published. */
+export async function missNextNight(system: Deployed) {
+  const { counted } = await checkUntilCounted(system, new Date(), 0);
+  const deployed = await deployedConfiguration(system.target);
+  const date = dateAfter(dateIn(deployed.timeZone, new Date()), 1);
+  const deadline = timesOfNight(deployed, date)?.deadline.getTime() ?? Number.NaN;
+  const { lines } = await checkUntilCounted(system, new Date(deadline + 1000), 1);
+  return { date, before: counted, lines };
 }
 
 async function check(system: Deployed, time: Date) {

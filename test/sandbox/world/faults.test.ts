@@ -19,15 +19,18 @@ test('an answer comes instead of the real one, on the calls that were named', as
   expect((await api('POST', '/contacts/exports', { columns: ['id'] })).status).toBe(201);
 });
 
-test('calls are counted for each entity, in ranges too, and clear ends everything', async () => {
+test('calls are counted for each entity, in ranges too; remove ends one fault, and clear all of them', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
   const status = async (entity: string) => (await api('GET', `/${entity}/fields`)).status;
   sandbox.faults.add({ path: 'fields', calls: { from: 2, to: 3 }, answer: { status: 503, body: '<h1>down</h1>' } });
   expect([await status('leads'), await status('leads'), await status('contacts')]).toEqual([200, 503, 200]);
-  sandbox.faults.add({ path: 'fields', answer: { status: 204 } });
-  expect([await status('leads'), await status('leads')]).toEqual([204, 204]);
+  const added = sandbox.faults.add({ path: 'fields', answer: { status: 204 } });
+  expect([await status('leads'), await status('contacts')]).toEqual([204, 204]);
+  sandbox.faults.remove(added);
+  expect([await status('leads'), await status('contacts')]).toEqual([200, 503]);
   sandbox.faults.clear();
+  expect(await status('contacts')).toBe(200);
   expect(await status('leads')).toBe(200);
 });
 

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { verifyPublished } from '../../cli/data/verify.ts';
+import { bucketTools } from './support/bucket-tools.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+import { putTokens } from './support/secrets.ts';
+
+/** Parts of a deployment that somebody broke or removed: how the next run ends, and what brings the deployment back. */
+
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests('dead-parts', {}, { rows: 3, jobChecks: 1 });
+});
+
+afterAll(() => system?.close());
+
+it('says which secret is no JSON, and never its value', async () => {
+  await putTokens(system, 'not-json-but-secret');
+  // The functions are warm: they look at the secret again only when the CRM refuses the token that they hold.
+  system.sandbox.expireAccessTokens();
+
+  const report = await system.run('customers');
+
+  await system.authorize();
+  expect(report).toMatchObject({ status: 'FAILED', error: 'ConfigInvalid' });
+  expect(report.cause).toContain('npx --no -- crm-export authorize');
+  expect(report.cause).not.toContain('not-json-but-secret');
+});
+
+it('says that the bucket is gone', async () => {
+  await bucketTools(system.target).remove();
+
+  const report = await system.run('employers');
+
+  expect(report).toMatchObject({ status: 'FAILED', error: 'StorageDenied' });
+});
+
+it('deploys again after a destroy, with a bucket of its own', async () => {
+  const before = system.target;
+
+  await system.destroy();
+  await system.deploy();
+  await system.authorize();
+
+  expect(system.target.BucketName).not.toBe(before.BucketName);
+  const report = await system.run('leads');
+  expect(report).toMatchObject({ status: 'SUCCEEDED', error: null });
+  expect((await verifyPublished(system.target, report)).manifest.file.rows).toBe(3);
+});

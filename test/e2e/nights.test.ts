@@ -1,0 +1,187 @@
+import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  CreateStateMachineCommand,
+  DescribeExecutionCommand,
+  ListExecutionsCommand,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createManifests } from '../../cli/data/manifests.ts';
+import { verifyPublished } from '../../cli/data/verify.ts';
+import { followRun } from '../../cli/runs/executions.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
+import { completeKey } from '../../core/night/marker.ts';
+import { SINCE_KEY } from '../../core/night/watched-since.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import { documentedEventPattern } from '../support/event-pattern.ts';
+import { NO_HISTORY } from '../support/stored-run.ts';
+import { bucketTools } from './support/bucket-tools.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+import { missNextNight } from './support/night-check.ts';
+
+/** Nights in which the CRM works: what is published, what readers are told, and starts that come twice, late or by themselves. */
+
+const SECONDS = 1000;
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests('nights', {
+    timeZone: 'Asia/Jerusalem',
+    polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
+    entities: { meetings: { schedule: 'rate(1 minute)' } },
+    dashboard: true,
+  });
+});
+
+afterAll(() => system?.close());
+
+async function manifestOf(report: NamedRun) {
+  expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
+  return (await verifyPublished(system.target, report)).manifest;
+}
+
+describe('a night without trouble', () => {
+  it('publishes all seven entities at once, each read back through pointer, manifest and file', async () => {
+    const reports = await Promise.all(ENTITIES.map((entity) => system.run(entity)));
+
+    for (const report of reports) {
+      const manifest = await manifestOf(report);
+      expect(manifest.file).toMatchObject({ rows: 240, header: manifest.request.columns });
+      expect(manifest.warnings).toEqual([NO_HISTORY]);
+    }
+    expect(system.sandbox.ledger.violations()).toEqual([]);
+
+    // Meetings start every minute here: they are of no night.
+    const { date } = await manifestOf(reports[0] as NamedRun);
+    const night = await createManifests(system.target).night(date);
+    const runs = Object.values(night?.entities ?? {}).map(({ file }) => file?.run);
+    const ofNight = reports.filter((_, index) => ENTITIES[index] !== 'meetings');
+    expect(night?.complete).toBe(true);
+    expect(runs).toEqual(ofNight.map(({ run }) => run));
+    const told = await bucketTools(system.target).keys('published/nights/complete/');
+    expect(told).toContain(completeKey({ date, revision: night?.revision ?? 0 }));
+  });
+
+  it('is looked at by the check, which tells behind its deadline of the next one, of which nothing was published', async () => {
+    const { date, before, lines } = await missNextNight(system);
+
+    expect(new Set(before)).toEqual(new Set([0]));
+    const missing = ENTITIES.filter((entity) => entity !== 'meetings');
+    expect(lines).toContainEqual(
+      expect.objectContaining({ message: 'night not complete by its deadline', date, missing }),
+    );
+    expect(await bucketTools(system.target).keys('nights/')).toEqual([SINCE_KEY]);
+  });
+});
+
+describe('readers with the rule of the document', () => {
+  it('get an event of each pointer that moves, and of no other object', async () => {
+    const { sfn, events, BucketName } = system.target;
+    const machine = { name: 'readers', roleArn: 'arn:aws:iam::000000000000:role/readers' };
+    const definition = JSON.stringify({ StartAt: 'Read', States: { Read: { Type: 'Pass', End: true } } });
+    const { stateMachineArn } = await sfn.send(new CreateStateMachineCommand({ ...machine, definition }));
+    await events.send(new PutRuleCommand({ Name: machine.name, EventPattern: documentedEventPattern(BucketName) }));
+    const target = { Id: machine.name, Arn: stateMachineArn, RoleArn: machine.roleArn };
+    await events.send(new PutTargetsCommand({ Rule: machine.name, Targets: [target] }));
+    const keysToldOf = async () => {
+      const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
+      const told = executions.map(({ executionArn }) => sfn.send(new DescribeExecutionCommand({ executionArn })));
+      return (await Promise.all(told)).map(({ input = '' }) => JSON.parse(input).detail.object.key as string);
+    };
+
+    const { date } = await manifestOf(await system.run('customers'));
+    await manifestOf(await system.run('customers', { date: '2020-02-28' }));
+
+    const told = ['date=2020-02-28', `date=${date}`, 'latest'].map((name) => `published/entity=customers/${name}.json`);
+    await waitUntil(
+      async () => (await keysToldOf()).filter((key) => key.includes('=customers/')).length >= told.length,
+      {
+        withinMs: 20 * SECONDS,
+        everyMs: 200,
+      },
+    );
+    const keys = await keysToldOf();
+    expect(keys.filter((key) => key.includes('=customers/')).toSorted()).toEqual(told.toSorted());
+    expect(keys.filter((key) => !key.startsWith('published/'))).toEqual([]);
+  });
+});
+
+describe('starts that come twice, late or by themselves', () => {
+  it('runs a start that is delivered a hundred times under one name only once', async () => {
+    const { sfn, StateMachineArn: stateMachineArn } = system.target;
+    const start = { stateMachineArn, name: 'delivered-again-and-again', input: '{"entity":"leads"}' };
+    const before = system.sandbox.ledger.count({ kind: 'create', entity: 'leads' });
+
+    const { executionArn = '' } = await sfn.send(new StartExecutionCommand(start));
+    // AWS answers further calls with the running execution, the local cloud refuses them.
+    const again = Array.from({ length: 99 }, () =>
+      sfn.send(new StartExecutionCommand(start)).then(
+        (started) => started.executionArn,
+        (error: Error) => error.name,
+      ),
+    );
+    for (const answer of await Promise.all(again)) expect([executionArn, 'ExecutionAlreadyExists']).toContain(answer);
+    await manifestOf(await followRun(sfn, 'leads', executionArn, { everyMs: 200 }));
+
+    expect(system.sandbox.ledger.count({ kind: 'create', entity: 'leads' }) - before).toBe(1);
+  });
+
+  it('lets two runs of one night both end well, and the later one count', async () => {
+    const reports = await Promise.all([system.run('contacts'), system.run('contacts')]);
+
+    const manifests = await Promise.all(reports.map(manifestOf));
+    const later = manifests.toSorted((a, b) => (a.startedAt + a.execution < b.startedAt + b.execution ? 1 : -1))[0];
+    const pointer = await bucketTools(system.target).pointer('contacts', `date=${later?.date}`);
+    expect(pointer.execution).toBe(later?.execution);
+  });
+
+  it('requests one export where the event of a rule is delivered twice', async () => {
+    const creates = () => system.sandbox.ledger.count({ kind: 'create', entity: 'contacts' });
+    const before = creates();
+    const event = { scheduledFor: '2026-11-10T01:00:00Z' };
+
+    const reports = await Promise.all([system.run('contacts', event), system.run('contacts', event)]);
+
+    expect(reports.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    const [first, ...others] = reports.filter(({ manifestKey }) => manifestKey !== null);
+    expect((await manifestOf(first ?? reports[0])).date).toBe('2026-11-10');
+    expect(others).toEqual([]);
+    expect(creates() - before).toBe(1);
+  });
+
+  it('does not move the newest date back when an older date is exported again', async () => {
+    const { pointer } = bucketTools(system.target);
+    await manifestOf(await system.run('contacts', { date: '2020-03-01' }));
+    const newest = await pointer('contacts', 'latest');
+
+    const report = await system.run('contacts', { date: '2020-02-29' });
+
+    await manifestOf(report);
+    expect((await pointer('contacts', 'date=2020-02-29')).execution).toBe(report.executionArn.split(':').at(-1));
+    expect(newest.date > '2020-02-29').toBe(true);
+    expect(await pointer('contacts', 'latest')).toEqual(newest);
+  });
+
+  it('publishes what a rule that fires each minute started', async () => {
+    const { sfn, StateMachineArn: stateMachineArn } = system.target;
+    let byRule: string | undefined;
+    await waitUntil(
+      async () => {
+        const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
+        byRule = executions.findLast(({ name }) => isRuleName(name ?? ''))?.executionArn;
+        return byRule !== undefined;
+      },
+      { withinMs: 90 * SECONDS, everyMs: 500 },
+    );
+
+    const manifest = await manifestOf(await followRun(sfn, 'meetings', byRule ?? '', { everyMs: 200 }));
+
+    expect(manifest.entity).toBe('meetings');
+  });
+});
+
+/** A rule names its execution by the id of the event. */
+function isRuleName(name: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}/.test(name);
+}
