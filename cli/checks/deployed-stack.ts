@@ -19,8 +19,6 @@ export interface Resource {
 }
 
 export interface DeployedStack {
-  /** The resource that a reference of the template names. */
-  named: (logicalId: string) => Resource | undefined;
   /** How many resources of each type there are. */
   counts: Record<string, number>;
   ofType: (type: string) => Resource[];
@@ -48,7 +46,6 @@ export function stackOf(resources: Resource[]): DeployedStack {
     [...Map.groupBy(resources, ({ type }) => type)].map(([type, { length }]) => [type, length]),
   );
   return {
-    named: (logicalId) => resources.find((resource) => resource.logicalId === logicalId),
     counts,
     ofType,
     physical: (type, physicalId) => {

@@ -17,7 +17,7 @@ import { type Around, ledgerFinding, notLooked } from './grant.ts';
 import { refresh } from './refresh.ts';
 import { type Asked, askCrm } from './service.ts';
 
-const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3', 'sqs', 'kms', 'iam'] as const;
+const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3'] as const;
 
 export interface DoctorOptions extends ConfigurationOptions {
   /** Spends a generation of the grant; without it, nothing is changed. */

@@ -1,5 +1,4 @@
 import { type Check, given, ifSeen, remark } from '../checks/check.ts';
-import { POLICIES } from '../checks/policies/policies.ts';
 import { RULES } from '../checks/rules.ts';
 import { readersFinding } from '../readers/reader-words.ts';
 import { alarmAddresses, runbookUrl } from './alarms.ts';
@@ -31,7 +30,6 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     }),
   ),
   NETWORK_CHECK,
-  ifSeen(given(POLICIES, async ({ target, stack }: Doctoring) => ({ target, stack: await stack() }))),
   remark({
     id: 'starts',
     question: 'Do the rules start entities at their local times?',

@@ -2,7 +2,6 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { entitiesOf, readableKeys } from '../../core/readers/readers.ts';
 import { readStack } from '../checks/deployed-stack.ts';
-import { placeOf } from '../checks/policies/intrinsics.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
@@ -16,7 +15,7 @@ export interface SharedPlace {
 export async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'BucketName' | 'StateMachineArn'>) {
   const [key] = (await readStack(target)).ofType('AWS::KMS::Key');
   if (!key) throw new CommandError(`The stack ${target.stack} has no key: deploy this release.`, ENVIRONMENT);
-  const { partition, region, account } = placeOf(target.StateMachineArn);
+  const [, partition, , region, account] = target.StateMachineArn.split(':');
   return { bucket: target.BucketName, keyArn: `arn:${partition}:kms:${region}:${account}:key/${key.physicalId}` };
 }
 

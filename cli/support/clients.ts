@@ -31,7 +31,6 @@ const makers = (settings: Settings) => {
       new (sdk<typeof import('@aws-sdk/client-cloudformation')>('cloudformation').CloudFormationClient)(settings),
     cloudwatch: () => new (sdk<typeof import('@aws-sdk/client-cloudwatch')>('cloudwatch').CloudWatchClient)(settings),
     sqs: () => new (sdk<typeof import('@aws-sdk/client-sqs')>('sqs').SQSClient)(settings),
-    iam: () => new (sdk<typeof import('@aws-sdk/client-iam')>('iam').IAMClient)(settings),
     kms: () => new (sdk<typeof import('@aws-sdk/client-kms')>('kms').KMSClient)(settings),
     ec2: () => new (sdk<typeof import('@aws-sdk/client-ec2')>('ec2').EC2Client)(settings),
     xray: () => new (sdk<typeof import('@aws-sdk/client-xray')>('xray').XRayClient)(settings),

@@ -1,5 +1,4 @@
 import type { Check } from '../checks/check.ts';
-import { POLICIES } from '../checks/policies/policies.ts';
 import { RULES } from '../checks/rules.ts';
 import type { Verifying } from './base/verifying.ts';
 import { ALARM_CHECKS } from './checks/alarm-checks.ts';
@@ -35,6 +34,5 @@ export const ALL_CHECKS: Check<Verifying>[] = [
   FUNCTION_CHECK,
   GRANT_CHECK,
   DRIFT_CHECK,
-  POLICIES,
   UPDATE_CHECK,
 ];

@@ -40,7 +40,7 @@ export interface Verified {
 /** Ten minutes, where the CRM makes the export at once. */
 const PACE: Pace = { everyMs: 5000, patienceMs: 300_000, runMs: 900_000 };
 const CALLED = ['cloudformation', 'sfn', 's3', 'dynamo', 'logs', 'events', 'sns', 'lambda'] as const;
-const CALLED_HERE = ['cloudwatch', 'sqs', 'kms', 'xray', 'iam', 'secrets'] as const;
+const CALLED_HERE = ['cloudwatch', 'sqs', 'kms', 'xray', 'secrets'] as const;
 
 /**
  * Makes every check of a deployment, several at a time. What it makes besides runs is gone at its end, however it ends; what a

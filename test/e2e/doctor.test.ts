@@ -114,7 +114,6 @@ const BEFORE = [
   'configuration',
   'stack',
   'rules',
-  'policies',
   'tonight.first',
   'concurrency',
   'alarm-addresses',
