@@ -121,14 +121,8 @@ const COMMANDS: Record<string, Listed> = {
     group: 'data',
     takes: '<entity>',
     description:
-      'what has changed from table to table, row by row; lets a stopped feed through, for a reason that stays beside it',
+      'count what changed from table to table; let a stopped feed through, for a reason that stays beside it',
     load: async () => (await import('./changes/changes.ts')).addChanges,
-  },
-  history: {
-    group: 'data',
-    takes: '<entity> <key...>',
-    description: 'each version of one record with its dates, and what has changed, by the feeds of changes',
-    load: async () => (await import('./changes/history.ts')).addHistory,
   },
   readers: {
     group: 'data',

@@ -24,7 +24,7 @@ const FINDING_RUNS = [
 const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait', 'authorize --run'];
 const DATA = ['download', 'peek', 'schema', 'diff'];
 const EXPORTS = ['list', 'show', ...DATA, 'status', 'report', 'backfill', 'release', 'table'];
-const READING = [...EXPORTS, 'changes', 'history', 'update', 'update-status', 'readers --tag', ...FOLLOWING];
+const READING = [...EXPORTS, 'changes', 'update', 'update-status', 'readers --tag', ...FOLLOWING];
 
 interface Right {
   action: string;
@@ -110,7 +110,7 @@ const RIGHTS: Right[] = [
   { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: GRANT },
   { action: 'dynamodb:GetItem', on: 'the ledger', commands: [...GRANT, 'status'] },
   { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: GRANT },
-  { action: 's3:GetObject', on: '`changes/*`', commands: ['changes', 'history'] },
+  { action: 's3:GetObject', on: '`changes/*`', commands: ['changes'] },
   { action: 's3:PutObject', on: '`changes/*/head.json`', commands: ['changes --release'] },
   { action: 's3:PutObject', on: '`probes/*`', commands: ['probe --save'] },
   { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
-import { changesSchema, historySchema } from '../cli/changes/documents.ts';
+import { changesSchema } from '../cli/changes/feeds.ts';
 import { checksSchema } from '../cli/checks/print.ts';
 import { runSchema } from '../cli/runs/run/run.ts';
 import { statusSchema } from '../cli/status/schema.ts';
@@ -50,7 +50,6 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
   'docs/schemas/night.json': () => schemaText('docs/schemas/night.json', nightSchema),
   'docs/schemas/changes.json': () => schemaText('docs/schemas/changes.json', changesSchema),
-  'docs/schemas/history.json': () => schemaText('docs/schemas/history.json', historySchema),
   'docs/schemas/checks.json': () => schemaText('docs/schemas/checks.json', checksSchema),
   'docs/schemas/probe.json': () => schemaText('docs/schemas/probe.json', probeReportSchema),
   'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),

@@ -1,11 +1,21 @@
-import { isDeepStrictEqual } from 'node:util';
-import { feedKey, feedOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
+import * as z from 'zod/mini';
+import { feedOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
 import { type FeedRecord, feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
-import { type FeedHead, readHead } from '../../core/changes/chain/head.ts';
-import type { Entity } from '../../core/config/entities.ts';
+import { type FeedHead, readHead, stoppedSchema } from '../../core/changes/chain/head.ts';
+import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
+import { manyText } from '../support/text.ts';
+
+/** What `changes --json` prints. */
+export const changesSchema = z.object({
+  entity: entitySchema,
+  feeds: z.array(feedRecordSchema).check(z.describe('In the order of the chain.')),
+  stopped: z.nullable(stoppedSchema).check(z.describe('A mass deletion that was stopped.')),
+  release: z.nullable(z.string()).check(z.describe('Why a person lets the next feed through.')),
+});
+export type ChangesDocument = z.infer<typeof changesSchema>;
 
 /** Which feeds are asked for; none of the two: the newest. */
 export interface WantedFeeds {
@@ -25,26 +35,20 @@ export async function feedRecords(
 ): Promise<{ head: FeedHead; feeds: FeedRecord[] }> {
   // The head first: the feed that it ends at is there before it.
   const { head } = await readHead(bucket, entity);
-  const sorted = await recordsAt(bucket, await keysOf(bucket, entity, date));
+  const sorted = await recordsAt(bucket, entity, date);
   if (date !== undefined) return { head, feeds: sorted };
   const chain = chainOf(sorted, head);
   return { head, feeds: since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since) };
 }
 
-/**
- * The last feeds of a chain: none of them is missing or without its rows, and all have one key.
- * @throws RunError as `feedRecords`
- */
-export async function lastFeeds(bucket: Bucket, entity: Entity): Promise<FeedRecord[]> {
-  const { head } = await readHead(bucket, entity);
-  const keys = await keysOf(bucket, entity);
-  const chain = chainOf(await recordsAt(bucket, keys), head);
-  const lacks = chain.findLastIndex((feed, place) => {
-    const next = chain[place + 1];
-    const follows = !next || isDeepStrictEqual(next.key, feed.key);
-    return !follows || !keys.has(feedKey(entity, feed.to));
-  });
-  return chain.slice(lacks + 1);
+/** A feed for a person, on one line: its place in the chain, the dates that it leads from and to, and what it counts. */
+export function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates, rows }: FeedRecord): string {
+  const between = from ? `${from.date} to ${to.date}` : to.date;
+  const what =
+    kind === 'snapshot'
+      ? `all ${manyText(rows, 'row')}, which replace everything`
+      : `${inserts} inserted, ${deletes} deleted, ${updates} updated`;
+  return `${entity}, feed ${sequence}, ${between}: ${what} (${to.run})`;
 }
 
 /**
@@ -62,13 +66,9 @@ function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'seque
   }
 }
 
-async function keysOf(bucket: Bucket, entity: Entity, date = ''): Promise<Set<string>> {
+async function recordsAt(bucket: Bucket, entity: Entity, date = ''): Promise<FeedRecord[]> {
   const listed = await bucket.list(`${feedsOf(entity)}date=${date}`);
-  return new Set(listed.map(({ key }) => key));
-}
-
-async function recordsAt(bucket: Bucket, keys: Set<string>): Promise<FeedRecord[]> {
-  const ofRecords = [...keys].filter((key) => feedOfKey(key) !== undefined);
+  const ofRecords = listed.map(({ key }) => key).filter((key) => feedOfKey(key) !== undefined);
   const texts = await eachOf(ofRecords, async (key) => (await bucket.read(key))?.text);
   const records = texts.flatMap((text) => parseJson(feedRecordSchema, text) ?? []);
   return records.toSorted((one, other) => one.sequence - other.sequence);

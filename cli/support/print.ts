@@ -5,15 +5,10 @@ export function printOut(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints a document. */
+/** Prints a document. JSON escapes what begins with ESC, and leaves the controls of one byte, which terminals obey too. */
 export function printJson(document: object): void {
-  printOut(jsonText(document));
-}
-
-/** A value as JSON, which escapes what begins with ESC, and leaves the controls of one byte, which terminals obey too. */
-export function jsonText(value: unknown): string {
   const escaped = (control: string) => `\\u00${control.charCodeAt(0).toString(16)}`;
-  return JSON.stringify(value).replace(/[\x7f-\x9f]/g, escaped);
+  printOut(JSON.stringify(document).replace(/[\x7f-\x9f]/g, escaped));
 }
 
 /** Lines for a person on standard error, without terminal control sequences. */

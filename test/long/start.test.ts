@@ -66,12 +66,7 @@ test.concurrent('a second night stops the meetings that have shrunk, releases th
     /Readers have meetings of \S+, 240 rows\.[\s\S]+Readers have meetings of \S+, 40 rows, released\./,
   );
   const [, told = ''] = start.stdout().split('\n$ npx --no -- crm-export changes customers --deployment local\n');
-  const lines = told.split('\n');
-  expect(lines[0]).toMatch(/^customers, feed 2, \S+ to \S+: 1 inserted, 1 deleted, 2 updated \(customers-\S+\)$/);
-  expect(lines.slice(1, 5).map((line) => line.slice(0, 5))).toEqual(
-    expect.arrayContaining(['~ id ', '~ id ', '- id ', '+ id ']),
-  );
-  expect(told).toMatch(/ {2}city: \S+.* -> אילת$/m);
+  expect(told).toMatch(/^customers, feed 2, \S+ to \S+: 1 inserted, 1 deleted, 2 updated \(customers-\S+\)$/m);
 });
 
 test.concurrent('tables show the Parquet files of any entities, each of the published run', async () => {

@@ -6,6 +6,7 @@ const RECIPES = {
   told: 'What was told since a date, feed by feed:',
   fold: 'All feeds from the newest snapshot on make the newest table, and the last query has no row:',
   history: '### History in DuckDB',
+  record: 'The versions of one record, by its key:',
   balance: 'What has changed since that date on balance, snapshots or not:',
   start: 'The rows before it are those of the newest table, less all that was told since:',
   athenaTold: '### Feeds in Athena',

@@ -140,6 +140,12 @@ test('the history has each version with its dates, over a snapshot too', async (
   expect(rows).toEqual(HISTORY);
   for (const [run, date] of NIGHTS.filter(([name]) => name !== 'n4'))
     expect(await duckdb.rows(tableAt(date)), date).toEqual(rowsOf(run));
+  const versions = await recipe('record');
+  expect(versions.map(([, name, , , from, to]) => [name, from, to])).toEqual([
+    ['q', '2026-11-18', '2026-11-19'],
+    ['p', '2026-11-18', null],
+    ['r', '2026-11-19', '2026-11-21'],
+  ]);
   const balance = await recipe('balance');
   expect(balance.map(([what, id, name, status]) => [what, `${id},${name},${status}`])).toEqual([
     ['went', ',k,x'],
