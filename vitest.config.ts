@@ -49,7 +49,11 @@ const WITH_CLOUD = {
   restoreMocks: true,
 };
 /** These projects run after all others of the same run, which names both. */
-const AFTER_THE_OTHERS = { sequence: { groupOrder: ORDER.behind }, testTimeout: 60 * SECONDS };
+const AFTER_THE_OTHERS = {
+  sequence: { groupOrder: ORDER.behind },
+  testTimeout: 60 * SECONDS,
+  hookTimeout: 60 * SECONDS,
+};
 const NO_UNIT_TESTS = [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E, AFTER_SLOW_E2E];
 
 export default defineConfig({
