@@ -20,7 +20,7 @@ const optionsSchema = z.object({
   json: z.boolean().default(false),
   /** A local cloud that already runs. */
   endpointUrl: z.string().optional(),
-  /** Whether customers can be updated, for which a scope more is requested. */
+  /** Whether customers can be updated, whatever the file says: requests a scope more. */
   updates: z.boolean().default(false),
   /** Whether files become tables. */
   tables: z.boolean().default(false),
@@ -50,7 +50,9 @@ const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);
  */
 export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptions {
   const program = new Command('npm start --')
-    .description('Runs the nightly export on this machine: a local cloud, a sandbox CRM, the very same stack.')
+    .description(
+      'Runs the nightly export on this machine: a local cloud, a sandbox CRM, the very same stack, configured by config/local.json.',
+    )
     .option('--entity <name>', `only this entity, repeatable: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--keep', 'leave everything running until interrupted, and print how to use it')
     .option('--json', 'standard output is exactly one JSON document; all else goes to standard error')
@@ -66,29 +68,31 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
       'hosts of its files, where they are not that of --crm-url',
       (host, before: string[] = []) => [...before, host],
     )
-    .option('--updates', 'customer updates with --crm-url too: requests the scope customers:update')
+    .option('--updates', 'customer updates, which only the sandbox has by itself: requests the scope customers:update')
     .option(
       '--second-night',
       'another night, in which most meetings are gone: their file is quarantined, then released; shows what has changed in customers',
     )
     .option(
       '--tables',
-      'makes a Parquet table of every file; with the sandbox, some columns of leads and customers have types, one is hashed',
+      'makes a Parquet table of every file; with the sandbox, some columns of leads and customers have types, one is hashed, unless the file names the entity',
     )
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
-    .option('--poll-seconds <n>', 'first and largest wait between two looks at the status', seconds)
+    .option(
+      '--poll-seconds <n>',
+      'first and largest wait between two looks at the status, unless an entity has its own',
+      seconds,
+    )
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
   const { entity: entities, ...options } = optionsSchema.parse(program.opts());
   const crm = otherCrm(otherCrmSchema.parse(program.opts()), env.CRM_CLIENT_SECRET);
-  // Updates widen the scopes, which matters for a real CRM.
-  const updates = options.updates || !crm;
   if (options.secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
       '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
     );
-  return { ...options, entities, updates, crm };
+  return { ...options, entities, crm };
 }
 
 function otherCrm(given: z.infer<typeof otherCrmSchema>, clientSecret: string | undefined): OtherCrm | undefined {

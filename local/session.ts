@@ -6,7 +6,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../sandbox/world/settings.ts';
 import { cdkDeploy, synthesise } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
-import { COMPARED, LOCAL_DEPLOYMENT, tablesOf, withFeed, writeConfiguration } from './configuration.ts';
+import { LOCAL_DEPLOYMENT, writeConfiguration } from './configuration.ts';
 import { LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { OtherCrm, StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
@@ -65,10 +65,8 @@ async function prepare(
   const crm = options.crm ?? (sandbox && crmOf(sandbox));
   if (!crm) throw new Error('there is neither a CRM nor a sandbox');
   const configuration = await writeConfiguration(record.workDir, {
-    crm: { baseUrl: crm.url, authUrl: crm.authUrl, ...(crm.fileHosts && { fileHosts: crm.fileHosts }) },
-    pollSeconds: options.pollSeconds,
-    updates: options.updates,
-    entities: plansOf(options),
+    options,
+    crm: { baseUrl: crm.url, authUrl: crm.authUrl },
     endpoint: cloud.endpoint,
   });
   const [{ authorize }, { connect }] = await Promise.all([
@@ -94,11 +92,6 @@ async function prepare(
     sandbox,
     close: async () => sandbox?.close(),
   };
-}
-
-function plansOf({ tables, secondNight, entities, crm }: StartOptions) {
-  const plans = tables ? tablesOf(entities, !crm) : {};
-  return secondNight && entities.includes(COMPARED) ? withFeed(plans) : plans;
 }
 
 /** Checks the addresses before everything else, for what comes then takes a while and ends in waiting for a person. */

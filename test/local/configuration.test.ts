@@ -1,59 +1,132 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
-import { tablesOf, withFeed, writeConfiguration } from '../../local/configuration.ts';
+import { asStep } from '../../core/step/export-run.ts';
+import { createExport } from '../../lambdas/create-export/create-export.ts';
+import { writeConfiguration } from '../../local/configuration.ts';
+import { parseOptions } from '../../local/options.ts';
+import { EXPORT_ID, newState } from '../support/builders.ts';
+import { composed, lambdaContext, testDeps, unclaimed } from '../support/deps.ts';
+import { exportRecords } from '../support/export-records.ts';
+import { fakeBucket } from '../support/fake-bucket.ts';
+import { fakeCrm } from '../support/fake-crm.ts';
 import { tempDir } from './support/support.ts';
 
 const endpoint = 'http://127.0.0.1:4566';
 const crm = { baseUrl: 'http://127.0.0.1:9999/api/v1', authUrl: 'http://127.0.0.1:9999/auth' };
+const OTHER_CRM = ['--crm-url', crm.baseUrl, '--auth-url', crm.authUrl, '--client-id', 'me'];
 
-test('it is config/local.json with the addresses of the CRM that is used', async () => {
+type Settings = Record<string, unknown> & { fileHosts?: string[] };
+
+/** The configuration of `npm start -- ARGS`. @param settings more of config/local.json */
+async function started(args: string[] = [], { fileHosts, ...settings }: Settings = {}) {
+  const dir = await tempDir();
+  const from = join(dir, 'from.json');
+  const file = JSON.parse(await readFile('config/local.json', 'utf8'));
+  await writeFile(from, JSON.stringify({ ...file, ...settings, crm: { ...file.crm, fileHosts } }));
+  const options = parseOptions(args, { CRM_CLIENT_SECRET: 'the-secret' });
+  return writeConfiguration(dir, { options, crm, endpoint, from });
+}
+
+test('it is config/local.json with the addresses of the CRM that is used, and customer updates', async () => {
   const base = readConfiguration('local', undefined, endpoint).deployment;
-  const { file, deployment } = await writeConfiguration(await tempDir(), { crm, endpoint });
+  const options = parseOptions(OTHER_CRM, { CRM_CLIENT_SECRET: 'the-secret' });
+  const { file, deployment } = await writeConfiguration(await tempDir(), { options, crm, endpoint });
   expect(deployment).toEqual({ ...base, $schema: undefined, crm: { ...base.crm, ...crm } });
   expect(readConfiguration('local', file, endpoint).deployment).toEqual(deployment);
   expect(await readFile(file, 'utf8')).not.toContain('$schema');
 });
 
-test('with updates there is a machine for them, and their scope', async () => {
-  const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, updates: true });
-  expect(deployment.customerUpdates).toBe(true);
-  expect(deployment.crm.scopes).toContain('customers:update');
-  expect((await writeConfiguration(await tempDir(), { crm, endpoint })).deployment.customerUpdates).toBe(false);
+const FIELDS = ['id', 'idNumber', 'city'].map((fieldName) => ({ fieldName, label: null, type: 'text' }));
+const WITHOUT_ID_NUMBER = { entities: { customers: { columns: { except: ['idNumber'] } } } };
+
+const OPTIONS = ['', '--tables', '--second-night', '--tables --second-night', '--updates', '--poll-seconds 7'];
+
+test.for(OPTIONS)('a column that the file leaves out is never requested, with options "%s"', async (options) => {
+  const args = options.split(' ').filter(Boolean);
+  const { deployment } = await started(args, WITHOUT_ID_NUMBER);
+  const fake = fakeCrm(['get /customers/fields', FIELDS], ['post /customers/exports', { id: EXPORT_ID }]);
+  const deps = { crm: fake, read: fakeBucket().read, records: exportRecords(), claimSlot: unclaimed };
+  const handler = asStep(
+    'CreateExport',
+    createExport,
+    ...composed({ ...testDeps({ deployment }), ...deps, softwareVersion: '1.2.3' }),
+  );
+
+  await handler(newState({ entity: 'customers' }), lambdaContext());
+
+  expect(fake.calls.at(-1)).toMatchObject({ line: 'post /customers/exports', json: { columns: ['id', 'city'] } });
+});
+
+test('customers can be updated in the sandbox unless the file says otherwise, and in another CRM if file or option say so', async () => {
+  const updates = async (args: string[], settings?: Settings) => {
+    const { customerUpdates, crm } = (await started(args, settings)).deployment;
+    expect(crm.scopes.includes('customers:update')).toBe(customerUpdates);
+    return customerUpdates;
+  };
+
+  expect(await updates([])).toBe(true);
+  expect(await updates([], { customerUpdates: false })).toBe(false);
+  expect(await updates(['--updates'], { customerUpdates: false })).toBe(true);
+  expect(await updates(OTHER_CRM)).toBe(false);
+  expect(await updates(OTHER_CRM, { customerUpdates: true })).toBe(true);
+  expect(await updates([...OTHER_CRM, '--updates'])).toBe(true);
 });
 
 test('tables have types where the fields are those of the sandbox; of another CRM every column is text', async () => {
-  const tables = async (ofSandbox: boolean) => {
-    const wanted = tablesOf(['leads', 'meetings'], ofSandbox);
-    const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, entities: wanted });
-    const { leads, meetings, customers } = deployment.entities;
+  const tables = async (...args: string[]) => {
+    const { leads, meetings, customers } = (
+      await started(['--tables', '--entity', 'leads', '--entity', 'meetings', ...args])
+    ).deployment.entities;
     expect(meetings.tables).toMatchObject({ columns: {} });
     expect(customers.tables).toBeUndefined();
     return leads.tables;
   };
 
-  expect(await tables(true)).toMatchObject({ columns: { score: 'integer' }, except: ['notes'] });
-  expect(await tables(false)).toMatchObject({ columns: {} });
+  expect(await tables()).toMatchObject({ columns: { score: 'integer' }, except: ['notes'] });
+  expect(await tables(...OTHER_CRM)).toMatchObject({ columns: {} });
+});
+
+test('tables are added to what the file says of an entity, and replace none of its tables', async () => {
+  const settings = {
+    entities: { leads: { columns: ['id', 'phone'] }, customers: { tables: { columns: { city: 'text' } } } },
+  };
+  const { leads, customers, meetings } = (await started(['--tables'], settings)).deployment.entities;
+
+  expect(leads).toMatchObject({ columns: ['id', 'phone'], tables: { columns: {} } });
+  expect(customers.tables).toEqual((await started([], settings)).deployment.entities.customers.tables);
+  expect(meetings.tables).toBeDefined();
 });
 
 test('a second night compares customers, whose table is as --tables has it, or of text alone', async () => {
-  const customersOf = async (plans: ReturnType<typeof tablesOf>) => {
-    const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, entities: withFeed(plans) });
-    expect(deployment.entities.leads.changes).toBeUndefined();
-    return deployment.entities.customers;
+  const customersOf = async (args: string[], settings?: Settings) => {
+    const { leads, customers } = (await started(['--second-night', ...args], settings)).deployment.entities;
+    expect(leads.changes).toBeUndefined();
+    return customers;
   };
 
-  expect(await customersOf({})).toMatchObject({ tables: { columns: {} }, changes: { key: ['id'] } });
-  expect(await customersOf(tablesOf(['leads', 'customers'], true))).toMatchObject({
-    tables: { hash: ['idNumber'] },
-    changes: { key: ['id'] },
+  expect(await customersOf([])).toMatchObject({ tables: { columns: {} }, changes: { key: ['id'] } });
+  expect(await customersOf(['--tables'])).toMatchObject({ tables: { hash: ['idNumber'] }, changes: { key: ['id'] } });
+  const own = { tables: { hash: ['phone'] }, changes: { key: 'customerNumber' } };
+  expect(await customersOf(['--tables'], { entities: { customers: own } })).toMatchObject({
+    tables: { columns: {}, hash: ['phone'] },
+    changes: { key: ['customerNumber'] },
   });
+});
+
+test('hosts of files are those of the file and those of the option', async () => {
+  const hosts = async (...args: string[]) =>
+    (await started([...OTHER_CRM, ...args], { fileHosts: ['files.example.com'] })).deployment.crm.fileHosts;
+
+  expect(await hosts()).toEqual(['files.example.com']);
+  expect(await hosts('--file-host', 'cdn.example.com')).toEqual(['files.example.com', 'cdn.example.com']);
 });
 
 test.for([1, 7, 3600])(
   'waits of %i seconds are first and largest, and come before a second create, within what the schema allows',
   async (pollSeconds) => {
-    const { deployment } = await writeConfiguration(await tempDir(), { crm, pollSeconds, endpoint });
+    const { deployment } = await started(['--poll-seconds', `${pollSeconds}`]);
     const waits = { firstWaitSeconds: pollSeconds, largestWaitSeconds: pollSeconds, createAgainSeconds: pollSeconds };
     expect(deployment.polling).toMatchObject(waits);
     expect(deployment.polling.deadlineSeconds).toBeLessThanOrEqual(500 * pollSeconds);
@@ -62,12 +135,13 @@ test.for([1, 7, 3600])(
 
 test('an address that a deployment refuses is named with its field', async () => {
   const wrong = { ...crm, baseUrl: 'http://127.0.0.1:9999/api/v1?tenant=1' };
-  const writing = writeConfiguration(await tempDir(), { crm: wrong, endpoint });
+  const writing = writeConfiguration(await tempDir(), { options: parseOptions([], {}), crm: wrong, endpoint });
   await expect(writing).rejects.toThrow(ConfigurationError);
   await expect(writing).rejects.toThrow(/local\.json: crm\.baseUrl: must have no query, no fragment and no user name$/);
 });
 
 test('it is not written for a cloud that is not on this machine', async () => {
-  const writing = writeConfiguration(await tempDir(), { crm, endpoint: 'https://aws.example' });
+  const place = { crm, endpoint: 'https://aws.example' };
+  const writing = writeConfiguration(await tempDir(), { options: parseOptions([], {}), ...place });
   await expect(writing).rejects.toThrow(/AWS_ENDPOINT_URL must name a loopback address/);
 });

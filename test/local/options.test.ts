@@ -24,7 +24,7 @@ test('without options all seven entities are exported, once', () => {
     json: false,
     secondNight: false,
     tables: false,
-    updates: true,
+    updates: false,
   });
 });
 
@@ -60,12 +60,6 @@ test('every option is read', () => {
       clientSecret: 'the-secret',
     },
   });
-});
-
-test('customer updates are on with the sandbox, and with another CRM only if requested: they widen the scopes', () => {
-  expect(parseOptions([], none).updates).toBe(true);
-  expect(parseOptions(crm, secret).updates).toBe(false);
-  expect(parseOptions([...crm, '--updates'], secret).updates).toBe(true);
 });
 
 test('the files of another CRM may lie on hosts of their own', () => {
