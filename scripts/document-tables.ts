@@ -5,7 +5,7 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { CHECKS } from '../core/gate/checks.ts';
-import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-text.ts';
+import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-failed-runs.ts';
 import { ALARMS } from '../lib/monitoring/alarm-list.ts';
 
 /** The tables of the documents that repeat what the code knows. */

@@ -8,7 +8,7 @@ import { baseKey, feedKey, headKey, recordKey } from '../core/changes/chain/feed
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
 import { completeKey, nightKey } from '../core/night/marker.ts';
-import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-text.ts';
+import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-failed-runs.ts';
 import { ALARMS } from '../lib/monitoring/alarm-list.ts';
 import {
   documentedEventPattern,

@@ -1,6 +1,5 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
-import { SQSClient } from '@aws-sdk/client-sqs';
-import type { Context, ScheduledEvent } from 'aws-lambda';
+import type { Context, EventBridgeEvent } from 'aws-lambda';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readDeployment, readEnv } from '../../core/aws/env.ts';
 import { createLog } from '../../core/log/log.ts';
@@ -9,26 +8,25 @@ import { once } from '../../core/step/invocation.ts';
 import { MAILER } from '../../core/step/steps.ts';
 import { fastReadFromEnv } from '../../core/storage/compose.ts';
 import { type MailFailedRunsDeps, mailFailedRuns } from './mail-failed-runs.ts';
-import { queueOf } from './queue.ts';
 
 const log = createLog(MAILER);
-const connect = once((): Omit<MailFailedRunsDeps, 'now'> => {
-  const env = readEnv(process.env, 'DEPLOYMENT', 'QUEUE_URL', 'TOPIC_ARN');
+const connect = once((): MailFailedRunsDeps => {
+  const env = readEnv(process.env, 'DEPLOYMENT', 'TOPIC_ARN');
   const { alarms } = readDeployment(new URL('deployment.json', import.meta.url));
   const sns = new SNSClient(AWS_LIMITS);
   const publish = async (Subject: string, Message: string) => {
     await sns.send(new PublishCommand({ TopicArn: env.TOPIC_ARN, Subject, Message, MessageStructure: 'json' }));
   };
-  const queue = queueOf(new SQSClient(AWS_LIMITS), env.QUEUE_URL);
-  const bucket = { read: fastReadFromEnv() };
-  return { deployment: env.DEPLOYMENT, runbookUrl: alarms.runbookUrl, publish, bucket, ...queue };
+  return { deployment: env.DEPLOYMENT, runbookUrl: alarms.runbookUrl, publish, bucket: { read: fastReadFromEnv() } };
 });
 
-/** Invoked by a rule every quarter of an hour, whose `time` is now. Leaves mails in the topic of the alarms. */
-export async function handler({ time }: Pick<ScheduledEvent, 'time'>, context: Context): Promise<void> {
+/**
+ * Invoked by a rule for each execution that failed or timed out. Lambda invokes it twice more if it fails, then sends the event to
+ * the queue of undelivered starts.
+ */
+export async function handler({ detail }: Pick<EventBridgeEvent<string, unknown>, 'detail'>, context: Context) {
   try {
-    const errors = await mailFailedRuns({ ...connect(), now: new Date(time) });
-    for (const error of errors) log.info('mailed', { error });
+    log.info('mailed', { error: await mailFailedRuns(detail, connect()) });
   } catch (error) {
     throw crash(MAILER, error, context.awsRequestId, log);
   }

@@ -1,82 +1,166 @@
-import type { Entity } from '../../core/config/entities.ts';
-import { RunError } from '../../core/errors.ts';
+import * as z from 'zod/mini';
+import { batchOfInput } from '../../core/batch/batch-keys.ts';
+import { CRM_EXPORT, forDeployment } from '../../core/commands.ts';
+import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import { adviceOf, ERRORS, type ErrorName, RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
+import { jsonOrUndefined, parseJson } from '../../core/json.ts';
+import { shortText } from '../../core/log/log-fields.ts';
+import { failedOnPurpose } from '../../core/step/verify-run.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { type FailedRun, failedRunOf } from './failed-run.ts';
-import { mailOf, messageOf } from './mail-text.ts';
 
-/** Longer than the seven minutes between two starts: runs of one night with one cause are one mail. */
-const QUIET_MINUTES = 10;
-const LONGEST_MINUTES = 60;
-
-export interface Message {
-  body: string | undefined;
-  /** By which it is deleted. */
-  receipt: string;
-}
+/** Ends of a run that are not errors of the closed list, with their advice. Each has an entry in the runbook. */
+export const OTHER_ENDS = {
+  TimedOut: 'It reached the time limit of its machine and was stopped: start the run again.',
+  AnotherError: 'It ended in an error that is not of the closed list: the command shows it.',
+  FailedOnPurpose:
+    'Nothing: `verify` made it, with an input that no run accepts. That this mail came shows that such mails come.',
+};
 
 export interface MailFailedRunsDeps {
-  now: Date;
   /** Name of the deployment. */
   deployment: string;
   runbookUrl: string;
-  /** All messages that wait. Those that are not deleted are back at the next reading. */
-  receive(): Promise<Message[]>;
-  remove(messages: Message[]): Promise<void>;
   publish(subject: string, message: string): Promise<void>;
   bucket: Pick<Bucket, 'read'>;
 }
 
-type Waiting = FailedRun & { message: Message };
+/** The parts of a failed run that a mail may contain. Text from a person, the CRM or a crash is not among them. */
+interface FailedRun {
+  /** Name of the execution. */
+  name: string;
+  error: ErrorName | keyof typeof OTHER_ENDS;
+  /** What happened in this run, without the advice. Absent where the error is not ours or may quote a crash. */
+  sentence: string | undefined;
+  endedAt: Date;
+  entity: Entity | undefined;
+  /** Name of the batch of customer updates. */
+  batch: string | undefined;
+}
 
 /**
- * Sends one mail for each error of which no run has ended for ten minutes, or one has waited for an hour; the others stay in
- * the queue. A message that is no end of a run stays until SQS moves it to the queue of undelivered starts.
- * @returns the error of each mail that was sent
- * @throws what the first mail that was refused met, once the others are sent
+ * Mails one failed run to the topic of the alarms.
+ * @param detail `detail` of the event that Step Functions sends when an execution ends
+ * @returns the error that the mail names
+ * @throws ZodError if `detail` does not describe the end of an execution
  */
-export async function mailFailedRuns(deps: MailFailedRunsDeps): Promise<FailedRun['error'][]> {
-  const waiting = (await deps.receive()).flatMap((message) => {
-    const run = failedRunOf(message.body);
-    return run ? [{ ...run, message }] : [];
-  });
-  const due = [...Map.groupBy(waiting, ({ error }) => error)].filter(([, runs]) => isDue(runs, deps.now));
-  const refusals: unknown[] = [];
-  for (const [error, runs] of due) await mail(error, runs, deps).catch((refusal: unknown) => refusals.push(refusal));
-  if (refusals.length > 0) throw refusals[0];
-  return due.map(([error]) => error);
+export async function mailFailedRuns(detail: unknown, deps: MailFailedRunsDeps): Promise<FailedRun['error']> {
+  const run = failedRunOf(z.parse(detailSchema, detail));
+  const date = run.entity && (await newestDate(run.entity, deps.bucket));
+  const mail = mailOf(run, date, deps);
+  await deps.publish(mail.subject, messageOf(mail));
+  return run.error;
 }
 
-function isDue(runs: Waiting[], now: Date): boolean {
-  const minutes = runs.map(({ endedAt }) => (now.getTime() - endedAt.getTime()) / 60_000);
-  return Math.min(...minutes) >= QUIET_MINUTES || Math.max(...minutes) >= LONGEST_MINUTES;
+/** The fields that AWS was recorded to send; null where they do not apply (test_event_bridge_events_base of LocalStack). */
+const detailSchema = z.object({
+  name: z.string(),
+  status: z.string(),
+  stopDate: z.number(),
+  input: z.nullish(z.string()),
+  error: z.nullish(z.string()),
+  cause: z.nullish(z.string()),
+});
+
+type Detail = z.infer<typeof detailSchema>;
+
+const inputSchema = z.object({
+  entity: z.catch(z.optional(entitySchema), undefined),
+  file: z.catch(z.optional(z.string()), undefined),
+});
+
+function failedRunOf(detail: Detail): FailedRun {
+  const { entity, file } = parseJson(inputSchema, detail.input ?? '') ?? {};
+  const error = detail.status === 'TIMED_OUT' ? 'TimedOut' : nameOf(detail);
+  const run = { name: singleLine(detail.name), error, entity, batch: batchOfInput(file ?? '') };
+  return { ...run, sentence: sentenceOf(run, detail.cause ?? ''), endedAt: new Date(detail.stopDate) };
 }
 
-/** Mailed twice rather than never: a message is deleted behind its mail. */
-async function mail(error: FailedRun['error'], runs: Waiting[], deps: MailFailedRunsDeps): Promise<void> {
-  // SQS may deliver a message twice.
-  const byName = new Map(runs.map((run) => [run.name, run]));
-  const sorted = [...byName.values()].sort((a, b) => a.endedAt.getTime() - b.endedAt.getTime());
-  const readers = await readersOf(sorted, deps.bucket);
-  const text = mailOf(error, sorted, { ...deps, readers });
-  await deps.publish(text.subject, messageOf(text));
-  await deps.remove(runs.map(({ message }) => message));
+const isOurs = (error: FailedRun['error']): error is ErrorName => Object.hasOwn(ERRORS, error);
+
+function nameOf({ name, input, error }: Detail): FailedRun['error'] {
+  if (failedOnPurpose(name, jsonOrUndefined(input ?? ''), error)) return 'FailedOnPurpose';
+  return error != null && Object.hasOwn(ERRORS, error) ? (error as ErrorName) : 'AnotherError';
 }
 
-async function readersOf(runs: FailedRun[], bucket: Pick<Bucket, 'read'>): Promise<Map<Entity, string | null>> {
-  const entities = new Set(runs.flatMap(({ entity }) => entity ?? []));
-  const dates = await Promise.all(
-    [...entities].map(async (entity) => ({ entity, date: await dateOf(entity, bucket) })),
-  );
-  return new Map(dates.flatMap(({ entity, date }) => (date === undefined ? [] : [[entity, date] as const])));
+type Named = Pick<FailedRun, 'name' | 'error' | 'entity' | 'batch'>;
+
+function adviceFor({ name, error, entity, batch }: Named): string {
+  return isOurs(error) ? adviceOf(error, { entity, execution: name, batch }) : OTHER_ENDS[error];
 }
 
-/** @returns `undefined` where the bucket does not tell: the mail is sent all the same */
-async function dateOf(entity: Entity, bucket: Pick<Bucket, 'read'>): Promise<string | null | undefined> {
+/**
+ * The cause of an error of class `machine` may quote a crash, so it is left out. An address is replaced, because it may be a
+ * signed URL.
+ */
+function sentenceOf(run: Named, cause: string): string | undefined {
+  const { error } = run;
+  if (!isOurs(error) || ERRORS[error].class === 'machine') return undefined;
+  // A function may end a batch before it knows the name of the batch.
+  const sentence = [run, { ...run, batch: undefined }].reduce((text, one) => text.replace(adviceFor(one), ''), cause);
+  return singleLine(sentence).replace(/\bhttps?:\/\/\S+/gi, '(an address)') || undefined;
+}
+
+function singleLine(text: string): string {
+  return shortText(text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()).toWellFormed();
+}
+
+/** @returns `null` if the entity was never published, `undefined` if the pointer cannot be read: the mail is sent without it */
+async function newestDate(entity: Entity, bucket: Pick<Bucket, 'read'>): Promise<string | null | undefined> {
   try {
     return (await readPointer(bucket, latestPointerKey(entity))).run?.date ?? null;
   } catch (error) {
     if (error instanceof RunError) return undefined;
     throw error;
   }
+}
+
+interface Mail {
+  /** ASCII without line breaks, fewer than 100 characters, as SNS requires. */
+  subject: string;
+  /** Plain text. */
+  text: string;
+}
+
+function mailOf(
+  run: FailedRun,
+  date: string | null | undefined,
+  { deployment, runbookUrl }: Pick<MailFailedRunsDeps, 'deployment' | 'runbookUrl'>,
+): Mail {
+  const { name, error, sentence, endedAt, entity, batch } = run;
+  const whose = batch ?? entity ?? 'a run';
+  const at = `${endedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  const command = batch === undefined ? `show "${name}"` : `update-status ${batch}`;
+  const lines = [
+    `${whose} of the deployment ${deployment} ended in ${error}.`,
+    '',
+    `What to do: ${adviceFor(run)}`,
+    '',
+    `${batch ?? entity ?? 'No entity'}, ${at}, run ${name}`,
+    ...(sentence === undefined ? [] : [`  ${sentence}`]),
+    ...(entity && batch === undefined ? [`  ${readersText(entity, date)}`] : []),
+    `  ${CRM_EXPORT} ${command.replace(/"([\w.-]+)"/, '$1')} --deployment ${deployment}`,
+    '',
+    `Runbook: ${runbookUrl}#${error.toLowerCase()}`,
+  ];
+  return {
+    subject: `${deployment}: ${whose} ended in ${error}`.slice(0, 99),
+    text: forDeployment(lines.join('\n'), deployment),
+  };
+}
+
+function readersText(entity: Entity, date: string | null | undefined): string {
+  if (date === undefined) return `What readers have of ${entity} could not be read.`;
+  return date === null ? `Readers have no ${entity} at all.` : `The newest that readers have: ${entity} of ${date}.`;
+}
+
+/**
+ * The message for each kind of subscription. Amazon Q Developer in chat applications, which subscribes by https, shows no other
+ * JSON than this (https://docs.aws.amazon.com/chatbot/latest/adminguide/custom-notifs.html).
+ */
+function messageOf({ subject, text }: Mail): string {
+  // A backtick that a sentence quotes would end the block, and a chat would interpret what follows.
+  const description = `\`\`\`\n${text.replaceAll('`', "'")}\n\`\`\``;
+  const content = { textType: 'client-markdown', title: subject, description };
+  return JSON.stringify({ default: text, https: JSON.stringify({ version: '1.0', source: 'custom', content }) });
 }

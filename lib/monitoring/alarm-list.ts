@@ -3,7 +3,7 @@
  * of an error comes when a run ends in it, sooner than the mail.
  */
 export const ALARMS = {
-  MailsNotSent: 'A run failed two hours ago, and the mail about it is not sent.',
+  MailsNotSent: 'A run failed, and MailFailedRuns could not mail it.',
   ExecutionsAborted: 'Somebody stopped a run.',
   ExecutionsThrottled: 'AWS Step Functions slows runs down: the account has reached a limit.',
   NightIncomplete:

@@ -10,7 +10,6 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
 import { isWatchedAlone } from '../../core/night/expected.ts';
-import { MAILER } from '../../core/step/steps.ts';
 import { tableEntities } from '../../core/table/table-entities.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarm-list.ts';
@@ -174,20 +173,10 @@ export class Monitoring extends Construct {
     this.alarm('UndeliveredStarts', { metric, tellsEnd: true, missing: TreatMissingData.IGNORE });
   }
 
-  /**
-   * A mail is sent within 75 minutes of the first failure. Whatever keeps it back raises one of these, also while
-   * UndeliveredStarts is raised: the first where nobody reads the queue, the second where mails are refused. SQS leaves a message
-   * that was received three times out of its age: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
-   */
-  watchMails({ queueName }: IQueue, { functionName }: { functionName: string }): void {
-    const options = { statistic: Stats.MAXIMUM, period: SOON };
-    const metric = awsMetric('AWS/SQS', 'ApproximateAgeOfOldestMessage', { QueueName: queueName }, options);
-    const threshold = Duration.hours(2).toSeconds();
-    this.alarm('MailsNotSent', { metric, threshold, tellsEnd: true, missing: TreatMissingData.IGNORE });
-    // One for each of eight readings, less those in which a mail may wait for others.
-    const period = Duration.hours(2);
-    const errors = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period });
-    this.alarm('MailsNotSent', { of: MAILER, metric: errors, threshold: 5, tellsEnd: true });
+  /** Lambda repeats a failed invocation after one and two minutes, so a mail may still come after this alarm. */
+  watchMails(functionName: string): void {
+    const metric = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period: SOON });
+    this.alarm('MailsNotSent', { metric, tellsEnd: true });
   }
 
   private watchGrant(): void {

@@ -2,6 +2,7 @@ import { type Duration, RemovalPolicy, type Size, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { type FunctionName, MAILER, RECORDER, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
@@ -16,6 +17,8 @@ export interface StepFunctionProps {
   /** The function's own disk; 512 MB without. */
   ephemeralStorageSize?: Size;
   environment: Record<string, string>;
+  /** Where Lambda sends an event whose asynchronous invocations all failed. */
+  deadLetterQueue?: IQueue;
 }
 
 /** A function with a role and a log group of its own. `id` is the name of its state, where a machine invokes it. */
@@ -48,6 +51,7 @@ export class StepFunction extends Construct {
       timeout: props.timeout,
       ...(props.ephemeralStorageSize && { ephemeralStorageSize: props.ephemeralStorageSize }),
       role: this.role,
+      ...(props.deadLetterQueue && { deadLetterQueue: props.deadLetterQueue }),
       logGroup,
       tracing: Tracing.ACTIVE,
       // The name of the deployment is the namespace of its metrics.
@@ -63,7 +67,7 @@ export class StepFunction extends Construct {
 }
 
 function descriptionOf(id: FunctionName): string {
-  if (id === MAILER) return 'Mails what became of runs that failed';
+  if (id === MAILER) return 'Mails each run that failed or timed out';
   if (id === RECORDER) return 'Records what there is of a night: last state of the machine ExportRun, and every hour';
   return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }

@@ -14,7 +14,6 @@ const ledger = names.arn(names.id('AWS::DynamoDB::GlobalTable'));
 const key = names.arn(names.id('AWS::KMS::Key'));
 const topic = names.arn(names.id('AWS::SNS::Topic'));
 const queue = names.arn(names.id('AWS::SQS::Queue', 'Nightly'));
-const mails = names.arn(names.id('AWS::SQS::Queue', 'FailureMails'));
 const exportRun = names.arn(names.id('AWS::StepFunctions::StateMachine', 'ExportRun'));
 const customerUpdates = names.arn(names.id('AWS::StepFunctions::StateMachine', 'CustomerUpdates'));
 const functionOf = (step: string) => names.arn(names.id('AWS::Lambda::Function', `${step}Function`));
@@ -62,7 +61,6 @@ const NEVER: [action: string, resource: string, context?: Record<string, string>
   ['kms:DisableKey', key],
   ['kms:PutKeyPolicy', key],
   ['kms:ScheduleKeyDeletion', key],
-  ['sqs:SendMessage', queue],
   ['sqs:ReceiveMessage', queue],
   ['events:DisableRule', `arn:aws:events:${REGION}:${ACCOUNT}:rule/leads`],
   ['lambda:UpdateFunctionCode', functionOf('CreateExport')],
@@ -78,8 +76,8 @@ const NEVER: [action: string, resource: string, context?: Record<string, string>
 const OTHERS: [steps: string[], action: string, resource: string, context?: Record<string, string>][] = [
   [steps, 'kms:Decrypt', key, via('sns')],
   [steps, 'kms:Decrypt', key, via('sqs')],
+  [[...steps, RECORDER], 'sqs:SendMessage', queue],
   [steps, 'sns:Publish', topic],
-  [steps, 'sqs:ReceiveMessage', mails],
   [[RECORDER], 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],
   [[RECORDER], 's3:PutObject', `${bucket}/published/entity=leads/date=2026-11-20.json`],
   [[RECORDER], 's3:PutObject', `${bucket}/tables/entity=leads/date=2026-11-20/leads.parquet`],
@@ -89,7 +87,7 @@ const OTHERS: [steps: string[], action: string, resource: string, context?: Reco
   [[RECORDER], 's3:PutObject', `${bucket}/changes/entity=leads/head.json`],
   [[RECORDER], 'secretsmanager:GetSecretValue', tokens],
   [[RECORDER], 'sns:Publish', topic],
-  [[MAILER], 'sqs:SendMessage', mails],
+  [[MAILER], 'sqs:DeleteMessage', queue],
   [[MAILER], 'sns:Subscribe', topic],
   [[MAILER], 's3:GetObject', `${bucket}/published/entity=leads/date=2026-11-20.json`],
   [[MAILER], 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],

@@ -1,5 +1,4 @@
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
-import { InvokeCommand } from '@aws-sdk/client-lambda';
 import { SubscribeCommand } from '@aws-sdk/client-sns';
 import {
   CreateQueueCommand,
@@ -32,23 +31,15 @@ async function queueNamed({ target: { sqs } }: Deployed, QueueName: string) {
 
 /** Subscribes to the topic of the alarms; SNS sends to a queue what it sends to a mail address, in JSON. */
 export async function mailbox(system: Deployed) {
-  const { sns, lambda, AlarmTopicArn: TopicArn, stack } = system.target;
+  const { sns, AlarmTopicArn: TopicArn } = system.target;
   const queue = await queueNamed(system, `${system.name}-mailbox`);
   await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: queue.arn }));
   return {
-    /** Invokes the function as its rule does in two hours, when nothing waits any more. */
-    mails: async (): Promise<{ subject: string; text: string }[]> => {
-      const time = new Date(Date.now() + 2 * 3_600_000).toISOString();
-      const FunctionName = `${stack}-MailFailedRuns`;
-      const { FunctionError } = await lambda.send(
-        new InvokeCommand({ FunctionName, Payload: JSON.stringify({ time }) }),
-      );
-      if (FunctionError !== undefined) throw new Error(`the function ended in ${FunctionError}`);
-      return (await queue.read()).map((body) => {
+    mails: async (): Promise<{ subject: string; text: string }[]> =>
+      (await queue.read()).map((body) => {
         const { Subject: subject, Message: text } = JSON.parse(body);
         return { subject, text };
-      });
-    },
+      }),
   };
 }
 

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { fullDeployment, resolved, synthesise } from '../../../scripts/definition.ts';
 import { documentedExecutionPattern, matchesPattern } from '../../support/event-pattern.ts';
-import { oneOf, statementsOf } from '../support/template.ts';
+import { oneOf } from '../support/template.ts';
 
 const json = synthesise(fullDeployment());
 const machineOf = (name: string) => oneOf(json, 'AWS::StepFunctions::StateMachine', name)[0];
-const [queueId, queue] = oneOf(json, 'AWS::SQS::Queue', 'FailureMails');
 const [deadLettersId] = oneOf(json, 'AWS::SQS::Queue', 'NightlyUndeliveredStarts');
-const [failedId, failed] = oneOf(json, 'AWS::Events::Rule', 'FailureMailsFailed');
-const [, every] = oneOf(json, 'AWS::Events::Rule', 'FailureMailsEvery');
+const [, failed] = oneOf(json, 'AWS::Events::Rule', 'FailureMailsFailed');
 
 /** An event with the fields that the authors of LocalStack recorded on AWS (test_event_bridge_events_base). */
 function event(status: string, stateMachineArn: string) {
@@ -42,59 +40,28 @@ describe('the rule on ended executions', () => {
     expect(matchesPattern(pattern, event('FAILED', `${machineOf('CustomerUpdates')}/ApplyChunks`))).toBe(false);
   });
 
-  test('sends the end alone to the queue, which takes nothing of anybody else', () => {
+  test('invokes the function, and sends to the queue of undelivered starts what it cannot deliver', () => {
     const [target, ...more] = failed.Properties.Targets;
-    const allowed = statementsOf(oneOf(json, 'AWS::SQS::QueuePolicy', 'FailureMails')[1]).filter(
-      ({ Effect }) => Effect === 'Allow',
-    );
 
     expect(more).toEqual([]);
-    expect(target).toMatchObject({ InputPath: '$.detail' });
-    expect(resolved(target.Arn)).toBe(`${queueId}.Arn`);
+    expect(resolved(target.Arn)).toMatch(/^MailFailedRunsLive/);
     expect(resolved(target.DeadLetterConfig.Arn)).toBe(`${deadLettersId}.Arn`);
-    expect(allowed.map(({ Action, Condition }) => [Action, resolved(Condition.ArnEquals['aws:SourceArn'])])).toEqual([
-      ['sqs:SendMessage', `${failedId}.Arn`],
-    ]);
   });
 });
 
-test('the function reads the queue every quarter of an hour, and no message twice at once', () => {
+test('an end that cannot be mailed lies in the queue of undelivered starts', () => {
   const [, { Properties }] = oneOf(json, 'AWS::Lambda::Function', 'MailFailedRuns');
 
-  expect(every.Properties.ScheduleExpression).toBe('rate(15 minutes)');
-  expect(resolved(every.Properties.Targets[0].Arn)).toMatch(/^MailFailedRunsLive/);
-  expect(Properties.Timeout).toBeLessThan(queue.Properties.VisibilityTimeout);
-  expect(queue.Properties.VisibilityTimeout).toBeLessThan(15 * 60);
+  expect(resolved(Properties.DeadLetterConfig.TargetArn)).toBe(`${deadLettersId}.Arn`);
 });
 
-test('what cannot be mailed for five hours is in the queue of undelivered starts, which has an alarm', () => {
-  const { deadLetterTargetArn, maxReceiveCount } = queue.Properties.RedrivePolicy;
-
-  expect(resolved(deadLetterTargetArn)).toBe(`${deadLettersId}.Arn`);
-  expect(maxReceiveCount * 15).toBe(5 * 60);
-});
-
-test('a mail that is not sent raises an alarm of its own, also while that of undelivered starts is raised', () => {
-  const of = (end: string) =>
-    Object.values(json.Resources).find(({ Properties }) => String(Properties?.AlarmName).endsWith(end))?.Properties;
-  const [mails, starts] = [of('-MailsNotSent'), of('-UndeliveredStarts')];
-
-  expect(resolved(mails.Dimensions[0].Value)).toBe(`${queueId}.QueueName`);
-  expect(resolved(starts.Dimensions[0].Value)).toBe(`${deadLettersId}.QueueName`);
-  // Longer than a mail may wait for others of its cause, shorter than the queue gives it up.
-  expect(mails).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 2 * 60 * 60 });
-});
-
-/** SQS leaves a message that was received three times out of its age: the first alarm would never hear of a mail that is refused. */
-test('a mail that is refused again and again raises one too, before its message is given up', () => {
-  const refused = Object.values(json.Resources).find(({ Properties }) =>
-    String(Properties?.AlarmName).endsWith('-MailsNotSent-MailFailedRuns'),
+test('a function that fails raises an alarm of its own, also while that of undelivered starts is raised', () => {
+  const alarm = Object.values(json.Resources).find(({ Properties }) =>
+    String(Properties?.AlarmName).endsWith('-MailsNotSent'),
   )?.Properties;
 
-  expect(refused).toMatchObject({ MetricName: 'Errors', Period: 2 * 60 * 60, EvaluationPeriods: 1 });
-  expect(resolved(refused.Dimensions[0].Value)).toMatch(/MailFailedRuns/);
-  // One failure for each reading: seven or eight in two hours, the first of which are no more than a mail may wait.
-  expect(refused.Threshold).toBe(5);
+  expect(alarm).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Threshold: 1, Period: 300 });
+  expect(resolved(alarm.Dimensions[0].Value)).toMatch(/MailFailedRuns/);
 });
 
 test('the documented pattern takes every end of an execution, and no start', () => {

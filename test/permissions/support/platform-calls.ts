@@ -26,10 +26,23 @@ export function platformCalls(template: Template, names: Names): Request[] {
         request(role, 'logs:CreateLogStream', group),
         request(role, 'logs:PutLogEvents', group),
         ...(Properties.TracingConfig ? tracing(role) : []),
+        ...(Properties.DeadLetterConfig
+          ? undelivered(role, String(value(Properties.DeadLetterConfig.TargetArn)), names)
+          : []),
       ];
     }
     return [];
   });
+}
+
+/** Lambda sends an event on which a function failed to its queue, with the role of the function. */
+function undelivered(role: string, queue: string, names: Names): Request[] {
+  const key = names.arn(names.id('AWS::KMS::Key'));
+  const via = { 'kms:viaservice': `sqs.${REGION}.amazonaws.com` };
+  return [
+    request(role, 'sqs:SendMessage', queue),
+    ...['kms:Decrypt', 'kms:GenerateDataKey'].map((action) => request(role, action, key, via)),
+  ];
 }
 
 const request = (role: string, action: string, resource: string, context: Record<string, string> = {}): Request => {
