@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import { SIGNS } from '../runs/run/words.ts';
 import { factsOf } from './facts.ts';
-import { framed } from './frame.ts';
 import { gridTable, lastNightTable } from './grid.ts';
-import { html } from './html.ts';
+import { html, Markup } from './html.ts';
 import { plotSections } from './plots.ts';
 import type { ReportData } from './report-data.ts';
 import { SCRIPT } from './script.ts';
+import { STYLE } from './style.ts';
 import { headlineOf, nightName, timeText } from './words.ts';
 
 /** The report: one page that needs nothing but itself. @param warnings what could not be read */
@@ -28,5 +29,30 @@ ${factsOf(data)}
 <p>Deployment ${deployment}, ${nights.length} nights, dates in ${timeZone}. Made ${timeText(madeAt)} from the manifests in the
 bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
 </footer>`;
-  return framed(`${text} (${deployment})`, body, SCRIPT);
+  return framed(`${text} (${deployment})`, body);
 }
+
+function framed(title: string, body: Markup): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<style>${new Markup(STYLE)}</style>
+</head>
+<body>
+${body}
+<script>${new Markup(SCRIPT)}</script>
+</body>
+</html>
+`.text;
+}
+
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The page loads, sends and embeds nothing. The browser applies only this style and runs only this script. */
+const POLICY = `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; base-uri 'none'; form-action 'none'`;

@@ -41,10 +41,9 @@ caption { padding: 12px 16px 4px; text-align: left; color: var(--soft); font-siz
 .list tbody th { font-weight: 600; }
 .list .number { text-align: right; font-variant-numeric: tabular-nums; }
 .list .usual { color: var(--soft); }
-.list .long { white-space: normal; min-width: 9em; overflow-wrap: anywhere; }
 .sign { display: inline-block; width: 1.25em; font-weight: 700; }
 tr.published .sign { color: var(--good); } tr.warned .sign { color: var(--warn); }
-:is(tr.failed, tr.quarantined, tr.gone, tr.missing, tr.notStarted, tr.late, tr.withoutRule) td:nth-child(2) { color: var(--bad); font-weight: 600; }
+:is(tr.failed, tr.quarantined, tr.gone, tr.notStarted, tr.late, tr.withoutRule) td:nth-child(2) { color: var(--bad); font-weight: 600; }
 .grid { border-spacing: 0; }
 .grid th, .grid td { padding: 2px; text-align: center; font-weight: 500; }
 .grid thead th { color: var(--soft); font-size: 0.75rem; font-variant-numeric: tabular-nums; }
@@ -59,7 +58,7 @@ tr.published .sign { color: var(--good); } tr.warned .sign { color: var(--warn);
 .cell.published { background: var(--good-tile); color: var(--good); }
 .cell.warned { background: var(--warn-tile); color: var(--warn); }
 .cell.failed, .cell.quarantined, .cell.gone { background: var(--bad-tile); color: var(--on-bad); }
-:is(.cell.missing, .cell.notStarted, .cell.late, .cell.withoutRule) { box-shadow: inset 0 0 0 2px var(--bad); color: var(--bad); }
+:is(.cell.notStarted, .cell.late, .cell.withoutRule) { box-shadow: inset 0 0 0 2px var(--bad); color: var(--bad); }
 .cell.running { background: var(--quiet-tile); color: var(--text); }
 .cell.due, .cell.paused, .cell.off { background: var(--quiet-tile); color: var(--soft); }
 a.cell:hover { filter: brightness(0.94); }
