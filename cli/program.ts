@@ -127,7 +127,7 @@ const COMMANDS: Record<string, Listed> = {
   readers: {
     group: 'data',
     takes: '[principal]',
-    description: 'who may read from other accounts, and the policy that their account needs',
+    description: 'print the policy that a reader in another account needs there',
     load: async () => (await import('./readers/readers.ts')).addReaders,
   },
   stop: {

@@ -1,4 +1,3 @@
-import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { kindOf, readerName } from '../../core/readers/readers.ts';
@@ -15,5 +14,7 @@ export function readerText(reader: Reader): string {
 export function readersFinding({ readers = [] }: Pick<Deployment, 'readers'>): Finding[] {
   if (readers.length === 0) return [];
   const untold = 'Whether one is mistyped cannot be told from here';
-  return [unknown(`${readers.map(readerText).join('; ')}. ${untold}.`, `Look at each: ${CRM_EXPORT} readers.`)];
+  return [
+    unknown(`${readers.map(readerText).join('; ')}. ${untold}.`, 'Compare each with `readers` of the configuration.'),
+  ];
 }

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { readerName } from '../../core/readers/readers.ts';
-import { commandFor, withExamples } from '../support/command-options.ts';
+import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { printErr, printJson, printOut } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { commandToTry, policyOf, sharedPlace } from './reader-policy.ts';
@@ -14,7 +14,6 @@ import { tagPublished } from './tag-published.ts';
 
 interface ReadersOptions extends TargetOptions {
   tag?: boolean;
-  json?: boolean;
 }
 
 /** Registers `readers`. */
@@ -27,51 +26,40 @@ export function addReaders(command: Command): void {
         'let readers of files have what was published before the configuration named them; runs tag what they publish themselves',
       ),
     )
-    .option('--json', 'one JSON document: every reader with its policy')
     .action(readers);
   withExamples(command, {
-    'readers --deployment prod': 'who may read what',
     'readers 444455556666 --deployment prod > policy.json': 'the policy that a role in that account needs',
     'readers --tag --deployment prod': 'once, after a deployment that shares files for the first time',
   });
 }
 
 async function readers(principal: string | undefined, options: ReadersOptions): Promise<void> {
+  if (options.tag && principal !== undefined) {
+    throw new CommandError('--tag is for all readers: leave out the principal.', USAGE);
+  }
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
   // An earlier release knew no readers.
   const { readers: all = [] } = deployed;
-  if (options.tag && principal === undefined) {
+  if (options.tag) {
     const files = await tagPublished(target, { readers: all }, printErr);
-    return options.json ? printJson({ tagged: files }) : printOut(`${manyText(files, 'published file')} tagged.`);
+    return printOut(`${manyText(files, 'published file')} tagged.`);
   }
-  if (options.tag) throw new CommandError('--tag is for all readers: leave out the principal.', USAGE);
-  const chosen = principal === undefined ? all : named(all, principal);
-  if (!options.json && principal === undefined) return printOut(listOf(all, options));
+  const reads = named(all, principal);
   const place = await sharedPlace(target);
-  const described = [...Map.groupBy(chosen, readerName)].map(([name, reads]) => {
-    return { principal: name, reads, policy: policyOf(reads, deployed, place), try: commandToTry(reads, place) };
-  });
-  if (options.json) return printJson({ readers: described });
-  for (const { reads, policy, try: command } of described) {
-    for (const reader of reads)
-      printErr(`${begun(readerText(reader))}, once its own account allows it by this policy too.`);
-    printOut(JSON.stringify(policy, null, 2));
-    printErr(`To try it there: ${command}`);
+  for (const reader of reads) {
+    printErr(`${begun(readerText(reader))}, once its own account allows it by this policy too.`);
   }
-}
-
-function listOf(all: Reader[], options: ReadersOptions): string {
-  const [first] = all;
-  if (!first) return 'Nobody: the configuration names no readers.';
-  const policy = `The policy that their account needs: ${commandFor(`readers ${readerName(first)}`, options)}`;
-  return [...all.map((reader) => `${begun(readerText(reader))}.`), policy].join('\n');
+  printOut(JSON.stringify(policyOf(reads, deployed, place), null, 2));
+  printErr(`To try it there: ${commandToTry(reads, place)}`);
 }
 
 /** @throws CommandError (exit code 2) with those that there are */
-function named(all: Reader[], principal: string): Reader[] {
+function named(all: Reader[], principal: string | undefined): Reader[] {
   const found = all.filter((reader) => readerName(reader) === principal);
   if (found.length > 0) return found;
-  const known = all.length === 0 ? 'the configuration names none' : `there are ${all.map(readerName).join(', ')}`;
-  throw new CommandError(`There is no reader ${principal}: ${known}.`, USAGE);
+  const names = [...new Set(all.map(readerName))].join(', ');
+  const known = all.length === 0 ? 'the configuration names no readers' : `there are ${names}`;
+  const wrong = principal === undefined ? 'Name a reader, or add --tag' : `There is no reader ${principal}`;
+  throw new CommandError(`${wrong}: ${known}.`, USAGE);
 }

@@ -59,8 +59,8 @@ test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the exampl
 
 test('whoever can be asked by a script can answer in a document', () => {
   const without = commands.filter((command) => !command.options.some(({ long }) => long === '--json'));
-  // What it writes is a script for a shell.
-  expect(without.map((command) => command.name())).toEqual(['completion']);
+  // What these write is a policy, and a script for a shell.
+  expect(without.map((command) => command.name())).toEqual(['readers', 'completion']);
 });
 
 test('the help has four groups, of which the first begins with the question of the morning, and three examples', () => {

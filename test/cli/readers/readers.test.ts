@@ -36,25 +36,22 @@ async function sharing(readers: Reader[], PutObjectTagging?: Answers[string], le
   return { ...cloud, tagged, cli: (...args: string[]) => cloud.cli('readers', ...args) };
 }
 
-test('names who may read what, and how to get the policy', async () => {
+test('without a principal it names those that there are', async () => {
   const { cli } = await sharing([ACCOUNT, ROLE, MEMBERS]);
 
-  const { code, stdout } = await cli();
-
-  expect(code).toBe(0);
-  expect(stdout.split('\n').slice(0, 3)).toEqual([
-    'The account 444455556666 may read tables of all entities.',
-    'The role arn:aws:iam::777788889999:role/analyst may read files of leads.',
-    'The organization o-a1b2c3d4e5 may read files of leads, contacts.',
-  ]);
-  expect(stdout).toMatch(/npx --no -- crm-export readers 444455556666 --endpoint-url \S+ --deployment test\n$/);
+  expect(await cli()).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining(
+      'Name a reader, or add --tag: there are 444455556666, arn:aws:iam::777788889999:role/analyst, o-a1b2c3d4e5.',
+    ),
+  });
 });
 
-test('says that nobody does', async () => {
+test('where the configuration names none, nothing is printed and nothing is tagged', async () => {
   const { cli } = await sharing([]);
 
-  expect(await cli()).toMatchObject({ code: 0, stdout: 'Nobody: the configuration names no readers.\n' });
-  expect(await cli('--json')).toMatchObject({ code: 0, stdout: '{"readers":[]}\n' });
+  expect(await cli()).toMatchObject({ code: 2, stderr: expect.stringContaining('the configuration names no readers') });
   expect(await cli('--tag')).toMatchObject({ code: 0, stdout: '0 published files tagged.\n' });
 });
 
@@ -127,15 +124,14 @@ test('with feeds of changes, the policy of who reads tables has the feeds, and n
   expect(policies).toEqual([Array(2).fill('changes/entity=*/date=*'), Array(2).fill('changes/entity=leads/date=*')]);
 });
 
-test('--json has every reader with its policy', async () => {
+test('says who may read what beside the policy, also of an organization', async () => {
   const { cli } = await sharing([ACCOUNT, MEMBERS]);
 
-  const { readers } = JSON.parse((await cli('--json')).stdout);
+  const { stdout, stderr } = await cli('o-a1b2c3d4e5');
 
-  expect(readers).toMatchObject([
-    { principal: '444455556666', reads: [ACCOUNT], policy: { Version: '2012-10-17' } },
-    { principal: 'o-a1b2c3d4e5', reads: [MEMBERS], try: expect.stringContaining('/published/entity=leads/') },
-  ]);
+  expect(JSON.parse(stdout)).toMatchObject({ Version: '2012-10-17' });
+  expect(stderr).toContain('The organization o-a1b2c3d4e5 may read files of leads, contacts, once its own account');
+  expect(stderr).toContain('/published/entity=leads/latest.json');
 });
 
 test('a principal that the configuration does not name is refused, with those that it does', async () => {
