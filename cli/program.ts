@@ -59,7 +59,7 @@ const COMMANDS: Record<string, Listed> = {
     group: 'night',
     takes: '<run>',
     description: 'what the functions logged about a run, in order of time',
-    load: async () => (await import('./runs/logs/logs.ts')).addLogs,
+    load: async () => (await import('./runs/logs.ts')).addLogs,
   },
   download: {
     group: 'data',

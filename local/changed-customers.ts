@@ -1,11 +1,11 @@
 import { feedRecords, feedText } from '../cli/changes/feeds.ts';
-import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import { CRM_EXPORT } from '../core/commands.ts';
 import { createBucket } from '../core/storage/bucket.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { rowsOf } from '../sandbox/world/settings.ts';
 import { COMPARED, LOCAL_DEPLOYMENT } from './configuration.ts';
+import type { Screen } from './screen.ts';
 
 /** One customer is removed from the CRM, one comes, and two are edited. */
 export function changeCustomers({ records, settings }: Sandbox): { [COMPARED]: number } {

@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path';
-import type { Screen } from '../cli/runs/screen.ts';
 import { startMinistack } from './ministack/ministack.ts';
 import { clientEnvironment } from './ministack/ministack-environment.ts';
 import { ensureMinistack } from './ministack/python.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 import type { RunRecord } from './processes/run-record.ts';
+import type { Screen } from './screen.ts';
 
 /** A local cloud within reach. `env` is the whole environment for programs that use it. */
 export interface Cloud {

@@ -1,11 +1,12 @@
 import { type Verified, verifyPublished } from '../cli/data/verify.ts';
-import { followRun, type Progress, startRun } from '../cli/runs/executions.ts';
+import { followRun, startRun } from '../cli/runs/executions.ts';
 import { watchFile } from '../cli/runs/file-progress.ts';
+import { progressLines } from '../cli/runs/progress-lines.ts';
 import type { NamedRun } from '../cli/runs/run/run.ts';
-import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import type { Entity } from '../core/config/entities.ts';
 import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
+import type { Screen } from './screen.ts';
 
 /** A look at the local cloud costs nothing. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;
@@ -30,11 +31,6 @@ export async function runAll(
   signal: AbortSignal,
   date: string,
 ): Promise<FinishedRun[]> {
-  const rows = new Map<Entity, Progress>();
-  const onProgress = (progress: Progress) => {
-    rows.set(progress.entity, progress);
-    screen.progress(entities.flatMap((entity) => rows.get(entity) ?? []));
-  };
   // All runs have one date. `scheduledFor` would claim the start of a rule.
   const input = { date };
   const runs = entities.map(async (entity) => {
@@ -43,16 +39,12 @@ export async function runAll(
     return followRun(target.sfn, entity, executionArn, {
       everyMs: LOOK_AT_RUN_EVERY_MS,
       signal,
-      onProgress,
+      onProgress: progressLines(screen.line),
       fileProgress,
     });
   });
-  try {
-    const reports = await Promise.all(runs);
-    return await Promise.all(reports.map((report) => readBack(target, report)));
-  } finally {
-    screen.endProgress();
-  }
+  const reports = await Promise.all(runs);
+  return Promise.all(reports.map((report) => readBack(target, report)));
 }
 
 async function readBack(target: Target, report: NamedRun): Promise<FinishedRun> {

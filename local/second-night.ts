@@ -2,12 +2,12 @@ import { createManifests } from '../cli/data/manifests.ts';
 import { verifyPublished } from '../cli/data/verify.ts';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import type { NamedRun } from '../cli/runs/run/run.ts';
-import type { Screen } from '../cli/runs/screen.ts';
 import { manyText } from '../cli/support/text.ts';
 import { CRM_EXPORT } from '../core/commands.ts';
 import { changeCustomers, showChanges } from './changed-customers.ts';
 import { COMPARED, LOCAL_DEPLOYMENT } from './configuration.ts';
 import { runAll } from './runs.ts';
+import type { Screen } from './screen.ts';
 import type { Session } from './session.ts';
 import { runsTable } from './summary.ts';
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import { approveConsent } from '../sandbox/approve.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -11,6 +10,7 @@ import { LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { OtherCrm, StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 import type { RunRecord } from './processes/run-record.ts';
+import type { Screen } from './screen.ts';
 
 /** Everything up and authorized: runs can be started. */
 export interface Session {

@@ -1,7 +1,6 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
-import { createScreen, type Screen } from '../cli/runs/screen.ts';
 import { codeOf, USAGE } from '../cli/support/exit.ts';
 import type { Target } from '../cli/support/target.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
@@ -16,6 +15,7 @@ import { npmAbove, whenGone } from './processes/npm-above.ts';
 import type { ProcessIdentity } from './processes/process-table.ts';
 import { endLeftovers, openRunRecord, type RunRecord } from './processes/run-record.ts';
 import type { FinishedRun } from './runs.ts';
+import { createScreen, type Screen } from './screen.ts';
 import { showSummary } from './summary.ts';
 
 /** `npm start`: the nightly export, end to end, on this machine. */

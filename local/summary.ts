@@ -1,8 +1,8 @@
 import { failureText, outcomeWord } from '../cli/runs/run/words.ts';
-import type { Screen } from '../cli/runs/screen.ts';
 import { bytesText, plainLine } from '../cli/support/text.ts';
 import { textTable } from '../cli/support/text-table.ts';
 import type { FinishedRun } from './runs.ts';
+import type { Screen } from './screen.ts';
 
 /** What came of the runs, one file opened, and where to look next. */
 export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {

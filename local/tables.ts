@@ -1,9 +1,9 @@
 import { createManifests } from '../cli/data/manifests.ts';
-import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import { bytesText } from '../cli/support/text.ts';
 import { textTable } from '../cli/support/text-table.ts';
 import type { FinishedRun } from './runs.ts';
+import type { Screen } from './screen.ts';
 
 /**
  * Shows the tables of a night, and whether each is of the run that the pointer of its date names.

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createScreen, type Screen } from '../../cli/runs/screen.ts';
 import { textTable } from '../../cli/support/text-table.ts';
+import { createScreen, type Screen } from '../../local/screen.ts';
 import type { Target } from './targets.ts';
 
 export type Row = Record<string, string | number>;

@@ -63,8 +63,6 @@ interface Sought {
   failed?: boolean | undefined;
   running?: boolean | undefined;
   entity?: Entity | undefined;
-  /** Starts that ended without a job too. */
-  withoutJob?: boolean | undefined;
   /** Entities by the name of the execution; these executions are not described. */
   known?: ReadonlyMap<string, Entity> | undefined;
 }
@@ -84,9 +82,7 @@ export async function* executionsOf(
     for (let first = 0; first < wanted.length; first += DESCRIBED_AT_ONCE) {
       const some = wanted.slice(first, first + DESCRIBED_AT_ONCE);
       const runs = await Promise.all(some.map((item) => withEntity({ sfn }, item, options.known)));
-      yield* runs.filter(
-        (run) => (!options.entity || run.entity === options.entity) && (options.withoutJob || !isWithoutJob(run)),
-      );
+      yield* runs.filter((run) => (!options.entity || run.entity === options.entity) && !isWithoutJob(run));
     }
     if (young.length < executions.length) return;
   }

@@ -2,18 +2,19 @@ import type { Command } from 'commander';
 import { awsErrorText } from '../support/aws-error.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
 import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { followRun, type Progress } from './executions.ts';
+import { followRun } from './executions.ts';
 import { watchFile } from './file-progress.ts';
 import { findRun } from './find-run.ts';
+import { progressLines } from './progress-lines.ts';
 import { createPublished } from './run/published.ts';
 import type { NamedRun, Run } from './run/run.ts';
 import { failureText, headText, readersText } from './run/words.ts';
 import { withRun } from './run-names.ts';
-import { createScreen } from './screen.ts';
 
 /** A run that can be followed. */
 type FollowedRun = Pick<NamedRun, 'run' | 'entity' | 'executionArn'>;
@@ -40,7 +41,7 @@ async function follow(run: string, options: FollowCommandOptions & { date?: stri
 }
 
 /**
- * Shows runs to their ends, live on a terminal, a line for each change elsewhere; then their results.
+ * Prints a line for each change of runs until they have ended, then their results.
  * @param document what the document of `--json` says besides
  * @throws CommandError: 1 where a run was not published, 130 where Ctrl-C ended the following (never the run)
  */
@@ -65,26 +66,18 @@ export async function followToTheEnd(
 }
 
 async function show(target: Target, runs: FollowedRun[], json: boolean | undefined, signal: AbortSignal) {
-  const screen = createScreen(json ? process.stderr : process.stdout);
-  const rows = new Map<string, Progress>();
+  const print = json ? printErr : printOut;
   // Whoever may not read the bucket learns how a run ended all the same.
   const published = createPublished(target, () => undefined);
   const about = { published, timeZone: target.TimeZone };
   const look = ({ entity, executionArn }: FollowedRun, either: AbortSignal) => {
-    const onProgress = (progress: Progress) => {
-      rows.set(executionArn, progress);
-      screen.progress(runs.flatMap((run) => rows.get(run.executionArn) ?? []));
-    };
     // The function that moves a file logs its progress as often.
     const fileProgress = watchFile(target, { everyMs: 5_000 });
+    const onProgress = progressLines(print);
     return followRun(target.sfn, entity, executionArn, { signal: either, onProgress, fileProgress, ...about });
   };
-  try {
-    // Where one run cannot be read, following the others ends too.
-    return await together(runs, look, { signal });
-  } finally {
-    screen.endProgress();
-  }
+  // Where one run cannot be read, following the others ends too.
+  return together(runs, look, { signal });
 }
 
 function print(runs: Run[], options: FollowCommandOptions, document: object): void {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
-import { createScreen } from '../../cli/runs/screen.ts';
 import { textTable } from '../../cli/support/text-table.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { FinishedRun } from '../../local/runs.ts';
+import { createScreen } from '../../local/screen.ts';
 import { showSummary } from '../../local/summary.ts';
 import { aRun } from '../cli/support/a-run.ts';
 import { terminal } from './support/terminal.ts';

@@ -6,7 +6,6 @@ export interface ListOptions extends TargetOptions {
   since?: Date;
   failed?: boolean;
   running?: boolean;
-  all?: boolean;
   limit?: number;
   json?: boolean;
 }

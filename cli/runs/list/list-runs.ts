@@ -16,8 +16,6 @@ interface Wanted {
   since: Date;
   failed: boolean;
   running?: boolean;
-  /** Starts that ended without a job too. */
-  all?: boolean;
   /** How many of the newest runs are listed. */
   limit?: number | undefined;
   /** The zone in which a run gets its date. */
@@ -87,13 +85,13 @@ function lackingTables(ended: Run[]): string[] {
 async function foundRuns(
   target: ExportMachine,
   entities: Entity[],
-  { since, failed, running, all, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'all' | 'limit'>,
+  { since, failed, running, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'limit'>,
   published: Map<string, PublishedRun>,
 ): Promise<FoundRun[]> {
   const runs: FoundRun[] = [];
   const [entity] = entities.length === 1 ? entities : [];
   const known = new Map([...published].map(([name, { manifest }]) => [name, manifest.entity]));
-  for await (const run of executionsOf(target, { since, failed, running, entity, known, withoutJob: all })) {
+  for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
     // A run whose input has no entity is left out only if entities were named.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
     // All others are joined with manifests: a run that is not found would count as one that Step Functions has deleted.

@@ -19,7 +19,6 @@ export function addList(command: Command): void {
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
     .option('--running', 'only runs that are under way')
-    .option('--all', 'also starts by a rule that requested nothing: not due, or already started')
     .option('--limit <number>', 'only so many, the newest', limitArgument)
     .option('--json', 'one JSON document')
     .action(list);
@@ -34,8 +33,8 @@ export function addList(command: Command): void {
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   const target = await connect(options);
   const { TimeZone: timeZone } = target;
-  const { since = sinceArgument('7d'), failed = false, running = false, all = false, limit } = options;
-  const runs = await listRuns(target, { entities, since, failed, running, all, limit, timeZone, warn: printErr });
+  const { since = sinceArgument('7d'), failed = false, running = false, limit } = options;
+  const runs = await listRuns(target, { entities, since, failed, running, limit, timeZone, warn: printErr });
   const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });
   if (text !== '') process.stdout.write(`${text}\n`);
 }

@@ -4,7 +4,6 @@ import type { Tone } from '../run/outcomes.ts';
 import { FORGOTTEN_AFTER_DAYS, type Run } from '../run/run.ts';
 import { waitingText } from '../run/waiting.ts';
 import { outcomeWord, painterOf, toneOf } from '../run/words.ts';
-import { narrowTable } from './narrow-table.ts';
 
 /** The runs for a person on a terminal, or a line for each elsewhere. */
 export function runsText(
@@ -16,17 +15,13 @@ export function runsText(
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   if (runs.length === 0 && running) return 'No run is under way.';
   if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
-  const width = stream.columns ?? Number.POSITIVE_INFINITY;
-  const whole = fittedTable(COLUMNS, runs.map(cellsOf), width);
-  const narrow = whole.lines.some((line) => line.includes('\n')) ? narrowTable(runs, markedOutcome, width) : undefined;
-  const { lines, leftOut } = narrow ?? whole;
+  const { lines, leftOut } = fittedTable(COLUMNS, runs.map(cellsOf), stream.columns ?? Number.POSITIVE_INFINITY);
   const painter = painterOf(stream);
   const rows = lines.map((line, index) => painter(toneAt(runs[index - 1]))(line));
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
   const notes = [
     ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
     ...(leftOut.includes('standing') ? [] : legendOf(runs)),
-    ...(narrow ? ['run: the end of its name, which commands take as well.'] : []),
     ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
   ];
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
@@ -52,12 +47,12 @@ function notesOf(runs: Run[]): string[] {
 const COLUMNS = [
   { name: 'started (UTC)' },
   { name: 'entity' },
-  { name: 'date', optional: 1 },
+  { name: 'date', optional: 3 },
   { name: 'outcome' },
-  { name: 'took', optional: 3 },
-  { name: 'rows', optional: 4 },
-  { name: 'bytes', optional: 5 },
-  { name: 'standing', heading: '', optional: 2 },
+  { name: 'took', optional: 5 },
+  { name: 'rows', optional: 1 },
+  { name: 'bytes', optional: 2 },
+  { name: 'standing', heading: '', optional: 4 },
   { name: 'run' },
 ];
 

@@ -1,18 +1,53 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import type { Command } from 'commander';
 import * as z from 'zod/mini';
-import { parseJson } from '../../../core/json.ts';
-import { STEPS } from '../../../core/step/steps.ts';
-import type { Target } from '../../support/target.ts';
-import { plainLine } from '../../support/text.ts';
-import type { FoundRun } from '../run/run.ts';
+import { parseJson } from '../../core/json.ts';
+import { STEPS } from '../../core/step/steps.ts';
+import { withExamples } from '../support/command-options.ts';
+import { printErr } from '../support/print.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { colorsFor, plainLine } from '../support/text.ts';
+import { findRun } from './find-run.ts';
+import type { FoundRun } from './run/run.ts';
+import { withRun } from './run-names.ts';
+
+interface LogsOptions extends TargetOptions {
+  date?: string;
+  json?: boolean;
+}
+
+/** Registers `logs`, which changes nothing. */
+export function addLogs(command: Command): void {
+  withRun(command).option('--json', 'one JSON document on standard output, all else on standard error').action(logs);
+  withExamples(command, {
+    'logs leads --deployment prod': 'of the newest run of leads',
+    'logs leads-20261120T020000Z-1a2b3c --deployment prod': 'of a run by its name',
+  });
+}
+
+async function logs(run: string, options: LogsOptions): Promise<void> {
+  const target = await connect(options);
+  const found = await findRun(target, run, options.date);
+  const lines = await linesOfRun(target, found);
+  if (options.json) {
+    const document = { execution: found.name, lines: lines.map(({ fields }) => fields) };
+    return void process.stdout.write(`${JSON.stringify(document)}\n`);
+  }
+  if (lines.length === 0) {
+    return printErr(`${found.name} (${found.status}) has no log lines, or has none any more (logRetentionDays).`);
+  }
+  const colors = colorsFor(process.stdout);
+  process.stdout.write(`${colors.dim(HEADINGS)}\n`);
+  for (const line of lines) {
+    const paint = line.fields.level === 'ERROR' ? colors.red : line.fields.level === 'WARN' ? colors.yellow : String;
+    process.stdout.write(`${paint(textOf(line))}\n`);
+  }
+}
 
 /** A structured line that a function logged about a run. */
-export interface RunLine {
-  id: string;
+interface RunLine {
   /** When it was written, milliseconds since 1970. */
   at: number;
-  /** When CloudWatch stored it by its own clock, by which its filter goes. */
-  storedAt: number;
   fields: z.infer<typeof lineSchema>;
 }
 
@@ -29,22 +64,18 @@ const lineSchema = z.looseObject({
 const BEFORE_MS = 60_000;
 const AFTER_MS = 20 * 60_000;
 
-/**
- * The lines of all functions about one run, in order of time; not those that Lambda itself logs, which name no run.
- * @param since only lines whose `storedAt` is not before this
- */
+/** The lines of all functions about one run, in order of time; not those that Lambda itself logs, which name no run. */
 export async function linesOfRun(
   { logs, stack }: Pick<Target, 'logs' | 'stack'>,
   run: Pick<FoundRun, 'name' | 'startDate' | 'stopDate'>,
-  { since = 0, signal }: { since?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<RunLine[]> {
   const wanted = {
     filterPattern: `{ $.execution = "${run.name}" }`,
-    startTime: Math.max(since, run.startDate.getTime() - BEFORE_MS),
+    startTime: run.startDate.getTime() - BEFORE_MS,
     endTime: run.stopDate && run.stopDate.getTime() + AFTER_MS,
   };
   const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
-  const found = await Promise.all(groups.map((logGroupName) => linesIn({ logs }, { ...wanted, logGroupName }, signal)));
+  const found = await Promise.all(groups.map((logGroupName) => linesIn({ logs }, { ...wanted, logGroupName })));
   // The pattern is only a help: not every engine knows it.
   const ours = found.flat().filter(({ fields }) => fields.execution === run.name);
   return ours.toSorted((a, b) => a.at - b.at);
@@ -53,16 +84,15 @@ export async function linesOfRun(
 async function linesIn(
   { logs: client }: Pick<Target, 'logs'>,
   wanted: Parameters<typeof paginateFilterLogEvents>[1],
-  abortSignal: AbortSignal | undefined,
 ): Promise<RunLine[]> {
   const lines: RunLine[] = [];
   try {
-    for await (const { events = [] } of paginateFilterLogEvents({ client }, wanted, { abortSignal })) {
-      for (const { eventId = '', timestamp = 0, message } of events) {
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, wanted)) {
+      for (const { timestamp = 0, message } of events) {
         const fields = parseJson(lineSchema, message);
         if (!fields) continue;
         const at = fields.timestamp ? Date.parse(fields.timestamp) : timestamp;
-        lines.push({ id: eventId || `${timestamp} ${message}`, at, storedAt: timestamp, fields });
+        lines.push({ at, fields });
       }
     }
   } catch (error) {

@@ -1,0 +1,42 @@
+import { createLogUpdate } from 'log-update';
+import { colorsFor } from '../cli/support/text.ts';
+
+export type Screen = ReturnType<typeof createScreen>;
+
+/** Shows what `npm start` does: one line for each step. On a terminal, a step has its line while it runs. */
+export function createScreen(stream: NodeJS.WriteStream) {
+  const live = stream.isTTY === true;
+  const colors = colorsFor(stream);
+  const update = createLogUpdate(stream);
+  /** Redrawn below each line on a terminal. */
+  let below = '';
+  const show = (text: string) => {
+    below = text;
+    if (text) update(text);
+    else update.clear();
+  };
+  const line = (text: string) => {
+    if (below) update.clear();
+    stream.write(`${text}\n`);
+    if (below) update(below);
+  };
+  return {
+    line,
+    /** Runs one step and shows its name, how long it took, and its result. */
+    step: async <T>(title: string, work: () => Promise<T>, result: (value: T) => string = () => ''): Promise<T> => {
+      const started = performance.now();
+      const took = () => colors.dim(`${((performance.now() - started) / 1000).toFixed(1)} s`);
+      if (live) show(`${colors.cyan('…')} ${title}`);
+      try {
+        const value = await work();
+        if (live) show('');
+        line([colors.green('✓'), title, took(), result(value)].filter(Boolean).join(' '));
+        return value;
+      } catch (error) {
+        if (live) show('');
+        line(`${colors.red('✗')} ${title} ${took()}`);
+        throw error;
+      }
+    },
+  };
+}

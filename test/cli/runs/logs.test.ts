@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { HEADINGS, linesOfRun, textOf } from '../../../cli/runs/logs.ts';
+import { refused } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+
+const NAME = 'leads-20261120T020000Z-1a2b3c';
+const START = Date.parse('2026-11-20T02:00:00Z');
+const timeOf = (second: number) => new Date(START + second * 1000).toISOString();
+const line = (second: number, fields: object) => ({
+  // All lines of an invocation may have one time; each says its own.
+  timestamp: START,
+  message: JSON.stringify({
+    level: 'INFO',
+    message: 'read',
+    execution: NAME,
+    step: 'CheckStatus',
+    timestamp: timeOf(second),
+    ...fields,
+  }),
+});
+
+/** CloudWatch Logs with the events of groups, and a Step Functions that knows the run. */
+async function logged(groups: Record<string, object[]>) {
+  const { target, calls } = await aws({
+    FilterLogEvents: ({ input }) => {
+      const events = groups[String(input.logGroupName)];
+      return events ? { events } : refused('ResourceNotFoundException');
+    },
+  });
+  const asked = () => calls.filter(({ service }) => service === 'logs').map(({ input }) => input);
+  return { target, asked };
+}
+
+const ended = { name: NAME, startDate: new Date(START), stopDate: new Date(START + 60_000) };
+const group = (step: string) => `/aws/lambda/crm-export-test-${step}`;
+
+test('lines of all functions come in order of time; those of other runs, metrics and plain text are left out', async () => {
+  const { target, asked } = await logged({
+    [group('CheckStatus')]: [line(2, {}), line(3, { execution: 'another' }), { timestamp: START, message: 'REPORT x' }],
+    [group('CreateExport')]: [line(1, { step: 'CreateExport' }), { ...line(5, {}), message: '{"_aws":{}}' }],
+    [group('PublishFile')]: [line(4, { step: 'PublishFile' })],
+  });
+  const lines = await linesOfRun(target, ended);
+  expect(lines.map(({ fields }) => fields.step)).toEqual(['CreateExport', 'CheckStatus', 'PublishFile']);
+  expect(
+    asked()
+      .map(({ logGroupName }) => logGroupName)
+      .toSorted(),
+  ).toEqual(['CheckStatus', 'CreateExport', 'DownloadFile', 'PublishFile', 'WriteChanges', 'WriteTable'].map(group));
+  for (const call of asked()) {
+    expect(call).toMatchObject({ filterPattern: `{ $.execution = "${NAME}" }`, startTime: START - 60_000 });
+    // A function whose run was stopped ends later than the run.
+    expect(call.endTime).toBe(START + 60_000 + 20 * 60_000);
+  }
+});
+
+test('a long text, and one of other letters, is shown whole', () => {
+  const message = `Größe ${'x'.repeat(300)}\u001b]0;owned\u0007.`;
+  const text = textOf({ at: START, fields: { level: 'INFO', message, execution: NAME } });
+  expect(text.endsWith(`Größe ${'x'.repeat(300)}.`)).toBe(true);
+});
+
+test('a line is a row: time, step, level, message, and its facts without what is elsewhere', () => {
+  const fields = { level: 'INFO', message: 'read', execution: NAME, step: 'CheckStatus' };
+  const facts = {
+    entity: 'leads',
+    exportId: 'x',
+    status: 200,
+    oddities: ['a b'],
+    outcome: 'READY\u001b[31m',
+    key: null,
+  };
+  const text = textOf({ at: START, fields: { ...fields, ...facts } });
+  expect(text).toBe('2026-11-20 02:00:00.000  CheckStatus   INFO   read  status=200  oddities=["a b"]  outcome=READY');
+  expect(HEADINGS.indexOf('message')).toBe(text.indexOf('read'));
+});
