@@ -9,7 +9,7 @@ import { startNamed } from '../runs/start.ts';
 import { commandFor, entityArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
-import { printErr, printJson, printOut } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Authorized, authorize } from './authorize.ts';
@@ -35,9 +35,7 @@ export function addAuthorize(command: Command): void {
       'then start a run of this entity, which refreshes the grant, and follow it to its end',
       entityArgument,
     );
-  withPersonOptions(command)
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(run);
+  withPersonOptions(command).action(run);
   withExamples(command, {
     'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
     'authorize --deployment prod --port 8400 --run leads':
@@ -51,30 +49,28 @@ export function addAuthorize(command: Command): void {
 async function run(options: AuthorizeCommandOptions): Promise<void> {
   const target = await connect(options);
   const { crm, entities } = await deployedConfiguration(target);
-  const tell = options.json ? printErr : printOut;
   const settings = {
     ...consentBy(options),
     crm,
     configuration: `config/${options.deployment}.json`,
     newSecret: options.newSecret,
     replace: options.replace,
-    onWait: () => tell('Something else is using the grant right now; waiting for it, up to a minute.'),
+    onWait: () => printOut('Something else is using the grant right now; waiting for it, up to a minute.'),
   };
   const done = await untilInterrupted('Interrupted. Nothing was stored.', (signal) =>
     authorize(target, { ...settings, signal }),
   );
   if (options.run) return firstRun(target, options.run, done, options);
   const next = commandFor(`start ${firstOf(entities)} --wait`, options);
-  if (options.json) return printJson({ ok: true, ...done, next });
   for (const line of linesOf(done)) printOut(line);
   printOut(`Next, while you can consent again, a run, which refreshes this grant as the night will: ${next}`);
 }
 
 /** By the real path: with a run a person sees now what else the night would show. */
 async function firstRun(target: Target, entity: Entity, done: Authorized, options: AuthorizeCommandOptions) {
-  for (const line of linesOf(done)) (options.json ? printErr : printOut)(line);
+  for (const line of linesOf(done)) printOut(line);
   const run = await startNamed(target, entity, {}, options);
-  await followToTheEnd(target, [run], options, done);
+  await followToTheEnd(target, [run], options);
   const { secrets, dynamo, TokensSecretId, LedgerTableName } = target;
   const { newest } = await newestOf(createGrantStore(secrets, TokensSecretId));
   if (!isUntried(newest.tokens)) return;

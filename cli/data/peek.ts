@@ -13,9 +13,7 @@ import { namesOf } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
 import { addWhich } from './which-options.ts';
 
-interface Options extends TargetOptions, Which {
-  json?: boolean;
-}
+type Options = TargetOptions & Which;
 
 const SHOWN_ROWS = 10;
 const WIDEST_CELL = 24;
@@ -25,7 +23,7 @@ output is written to. Without rows: schema. Of a CSV file only the first 64 KiB 
 
 /** Registers `peek`, which changes nothing and writes no file. */
 export function addPeek(command: Command): void {
-  const described = addWhich(command).option('--json', 'one JSON document, rows included').action(peek);
+  const described = addWhich(command).action(peek);
   withExamples(described, {
     'peek leads --deployment prod': 'columns, size and the first ten rows of the newest leads',
     'peek leads --date 2026-11-20 --deployment prod': 'of a date',
@@ -38,10 +36,6 @@ async function peek(entity: Entity, options: Options): Promise<void> {
   const rows = await firstRows(target, manifest, SHOWN_ROWS);
   const found = columnsOf(manifest);
   const { date, execution, file, warnings } = manifest;
-  if (options.json) {
-    const facts = { entity, date, run: execution, rows: file.rows, bytes: file.bytes, warnings };
-    return printOut(JSON.stringify({ ...facts, ...found, firstRows: rows }));
-  }
   const size = `${file.rows === null ? 'rows not counted' : manyText(file.rows, 'row')}, ${bytesText(file.bytes)}`;
   printOut(`${entity} of ${date} (${plainLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
   printOut(rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
@@ -59,7 +53,7 @@ export function rowsText(header: string[] | null, rows: string[][], width: numbe
   let count = most;
   while (count > 1 && !fits(count)) count -= 1;
   const left = most - count;
-  const note = left > 0 ? [`No room for ${manyText(left, 'more column')}: a wider terminal or --json has them.`] : [];
+  const note = left > 0 ? [`No room for ${manyText(left, 'more column')}: a wider terminal shows them.`] : [];
   return [`First ${manyText(rows.length, 'row')}:`, ...linesOf(cells, count), ...note].join('\n');
 }
 

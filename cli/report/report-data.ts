@@ -1,7 +1,7 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Cell, Facts } from '../night/facts.ts';
-import { isOpen, isPublished, judgesOf } from '../night/judge.ts';
+import { judgesOf } from '../night/judge.ts';
 import type { MarkedNight } from '../night/marked.ts';
 import { nightOf } from '../night/starts.ts';
 import type { RuleState } from '../schedule/rule-state.ts';
@@ -54,12 +54,6 @@ export function markedOf({ marked }: Pick<ReportData, 'marked'>, date: string): 
 
 function newestOf(dates: string[]): string | undefined {
   return dates.sort().at(-1);
-}
-
-/** The entities whose file of the last night is there, missing, or may still come. */
-export function lastNightOf({ rows }: ReportData) {
-  const names = (wanted: (cell: Cell) => boolean) => rows.flatMap(({ last, entity }) => (wanted(last) ? entity : []));
-  return { published: names(isPublished), missing: names(({ missing }) => missing), stillToCome: names(isOpen) };
 }
 
 function datesUpTo(last: string, count: number): string[] {

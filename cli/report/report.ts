@@ -2,19 +2,17 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { gatherFacts } from '../night/gather.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
-import { rulesOf } from '../schedule/rule-state.ts';
 import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { printErr } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { lastNightOf, markedOf, type ReportData, reportDataOf } from './report-data.ts';
+import { type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions {
   nights: number;
   output?: string;
-  json?: boolean;
 }
 
 /** Registers `report`, which changes nothing in the deployment. */
@@ -26,7 +24,6 @@ export function addReport(command: Command): void {
       'where it is written, over what is there; - is standard output; default: report.html',
       outputArgument,
     )
-    .option('--json', 'one JSON document about it')
     .action(report);
   withExamples(described, {
     'report --deployment prod': 'the last 30 nights into report.html',
@@ -35,9 +32,7 @@ export function addReport(command: Command): void {
 }
 
 async function report(options: ReportOptions): Promise<void> {
-  const { output = pathArgument('report.html'), json } = options;
-  if (output === '-' && json)
-    throw new CommandError('Standard output holds the page or the document, not both.', USAGE);
+  const { output = pathArgument('report.html') } = options;
   const warnings: string[] = [];
   const warn = (sentence: string) => {
     warnings.push(sentence);
@@ -51,11 +46,7 @@ async function report(options: ReportOptions): Promise<void> {
   await writeFile(output, page).catch((error: unknown) => {
     throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
   });
-  const { headline, ...document } = documentOf(data);
-  const said = json
-    ? JSON.stringify({ file: output, headline, ...document })
-    : `${headline} (${data.deployment}). The report: ${output}`;
-  process.stdout.write(`${said}\n`);
+  printOut(`${headlineOf(data).text} (${data.deployment}). The report: ${output}`);
 }
 
 async function dataOf(options: ReportOptions, warn: (sentence: string) => void): Promise<ReportData> {
@@ -63,16 +54,4 @@ async function dataOf(options: ReportOptions, warn: (sentence: string) => void):
   const target = await connect(options);
   const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
   return reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
-}
-
-function documentOf(data: ReportData) {
-  return {
-    headline: headlineOf(data).text,
-    lastNight: data.lastNight,
-    nights: data.nights.length,
-    night: markedOf(data, data.lastNight),
-    recorded: data.marked,
-    ...lastNightOf(data),
-    ...rulesOf(data.rows),
-  };
 }

@@ -25,14 +25,14 @@ export interface FollowCommandOptions extends TargetOptions {
 
 /** Registers `follow`, which changes nothing. */
 export function addFollow(command: Command): void {
-  withRun(command).option('--json', 'one JSON document on standard output, all else on standard error').action(follow);
+  withRun(command).action(follow);
   withExamples(command, {
     'follow leads --deployment prod': 'the newest run of leads, under way or ended',
-    'follow leads-20261120T020000Z-1a2b3c --deployment prod --json': 'a run by its name, as a document',
+    'follow leads-20261120T020000Z-1a2b3c --deployment prod': 'a run by its name',
   });
 }
 
-async function follow(run: string, options: FollowCommandOptions & { date?: string }): Promise<void> {
+async function follow(run: string, options: TargetOptions & { date?: string }): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   const { entity, name, executionArn } = found;
@@ -42,14 +42,12 @@ async function follow(run: string, options: FollowCommandOptions & { date?: stri
 
 /**
  * Prints a line for each change of runs until they have ended, then their results.
- * @param document what the document of `--json` says besides
  * @throws CommandError: 1 where a run was not published, 130 where Ctrl-C ended the following (never the run)
  */
 export async function followToTheEnd(
   target: Target,
   runs: FollowedRun[],
   options: FollowCommandOptions,
-  document: object = {},
 ): Promise<void> {
   const again = runs.map(({ run }) => commandFor(`follow ${quoted(run)}`, options)).join('\n  ');
   const words = runs.length === 1 ? `the run goes on: ${again}` : `the runs go on:\n  ${again}`;
@@ -62,7 +60,7 @@ export async function followToTheEnd(
       throw new CommandError(`${trouble}\nThis says nothing about the run. To follow again: ${again}`, ENVIRONMENT);
     }
   });
-  print(reports, options, document);
+  print(reports, options);
 }
 
 async function show(target: Target, runs: FollowedRun[], json: boolean | undefined, signal: AbortSignal) {
@@ -80,10 +78,10 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
   return together(runs, look, { signal });
 }
 
-function print(runs: Run[], options: FollowCommandOptions, document: object): void {
+function print(runs: Run[], options: FollowCommandOptions): void {
   const { json = false } = options;
   const failures = runs.filter(({ status }) => status !== 'SUCCEEDED');
-  if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, ...document, runs })}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, runs })}\n`);
   for (const run of runs) {
     if (!json && run.status === 'SUCCEEDED') process.stdout.write(`${endText(run, options)}\n`);
   }

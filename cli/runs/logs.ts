@@ -13,12 +13,11 @@ import { withRun } from './run-names.ts';
 
 interface LogsOptions extends TargetOptions {
   date?: string;
-  json?: boolean;
 }
 
 /** Registers `logs`, which changes nothing. */
 export function addLogs(command: Command): void {
-  withRun(command).option('--json', 'one JSON document on standard output, all else on standard error').action(logs);
+  withRun(command).action(logs);
   withExamples(command, {
     'logs leads --deployment prod': 'of the newest run of leads',
     'logs leads-20261120T020000Z-1a2b3c --deployment prod': 'of a run by its name',
@@ -29,10 +28,6 @@ async function logs(run: string, options: LogsOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   const lines = await linesOfRun(target, found);
-  if (options.json) {
-    const document = { execution: found.name, lines: lines.map(({ fields }) => fields) };
-    return void process.stdout.write(`${JSON.stringify(document)}\n`);
-  }
   if (lines.length === 0) {
     return printErr(`${found.name} (${found.status}) has no log lines, or has none any more (logRetentionDays).`);
   }

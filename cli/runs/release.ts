@@ -11,13 +11,12 @@ import { confirm } from '../support/confirm.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
-import { connect, type Target } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { findRun } from './find-run.ts';
-import type { FollowCommandOptions } from './follow.ts';
 import { withRun } from './run-names.ts';
 import { afterStart, startNamed } from './start.ts';
 
-interface ReleaseOptions extends FollowCommandOptions {
+interface ReleaseOptions extends TargetOptions {
   date?: string;
   reason: string;
   newNormal?: boolean;
@@ -36,7 +35,6 @@ export function addRelease(command: Command): void {
     .option('--new-normal', 'from now on guards compare with this file and later ones alone')
     .option('--yes', 'do not compare, and do not ask')
     .option('--wait', 'follow the release to its end; Ctrl-C stops following, never the release')
-    .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(release);
   withExamples(command, {
     'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait': 'readers get this file',

@@ -5,25 +5,21 @@ import type { RunState } from '../../core/step/states.ts';
 import { quoted, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
 import { findRun } from './find-run.ts';
-import { type FoundRun, runOf, secondsBetween } from './run/run.ts';
+import { type FoundRun, secondsBetween } from './run/run.ts';
 import { withRun } from './run-names.ts';
 
 interface StopOptions extends TargetOptions {
   date?: string;
   yes?: boolean;
-  json?: boolean;
 }
 
 /** Registers `stop`. */
 export function addStop(command: Command): void {
-  withRun(command)
-    .option('--yes', 'do not ask')
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(stop);
+  withRun(command).option('--yes', 'do not ask').action(stop);
   withExamples(command, {
     'stop leads --deployment prod': 'the newest run of leads; asks before',
     'stop leads-20261120T020000Z-1a2b3c --deployment prod --yes': 'for a script',
@@ -37,8 +33,8 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   const seen = await lastSeen(target.sfn, found.executionArn);
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);
   await askBefore(found, options);
-  const stopped = runOf(await stopRun(target, found), { state: seen.state });
-  process.stdout.write(options.json ? `${JSON.stringify({ ok: true, run: stopped })}\n` : `${found.name}: stopped.\n`);
+  await stopRun(target, found);
+  printOut(`${found.name}: stopped.`);
 }
 
 export function consequences(found: FoundRun, state: string, last: RunState | undefined): string[] {
@@ -65,18 +61,16 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
     throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }
 
-/** @returns the run as it is then; @throws CommandError (exit code 1) where the run had ended before */
-async function stopRun({ sfn }: Pick<Target, 'sfn'>, found: FoundRun): Promise<FoundRun> {
-  const { name, executionArn } = found;
+/** @throws CommandError (exit code 1) when the run had ended before */
+async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: FoundRun): Promise<void> {
   const cause = `An operator stopped it: ${CRM_EXPORT} stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
     // The execution ended meanwhile; its status is read below.
     if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
   });
-  const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const { status = 'RUNNING', stopDate } = execution;
-  if (status === 'ABORTED' || status === 'RUNNING') return { ...found, status: 'ABORTED', stopDate, execution };
+  const { status = 'RUNNING', stopDate } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+  if (status === 'ABORTED' || status === 'RUNNING') return;
   throw new CommandError(`${endText({ name, status, stopDate })}, before it could be stopped.`, RUN_FAILED);
 }
 

@@ -6,12 +6,12 @@ import { isOfNights, isWatchedAlone } from '../../core/night/expected.ts';
 import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
+import { printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { type SwitchedRule, switchRule } from './rules.ts';
 
 interface PauseOptions extends TargetOptions {
   all?: boolean;
-  json?: boolean;
 }
 
 /** Registers `pause`: the nightly rules of entities are switched off. */
@@ -33,17 +33,14 @@ export function addResume(command: Command): void {
 }
 
 function withEntities(command: Command): Command {
-  return command
-    .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
-    .option('--all', 'all entities')
-    .option('--json', 'one JSON document on standard output, all else on standard error');
+  return command.argument('[entity...]', ENTITIES.join(', '), entitiesArgument).option('--all', 'all entities');
 }
 
 async function pause(named: Entity[], options: PauseOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
-  await switchRules(target, entities, 'DISABLED', options);
+  await switchRules(target, entities, 'DISABLED');
   process.stderr.write(
     alarmsText(deployed, entities) +
       'A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.\n',
@@ -64,7 +61,7 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
-  await switchRules(target, entities, 'ENABLED', options);
+  await switchRules(target, entities, 'ENABLED');
   const against = entities.filter((entity) => !deployed.entities[entity].enabled);
   if (against.length > 0) {
     process.stderr.write(
@@ -77,25 +74,18 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   );
 }
 
-async function switchRules(
-  target: Target,
-  entities: Entity[],
-  state: SwitchedRule['state'],
-  options: PauseOptions,
-): Promise<void> {
-  const rules: SwitchedRule[] = [];
+async function switchRules(target: Target, entities: Entity[], state: SwitchedRule['state']): Promise<void> {
+  const switched: Entity[] = [];
   for (const entity of entities) {
     const rule = await switchRule(target, entity, state).catch((error: unknown) => {
-      if (rules.length === 0) throw error;
-      const names = rules.map((switched) => switched.entity).join(', ');
-      const done = `Switched ${wordFor(state)} before that: ${names}; not: ${entity}.`;
-      throw partialFailure(error, done, options.json ? { rules } : undefined);
+      if (switched.length === 0) throw error;
+      const done = `Switched ${wordFor(state)} before that: ${switched.join(', ')}; not: ${entity}.`;
+      throw partialFailure(error, done);
     });
-    rules.push(rule);
+    switched.push(entity);
     const text = `${rule.changed ? 'switched' : 'was'} ${wordFor(state)}${rule.changed ? '' : ' already'}`;
-    if (!options.json) process.stdout.write(`${entity}: ${text} (rule ${rule.rule}).\n`);
+    printOut(`${entity}: ${text} (rule ${rule.rule}).`);
   }
-  if (options.json) process.stdout.write(`${JSON.stringify({ ok: true, rules })}\n`);
 }
 
 function wordFor(state: SwitchedRule['state']): 'on' | 'off' {

@@ -27,13 +27,13 @@ export function ended(error: unknown): Ended {
 
 /**
  * The error of a command that had done a part of its work. Writes the document of `--json`.
- * @param done what is done and what is not; empty where only the document says it
+ * @param done what is done and what is not
  * @param document for `--json`; `undefined` without
  */
-export function partialFailure(error: unknown, done: string, document: object | undefined): CommandError {
+export function partialFailure(error: unknown, done: string, document?: object): CommandError {
   const own = error instanceof CommandError;
   const other = error instanceof Error ? `${error.name}: ${error.message.replace(/[.]?$/, '.')}` : String(error);
-  const sentence = [own ? error.message : (awsErrorText(error) ?? other), done].filter(Boolean).join(' ');
+  const sentence = `${own ? error.message : (awsErrorText(error) ?? other)} ${done}`;
   if (document) process.stdout.write(`${JSON.stringify({ ok: false, error: sentence, ...document })}\n`);
   const exitCode = own ? error.exitCode : ENVIRONMENT;
   return new CommandError(sentence, exitCode, { cause: error, documented: document !== undefined });

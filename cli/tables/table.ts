@@ -4,16 +4,15 @@ import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { forgottenRun } from '../data/forgotten-run.ts';
 import { createManifests, type Manifests } from '../data/manifests.ts';
 import { findRun } from '../runs/find-run.ts';
-import type { FollowCommandOptions } from '../runs/follow.ts';
 import { readInput } from '../runs/run/input.ts';
 import { afterStart, startNamed } from '../runs/start.ts';
 import { dateArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
-import { connect, type Target } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 
-interface TableOptions extends FollowCommandOptions {
+interface TableOptions extends TargetOptions {
   date?: string;
   wait?: boolean;
   outdated?: boolean;
@@ -44,7 +43,6 @@ export function addTable(command: Command): void {
       'with --outdated: runs at the same time; default: 2',
       numberArgument(`A whole number from 1 to ${MOST_AT_ONCE}.`, 1, MOST_AT_ONCE),
     )
-    .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(table);
   withExamples(command, {
     'table leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that ended as TableNotWritten',

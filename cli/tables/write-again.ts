@@ -7,7 +7,7 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { together } from '../support/together.ts';
@@ -17,7 +17,6 @@ import { standingTables } from './standing-tables.ts';
 export interface AgainOptions extends TargetOptions {
   concurrency?: number;
   dryRun?: boolean;
-  json?: boolean;
 }
 
 /** A date whose table stands under other settings than those that are deployed. */
@@ -45,10 +44,9 @@ export async function writeAgain(named: string, options: AgainOptions): Promise<
   const deployed = await deployedConfiguration(target);
   if (!deployed.entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
   const dates = await outdatedDates(target, deployed, entity);
-  const say = sayTo(options.json ? process.stderr : process.stdout);
   if (!options.dryRun)
     await untilInterrupted(stoppedText(entity, options), (signal) =>
-      write(target, entity, dates, { ...options, signal, say }),
+      write(target, entity, dates, { ...options, signal }),
     );
   else for (const date of dates) say(date);
   finish(entity, dates, options);
@@ -66,11 +64,10 @@ async function outdatedDates(
 
 interface WriteOptions extends AgainOptions {
   signal: AbortSignal;
-  say: (date: OutdatedDate) => void;
 }
 
 async function write(target: Target, entity: Entity, dates: OutdatedDate[], options: WriteOptions): Promise<void> {
-  const { signal, say, json, concurrency = AT_ONCE } = options;
+  const { signal, concurrency = AT_ONCE } = options;
   const writeOne = async (date: OutdatedDate, either: AbortSignal) => {
     // What one run was refused ends the others too: nothing more is started.
     either.throwIfAborted();
@@ -81,7 +78,7 @@ async function write(target: Target, entity: Entity, dates: OutdatedDate[], opti
     await together(dates, writeOne, { signal, atOnce: concurrency });
   } catch (error) {
     if (signal.aborted) throw error;
-    throw partialFailure(error, againText(entity, options), json ? { entity, dates } : undefined);
+    throw partialFailure(error, againText(entity, options));
   }
 }
 
@@ -98,17 +95,14 @@ async function writeDate(target: Target, entity: Entity, date: OutdatedDate, sig
   date.state = 'written';
 }
 
-function sayTo(stream: NodeJS.WriteStream) {
-  return ({ date, state, run, error }: OutdatedDate) =>
-    void stream.write(`${[`${date}: ${state}`, run, error].filter(Boolean).join(', ')}\n`);
+function say({ date, state, run, error }: OutdatedDate): void {
+  printOut([`${date}: ${state}`, run, error].filter(Boolean).join(', '));
 }
 
 /** @throws CommandError (exit code 1) where a table was not written */
 function finish(entity: Entity, dates: OutdatedDate[], options: AgainOptions): void {
-  const { json = false, dryRun = false } = options;
   const failed = dates.filter(({ state }) => state === 'failed');
-  if (json) process.stdout.write(`${JSON.stringify({ ok: failed.length === 0, entity, dryRun, dates })}\n`);
-  else if (dates.length === 0) process.stdout.write(`All tables of ${entity} stand under today's settings.\n`);
+  if (dates.length === 0) printOut(`All tables of ${entity} stand under today's settings.`);
   if (failed.length === 0) return;
   const named = failed.map(({ date, run, error }) => `  ${date}: ${error}${run === null ? '' : ` (${run})`}`);
   const lines = [
@@ -117,7 +111,7 @@ function finish(entity: Entity, dates: OutdatedDate[], options: AgainOptions): v
     `Why, and what helps: ${commandFor(`show ${quoted(failed[0]?.run ?? entity)}`, options)}`,
     againText(entity, options),
   ];
-  throw new CommandError(lines.join('\n'), RUN_FAILED, { documented: json });
+  throw new CommandError(lines.join('\n'), RUN_FAILED);
 }
 
 function stoppedText(entity: Entity, options: AgainOptions): string {

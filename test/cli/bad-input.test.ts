@@ -152,14 +152,25 @@ test.for(wrong)('%s: one sentence that says what to do, and a code', async ([, a
   const region = place && !args.includes('--region') ? ['--region', 'us-east-1'] : [];
 
   const text = await runCli(...args, ...deployed, ...where, ...region);
-  const json = await runCli(...args, ...deployed, ...where, ...region, '--json');
 
   expect(text).toMatchObject({ code, stdout: '' });
   expect(text.stderr.trimEnd()).toMatch(sentence);
   expect(text.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
-  expect(json.code).toBe(code);
-  expect(JSON.parse(json.stdout)).toEqual({ ok: false, error: expect.any(String) });
 });
+
+test.for(wrong.filter(([, [command]]) => command === 'start'))(
+  '%s: the sentence as a document',
+  async ([, args, place, code, sentence]) => {
+    const where = place ? ['--endpoint-url', await place()] : [];
+    const region = place && !args.includes('--region') ? ['--region', 'us-east-1'] : [];
+
+    const json = await runCli(...args, ...deployed, ...where, ...region, '--json');
+
+    expect(json.code).toBe(code);
+    expect(JSON.parse(json.stdout)).toEqual({ ok: false, error: expect.any(String) });
+    expect(json.stderr.trimEnd()).toMatch(sentence);
+  },
+);
 
 test('a host that is not found, a session that has ended, and a network that is gone have a sentence too', () => {
   const failed = (message: string, name = 'Error') => awsErrorText(Object.assign(new Error(message), { name }));

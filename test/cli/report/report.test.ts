@@ -16,7 +16,6 @@ test.each([
   ['download', ['leads', '-o', '-', '--json'], /the file or the document, not both/],
   ['download', ['leads', '--date', 'yesterday'], /A date that exists/],
   ['report', ['--nights', '0'], /A whole number from 1 to 400/],
-  ['report', ['-o', '-', '--json'], /the page or the document, not both/],
   ['list', ['--since', 'yesterday'], /7d or 2w/],
   ['list', ['--limit', '0'], /A whole number from 1/],
   ['list', ['--running', '--failed'], /'--failed' cannot be used with option '--running'/],
