@@ -43,7 +43,7 @@ async function authorized(run: Omit<Execution, 'name' | 'input'>, more: Answers,
   vi.stubEnv('CRM_CLIENT_SECRET', sandbox.clientSecret);
   const line = ['authorize', '--client-id', sandbox.clientId, '--no-browser', ...args, ...cloud.place];
   const { soFar, ended } = startCli(...line);
-  await approveConsent(await vi.waitFor(() => addressIn(soFar.stdout + soFar.stderr)));
+  await approveConsent(await vi.waitFor(() => addressIn(soFar.stdout + soFar.stderr), 10_000));
   return { ...(await ended), started: cloud.started };
 }
 
