@@ -55,20 +55,19 @@ const SAMPLES = 3;
 /** So many characters of an id are enough to find its line again, and too few to look somebody up. */
 const SHOWN_OF_ID = 8;
 
-/** The requests that the first records become. Values are hidden unless `showValues`. */
-export async function samplesOf(source: UpdateSource, showValues: boolean): Promise<string[]> {
+/** The requests that the first records become, with values hidden and ids cut short. */
+export async function samplesOf(source: UpdateSource): Promise<string[]> {
   const samples: string[] = [];
   for await (const entry of readUpdates(source.reader, source.open(), { allowNull: true })) {
     if (isProblem(entry)) continue;
-    samples.push(`line ${entry.line}: ${requestText(entry.record, showValues)}`);
+    samples.push(`line ${entry.line}: ${requestText(entry.record)}`);
     if (samples.length === SAMPLES) break;
   }
   return samples;
 }
 
-function requestText({ id, ...fields }: WithId, showValues: boolean): string {
-  if (showValues) return `PATCH /customers/${id}\n  ${JSON.stringify(fields)}`;
-  // An emptied field is shown even here: it tells nothing about the customer, and a person wants to see it.
+function requestText({ id, ...fields }: WithId): string {
+  // An emptied field is shown: it says nothing about the customer, and a person wants to see it.
   const masked = Object.entries(fields).map(([name, value]) => [name, value === null ? null : '***']);
   return `PATCH /customers/${id.slice(0, SHOWN_OF_ID)}…\n  ${JSON.stringify(Object.fromEntries(masked))}`;
 }

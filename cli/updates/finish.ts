@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import type { Counts } from '../../core/batch/batch-manifest.ts';
-import type { UpdateFormat } from '../../core/updates/file-format.ts';
 import { secondsBetween } from '../runs/run/run.ts';
 import { failureText } from '../runs/run/words.ts';
 import { commandFor } from '../support/command-options.ts';
@@ -18,8 +17,6 @@ interface Started {
   batch: string;
   executionArn: string;
   records: number;
-  /** Of the file that was sent. */
-  format: UpdateFormat;
 }
 
 interface FinishOptions extends TargetOptions {
@@ -83,9 +80,9 @@ async function followBatch(
   }
 }
 
-function adviceFor({ batch, format }: Started, counts: Counts, options: FinishOptions): string[] {
+function adviceFor({ batch }: Started, counts: Counts, options: FinishOptions): string[] {
   const resumable = counts.FAILED + counts.UNKNOWN + counts.NOT_SENT > 0;
-  const correct = commandFor(`update-status ${batch} --failed-to FILE.${format}`, options);
+  const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
   return [
     ...(counts.REJECTED > 0 ? [`To correct lines: ${correct}`] : []),
     ...(resumable ? [`To send the others again: ${commandFor(`update --resume ${batch}`, options)}`] : []),

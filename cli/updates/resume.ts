@@ -3,7 +3,6 @@ import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
 import { VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
 import { inputOf, resultsOf } from './batch-lines.ts';
-import { laterChanges, withoutNewer } from './newer.ts';
 import { readBatchManifest } from './outcome.ts';
 import { resumedBy, resumedName } from './resumed-name.ts';
 import { refused, type UpdateSource } from './source.ts';
@@ -13,19 +12,12 @@ import type { UpdatesTarget } from './updates-target.ts';
 /**
  * The lines of a finished batch that were neither applied nor rejected, with empty lines for the others, so that numbers of
  * lines stay. They are not validated again: they were found valid, perhaps by another release.
- * @param overNewer also those whose customer a later batch has changed, or may have
  */
-export function unfinishedLines(target: UpdatesTarget, batch: string, overNewer: boolean): UpdateSource {
-  const { store } = target;
+export function unfinishedLines({ store }: UpdatesTarget, batch: string): UpdateSource {
   return {
     name: `what is left of ${batch}`,
     reader: VALIDATED_JSONL,
-    // Later batches are read each time: what one changes while a person is asked shows as a change of this source.
-    open: async function* () {
-      const left = failedLines(inputOf(store, batch), resultsOf(store, batch), TO_RESUME);
-      const sent = overNewer ? left : withoutNewer(left, await laterChanges(target, batch));
-      yield* inPlace(inputOf(store, batch), sent);
-    },
+    open: () => inPlace(inputOf(store, batch), failedLines(inputOf(store, batch), resultsOf(store, batch), TO_RESUME)),
     close: async () => undefined,
   };
 }

@@ -10,16 +10,9 @@ import { CommandError, USAGE } from '../support/exit.ts';
 export interface UpdateSource {
   name: string;
   reader: UpdateReader;
-  /** The format in which a person sent the lines, where it is not that of the reader. */
-  sentAs?: UpdateFormat | undefined;
   /** All bytes from the first on; throws CommandError (exit code 2) where they are not those of before. */
   open: () => AsyncIterable<Uint8Array>;
   close: () => Promise<void>;
-}
-
-/** The format of the file that a person sent. */
-export function formatSent({ sentAs, reader }: UpdateSource): UpdateFormat {
-  return sentAs ?? reader.format;
 }
 
 const READERS: Record<UpdateFormat, UpdateReader> = { csv: CSV, jsonl: JSONL };

@@ -26,7 +26,7 @@ export function addUpdateStatus(command: Command): void {
     .argument('[batch]', 'name of a batch', batchArgument)
     .option(
       '--failed-to <file>',
-      'write the lines that are not applied yet into a new file, .csv or .jsonl as you sent them, to be corrected',
+      'write the lines that are not applied yet to a new JSON Lines file (.jsonl), to be corrected and sent',
       pathArgument,
     )
     .option('--json', 'one JSON document')

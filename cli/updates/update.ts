@@ -10,14 +10,13 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { plainLines, printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { sentFormat } from './batch-lines.ts';
 import { type CheckedUpdates, checkUpdates, samplesOf } from './check-updates.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
-import { printNewer } from './newer-lines.ts';
+import { refuseLaterBatches } from './later-batches.ts';
 import { refuseToResume, resumedAlready, unfinishedLines } from './resume.ts';
 import { resumedName } from './resumed-name.ts';
-import { formatSent, openUpdateFile, refused, type UpdateSource } from './source.ts';
+import { openUpdateFile, refused, type UpdateSource } from './source.ts';
 import { type BatchOptions, newBatchName, startBatch, startResumed } from './start-batch.ts';
 import { connectForUpdates, type UpdatesTarget } from './updates-target.ts';
 import { uploadInput } from './upload.ts';
@@ -27,7 +26,6 @@ export interface UpdateOptions extends TargetOptions, BatchOptions {
   overNewer?: boolean;
   configuration?: string;
   dryRun?: boolean;
-  showValues?: boolean;
   yes?: boolean;
   json?: boolean;
 }
@@ -49,9 +47,8 @@ export function addUpdate(command: Command): void {
       'instead of a file: the lines of a batch that were neither applied nor rejected',
       batchArgument,
     )
-    .option('--over-newer', 'with --resume: also lines whose customer a later batch has changed, or may have')
+    .option('--over-newer', 'with --resume: send the lines even if a later batch may have changed the same customers')
     .option('--dry-run', 'only check, and show the requests of three lines')
-    .option('--show-values', 'with --dry-run: show values and ids, which are hidden otherwise')
     .option('--max-rate <n>', 'changes per second, at most what the configuration allows', RATE)
     .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', FAILURES)
     .option('--yes', 'do not ask before more than one customer is changed')
@@ -82,10 +79,8 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   const unsummarized = await refuseToResume(target, batch);
   if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized.stopDate);
   printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
-  const left = unfinishedLines(target, batch, options.overNewer === true);
-  const source = { ...left, sentAs: await sentFormat(target.store, batch) };
-  if (!options.overNewer) await printNewer(target, batch, options);
-  return withSource(source, options, target);
+  if (!options.overNewer) await refuseLaterBatches(target, batch, options);
+  return withSource(unfinishedLines(target, batch), options, target);
 }
 
 /** @param connected to the deployment of a batch; for a file it is connected to here, and for a dry run of one no cloud is called */
@@ -94,7 +89,7 @@ async function withSource(source: UpdateSource, options: UpdateOptions, connecte
     const target = connected ?? (options.dryRun ? undefined : await connectForUpdates(options));
     const rules = target ? (await deployedConfiguration(target)).updates : rulesOf(options);
     const checked = await checkUpdates(source, printErr, rules);
-    if (options.dryRun || !target) return await showDryRun(checked, options);
+    if (options.dryRun || !target) return await showDryRun(checked);
     return await send(checked, target, options);
   } finally {
     await source.close();
@@ -108,18 +103,20 @@ function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDP
   return readConfiguration(deployment, configuration, endpointUrl ?? 'http://127.0.0.1').deployment.updates;
 }
 
-async function showDryRun({ source, records, lines }: CheckedUpdates, { showValues = false }: UpdateOptions) {
+async function showDryRun({ source, records, lines }: CheckedUpdates): Promise<void> {
   printOut(
     plainLines(
       `${source.name}: ${manyText(records, 'record')} on ${manyText(lines, 'line')}, all valid. Nothing was sent.`,
     ),
   );
-  for (const sample of await samplesOf(source, showValues)) printOut(plainLines(sample));
+  for (const sample of await samplesOf(source)) printOut(plainLines(sample));
 }
 
 async function send(checked: CheckedUpdates, target: UpdatesTarget, options: UpdateOptions): Promise<void> {
   await askBefore(checked, target, options);
-  const { maxRate, stopAfterFailures, resume } = options;
+  const { maxRate, stopAfterFailures, resume, overNewer } = options;
+  // A batch may have begun while the person was asked.
+  if (resume !== undefined && !overNewer) await refuseLaterBatches(target, resume, options);
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
   const key = await uploadInput(target.store, batch, checked, resume !== undefined);
   // The name is printed before the start, whose answer may be lost: it is the one to look up.
@@ -130,11 +127,7 @@ async function send(checked: CheckedUpdates, target: UpdatesTarget, options: Upd
       ? await startBatch(target, key, how)
       : await startResumed(target, key, { ...how, resumes: resume });
   if (!executionArn) throw resumedAlready(resume ?? '');
-  const failure = await finishBatch(
-    target,
-    { batch, executionArn, records: checked.records, format: formatSent(checked.source) },
-    options,
-  );
+  const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
   if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
 }
 

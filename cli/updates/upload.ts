@@ -5,9 +5,8 @@ import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { RunError } from '../../core/errors.ts';
 import { csvToJsonl } from '../../core/updates/csv-to-jsonl.ts';
 import { CommandError } from '../support/exit.ts';
-import { SENT_AS } from './batch-lines.ts';
 import { type CheckedUpdates, tooLarge } from './check-updates.ts';
-import { changed, formatSent } from './source.ts';
+import { changed } from './source.ts';
 
 /**
  * Streams the checked bytes to the input of a new batch, CSV as JSON Lines with the same line numbers. Stores all or nothing.
@@ -28,7 +27,7 @@ export async function uploadInput(
   const body = Readable.from(limited(csv ? csvToJsonl(same) : same, source.name), { objectMode: false });
   const key = keysOf(batch).input;
   try {
-    if (await store.uploadOnce(key, body, { [SENT_AS]: formatSent(source) })) return key;
+    if (await store.uploadOnce(key, body)) return key;
   } catch (error) {
     // The bucket's client wraps errors of the body.
     if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;

@@ -12,21 +12,14 @@ const JSON_LINES = 'application/x-ndjson';
 /** The bucket of a batch: it also takes what is made while it is stored. */
 export interface BatchStore extends Bucket {
   /** Streams an object into place once; `false` when the key exists. What `body` throws passes through. */
-  uploadOnce(key: string, body: Readable, metadata?: Record<string, string>): Promise<boolean>;
+  uploadOnce(key: string, body: Readable): Promise<boolean>;
 }
 
 export function createBatchStore(client: S3Client, name: string): BatchStore {
   return {
     ...createBucket(client, name),
-    uploadOnce: async (key, body, metadata = {}) => {
-      const params = {
-        Bucket: name,
-        Key: key,
-        Body: body,
-        IfNoneMatch: '*',
-        ContentType: JSON_LINES,
-        Metadata: metadata,
-      };
+    uploadOnce: async (key, body) => {
+      const params = { Bucket: name, Key: key, Body: body, IfNoneMatch: '*', ContentType: JSON_LINES };
       try {
         await new Upload({ client, params, partSize: PART_BYTES, queueSize: 2 }).done();
         return true;

@@ -43,8 +43,6 @@ export interface ObjectStream {
   etag: string;
   /** The length of the part. */
   bytes: number;
-  /** What was said of the object when it was written. */
-  metadata?: Record<string, string>;
   chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -62,9 +60,8 @@ export function createBucket(client: S3Client, name: string, count: () => void =
     count();
     try {
       const command = new GetObjectCommand({ Bucket: name, Key: key, ...condition });
-      const { Body, ETag: etag = '', ContentLength: bytes = 0, LastModified: at, ...more } = await client.send(command);
-      const { Metadata: metadata = {} } = more;
-      return Body && { etag, bytes, at, metadata, chunks: unbroken(Body as AsyncIterable<Uint8Array>, key) };
+      const { Body, ETag: etag = '', ContentLength: bytes = 0, LastModified: at } = await client.send(command);
+      return Body && { etag, bytes, at, chunks: unbroken(Body as AsyncIterable<Uint8Array>, key) };
     } catch (error) {
       if (error instanceof Error && ['NoSuchKey', 'InvalidRange'].includes(error.name)) return undefined;
       if (refusedCondition(error)) {

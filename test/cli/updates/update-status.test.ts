@@ -118,28 +118,33 @@ test('--failed-to writes what was not applied, for its owner only, and never ove
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const over = await cli('update-status', batch, '--failed-to', file);
   expect(over).toMatchObject({ code: 2, stderr: `${file} exists already, and is not written over.\n` });
-  const text = await cli('update-status', batch, '--failed-to', `${file}.txt`);
-  expect(text).toMatchObject({ code: 2, stderr: expect.stringContaining('ends in one of .csv, .jsonl, .ndjson.') });
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });
 
-test('--failed-to writes CSV where CSV was sent, and the command that sent it says so', async () => {
+test('--failed-to writes JSON Lines where CSV was sent, and the command that sent it says so', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   const rows = people(9).map(({ id, city }) => `${id},"${city}, ש"\n`);
   const sent = await cli('update', await fileOf(`id,city\n${rows.join('')}`, 'customers.csv'), '--yes');
-  const file = join(await tempDir(), 'failed.csv');
-  const written = await cli('update-status', [...batches.keys()][0] ?? '', '--failed-to', file);
+  const [batch = ''] = batches.keys();
+  const file = join(await tempDir(), 'failed.jsonl');
+  const written = await cli('update-status', batch, '--failed-to', file);
 
-  const other = await cli('update-status', [...batches.keys()][0] ?? '', '--failed-to', file.replace('csv', 'jsonl'));
-
-  expect(sent.stdout).toMatch(/--failed-to FILE\.csv /);
-  expect(other).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/ was sent as csv: .* has to end in \.csv\.\n$/),
-  });
+  expect(sent.stdout).toMatch(/--failed-to FILE\.jsonl /);
   expect(written).toMatchObject({ code: 0, stderr: `Wrote 2 lines to ${file}, which holds customer data.\n` });
-  expect(await readFile(file, 'utf8')).toBe(`id,city\n${rows[1]}${rows[5]}`);
+  const left = [1, 5].map((n) => ({ id: idOf(n), city: `Haifa ${n}, ש` }));
+  expect(await readFile(file, 'utf8')).toBe(jsonl(left));
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
+});
+
+test.each(['failed.csv', 'failed.txt'])('--failed-to refuses %s: failed lines are JSON Lines', async (name) => {
+  const { cli, first } = await withBatch({ lineOutcome });
+  const file = join(await tempDir(), name);
+
+  expect(await cli('update-status', first, '--failed-to', file)).toMatchObject({
+    code: 2,
+    stderr: `Failed lines are written as JSON Lines: ${file} must end in .jsonl.\n`,
+  });
+  await expect(stat(file)).rejects.toThrow('ENOENT');
 });
 
 test('--failed-to of a batch that was resumed leaves out what was applied since', async () => {

@@ -141,8 +141,6 @@ test('a dry run shows the requests of three lines, values and ids hidden, and as
   expect(stdout.match(/PATCH/g)).toHaveLength(3);
   expect(stdout).toContain('line 2: PATCH /customers/3f2504e0…\n  {"city":"***","gender":"***","notes":null}\n');
   expect(stdout).not.toContain('Haifa');
-  const shown = await alone('update', file, '--dry-run', '--show-values', ...nulls);
-  expect(shown.stdout).toContain(`PATCH /customers/${idOf(1)}\n  {"city":"Haifa","gender":2,"notes":null}`);
 });
 
 const usage: [string, string[], RegExp][] = [
@@ -156,14 +154,6 @@ const usage: [string, string[], RegExp][] = [
 
 test.for(usage)('%s is a matter of usage', async ([, args, sentence]) => {
   expect(await refusalOf(args)).toMatchObject({ message: expect.stringMatching(sentence) });
-});
-
-test('values that a dry run shows carry no escape to the screen', async () => {
-  const file = await fileOf(jsonl([{ id: idOf(1), city: 'Haifa\x9b31m\x1b]0;owned\x07\x9d0;owned\x9c' }]));
-  const { code, stdout, stderr } = await alone('update', file, '--dry-run', '--show-values');
-  expect(code, stderr).toBe(0);
-  expect(stdout).toContain('"city":"Haifa');
-  expect(stdout.match(/[^\P{Cc}\n]/u)).toBeNull();
 });
 
 test('a file of failures needs a batch', async () => {
