@@ -55,7 +55,7 @@ export const ERRORS = {
   ),
   DownloadStalled: transient('Ask the operator of the CRM why its file server is so slow, then start the run again.'),
   DownloadTooLarge: final(
-    'If files may be that large, raise files.maxBytes in the configuration and deploy; then start the run again.',
+    'If files may be that large, raise files.maxBytes in the configuration (at most 50 GiB) and deploy; above that, export fewer records at a time. Then start the run again.',
   ),
   DownloadUnfinished: final(
     'Ask the operator of the CRM about its file server, or export fewer records at a time; then start the run again.',

@@ -4,8 +4,9 @@ import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS } from './file-formats.ts
 
 /** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
 
-/** S3 stores no larger object: 10,000 parts of 5 GiB. */
-const LARGEST_OBJECT_BYTES = 10_000 * 5 * 1024 ** 3;
+const GIB = 1024 ** 3;
+/** One invocation of PublishFile reads a file of this size: the network of a function gives about 70 MiB a second for 15 minutes. */
+const LARGEST_FILE_BYTES = 50 * GIB;
 
 const fileHost = z.string().max(254).regex(HOST_PATTERN, {
   error:
@@ -43,10 +44,12 @@ export const filesSchema = z.strictObject({
   maxBytes: z
     .int()
     .min(1)
-    .max(LARGEST_OBJECT_BYTES)
-    .default(100 * 1024 ** 3)
+    .max(LARGEST_FILE_BYTES, {
+      error: `must be at most ${LARGEST_FILE_BYTES} (50 GiB), the largest file that a run can check: write ${LARGEST_FILE_BYTES} or less, or remove it for 20 GiB`,
+    })
+    .default(20 * GIB)
     .describe(
-      'A larger file ends the run with `DownloadTooLarge`. Default 100 GiB; at most 48.8 TiB, the largest object of S3.',
+      'A larger file, or one that unpacks to more, ends the run with `DownloadTooLarge`. Default 20 GiB; at most 50 GiB.',
     ),
   formats: z
     .array(fileFormat)

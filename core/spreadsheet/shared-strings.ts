@@ -1,4 +1,4 @@
-import type { ReadingBudget } from '../zip/reading-limits.ts';
+import { type ReadingBudget, ReadingUnfinished } from '../zip/reading-limits.ts';
 import { unescaped } from './cell-text.ts';
 import { StringStore } from './string-store.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
@@ -15,8 +15,8 @@ export interface SharedStrings {
 
 /** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
-/** Places of texts are kept as 32 bits. */
-const MOST_BYTES = 2 ** 32 - 1;
+/** As UTF-8: they have to fit into the memory of a function. */
+export const MOST_SHARED_BYTES = 256_000_000;
 /** Excel's own limit is 32,767. Other writers know no limit. */
 export const LONGEST_TEXT = 8 * 1024 * 1024;
 
@@ -79,7 +79,7 @@ class Strings implements SharedStrings {
     if (text === '') this.mark(count);
     this.store.add(text);
     this.budget.store(this.store.bytes - bytes);
-    if (this.store.bytes > MOST_BYTES) throw new UnreadableSheet('has more than 4 GB of shared texts');
+    if (this.store.bytes > MOST_SHARED_BYTES) throw new ReadingUnfinished('has more than 256 MB of shared texts');
   }
 
   get(number: number): string {

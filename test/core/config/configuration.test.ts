@@ -58,7 +58,7 @@ describe('a configuration that holds', () => {
       retentionDays: 90,
       tableMemoryMB: 1769,
       files: {
-        maxBytes: 107_374_182_400,
+        maxBytes: 21_474_836_480,
         allowUndeclaredEnd: false,
         connections: { most: 8 },
       },
@@ -116,7 +116,7 @@ describe('a configuration that holds', () => {
     const files = (connections: object, maxBytes: number) => ({ crm: CRM, files: { connections, maxBytes } });
 
     expect(complaints(files({ most: 1 }, 1))).toEqual([]);
-    expect(complaints(files({ most: 16 }, 53_687_091_200_000))).toEqual([]);
+    expect(complaints(files({ most: 16 }, 53_687_091_200))).toEqual([]);
   });
 
   test.each([LOOPBACK, 'http://localhost:4566', 'http://[::1]:4566'])(
@@ -354,7 +354,11 @@ describe('a mistake is reported with the path of its field', () => {
       /^crm\.fileHosts: must name the hosts that files come from, such as \["files\.example\.com"\]/,
     ],
     ['files without a byte', { crm: CRM, files: { maxBytes: 0 } }, /^files\.maxBytes: /],
-    ['files that S3 cannot hold', { crm: CRM, files: { maxBytes: 53_687_091_200_001 } }, /^files\.maxBytes: /],
+    [
+      'files that no invocation can check',
+      { crm: CRM, files: { maxBytes: 53_687_091_201 } },
+      /^files\.maxBytes: must be at most 53687091200 \(50 GiB\), .*: write 53687091200 or less, or remove it for 20 GiB$/,
+    ],
     ['a size in words', { crm: CRM, files: { maxBytes: '100 GiB' } }, /^files\.maxBytes: /],
     ['an unknown key of files', { crm: CRM, files: { parts: 3 } }, /^files\.parts: is not known$/],
     ['a flag that is none', { crm: CRM, files: { allowUndeclaredEnd: 'no' } }, /^files\.allowUndeclaredEnd: /],

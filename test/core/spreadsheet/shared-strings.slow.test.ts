@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { MOST_SHARED_BYTES, readSharedStrings } from '../../../core/spreadsheet/shared-strings.ts';
+import { ReadingBudget } from '../../../core/zip/reading-limits.ts';
+
+const TEXT_BYTES = 1_000_000;
+const NO_LIMITS = {
+  contentBytes: Number.POSITIVE_INFINITY,
+  diskBytes: Number.POSITIVE_INFINITY,
+  secondsLeft: () => Number.POSITIVE_INFINITY,
+};
+
+/** The shared texts of a workbook, of so many bytes together. */
+async function* sharedTexts(bytes: number): AsyncGenerator<Uint8Array> {
+  const textOf = (length: number) => Buffer.from(`<si><t>${'x'.repeat(length)}</t></si>`);
+  const whole = textOf(TEXT_BYTES);
+  yield Buffer.from('<sst>');
+  for (let left = bytes; left > 0; left -= TEXT_BYTES) yield left < TEXT_BYTES ? textOf(left) : whole;
+  yield Buffer.from('</sst>');
+}
+
+test('256 MB of shared texts are read, and one byte more is too much for one invocation', async () => {
+  const strings = await readSharedStrings(sharedTexts(MOST_SHARED_BYTES), new ReadingBudget(NO_LIMITS));
+  expect(strings.get(255)).toHaveLength(TEXT_BYTES);
+  strings.close();
+
+  await expect(
+    readSharedStrings(sharedTexts(MOST_SHARED_BYTES + 1), new ReadingBudget(NO_LIMITS)),
+  ).rejects.toMatchObject({ name: 'ReadingUnfinished', message: 'has more than 256 MB of shared texts' });
+});
