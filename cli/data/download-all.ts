@@ -5,7 +5,6 @@ import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import { defaultPath, downloadOne, printDownloaded } from './download-one.ts';
-import type { ExcelForm } from './excel.ts';
 import { failed, findManifest } from './find.ts';
 import { createManifests, type Manifests } from './manifests.ts';
 import { refuseExisting } from './part.ts';
@@ -16,7 +15,7 @@ interface Options {
   /** The directory that the files go to. */
   output?: string;
   force: boolean;
-  excel: ExcelForm | undefined;
+  excel: boolean;
   json: boolean;
 }
 

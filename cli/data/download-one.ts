@@ -7,24 +7,20 @@ import type { Target } from '../support/target.ts';
 import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadTo } from './download-file.ts';
-import { downloadForExcel, type ExcelForm } from './excel.ts';
+import { downloadForExcel } from './excel.ts';
 import { remarksOf } from './remarks.ts';
 
 interface Wanted {
   path: string;
   force: boolean;
-  /** For a spreadsheet, instead of as it is. */
-  excel: ExcelForm | undefined;
+  /** A workbook, instead of the file as it is. */
+  excel: boolean;
 }
 
 /** Where a file gets its name unless a person names one. @param directory default: where the person is */
-export function defaultPath(
-  { entity, date, file }: Manifest,
-  excel: ExcelForm | undefined,
-  directory?: string,
-): string {
+export function defaultPath({ entity, date, file }: Manifest, excel: boolean, directory?: string): string {
   // Another name than that of the proven file, which it is not.
-  const name = `${entity}-${date}${excel ? `.excel.${excel}` : extensionsOf(file.key)}`;
+  const name = `${entity}-${date}${excel ? '.excel.xlsx' : extensionsOf(file.key)}`;
   return directory === undefined ? pathArgument(name) : join(directory, name);
 }
 
@@ -40,13 +36,9 @@ export async function downloadOne(target: Target, manifest: Manifest, { path, fo
   const facts = { entity, date, run: execution, state, kind, file: path, bytes, rows, crc32 };
   if (excel) {
     const words = 'Stopped. Nothing was written: a file for spreadsheets is begun anew.';
-    const { apostrophes } = await untilInterrupted(words, (signal) =>
-      downloadForExcel(target, manifest, path, { form: excel, force, signal }),
-    );
-    const what =
-      excel === 'csv' ? `${manyText(apostrophes, 'cell')} got an apostrophe` : 'a workbook, every cell a text';
-    const document = { ...facts, excel, ...(excel === 'csv' && { apostrophes }), whole: true };
-    return { document, text: `${factsOf(manifest)}; for spreadsheets: ${what}` };
+    await untilInterrupted(words, (signal) => downloadForExcel(target, manifest, path, { force, signal }));
+    const document = { ...facts, excel: 'xlsx', whole: true };
+    return { document, text: `${factsOf(manifest)}; for spreadsheets: a workbook, every cell a text` };
   }
   const row = progressRow(plainLine(path));
   const words = `Stopped. What is here stays in ${basename(path)}.part: the same command goes on with it.`;

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import { outputArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
@@ -16,7 +16,6 @@ import { addWhich } from './which-options.ts';
 interface Options extends TargetOptions, Which {
   all?: boolean;
   excel?: boolean;
-  excelCsv?: boolean;
   output?: string;
   force?: boolean;
   json?: boolean;
@@ -25,8 +24,6 @@ interface Options extends TargetOptions, Which {
 const NOTE = `
 With --excel every cell is the text that the file has: telephone numbers keep + and zeros, and nothing is run. What a sheet
 cannot hold is refused by row and column: 1,048,576 rows with the header, 16,384 columns, 32,767 characters in a cell.
-With --excel-csv an apostrophe stands before every = + - @ that begins a cell, or follows in it on anything but a letter, digit
-or blank: telephone numbers such as +972 get it, too. A packed file that becomes very large is refused.
 With --all the exit code is 1 where a file is missing or corrupt; the others are downloaded. With --all --date all files are of one
 revision of the night.`;
 
@@ -35,15 +32,9 @@ export function addDownload(command: Command): void {
   const described = addWhich(command, '[entity]')
     .option('--all', 'the files of all entities')
     .option('--excel', 'a workbook (xlsx) in which every cell is a text, as it came')
-    .addOption(
-      new Option(
-        '--excel-csv',
-        'CSV for programs that take no workbook: UTF-8 with byte order mark, and no cell that a spreadsheet would run',
-      ).conflicts('excel'),
-    )
     .option(
       '-o, --output <file>',
-      'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv, for spreadsheets .excel.xlsx or .excel.csv) in this directory; - is standard output; with --all a directory',
+      'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv, with --excel leads-2026-11-20.excel.xlsx) in this directory; - is standard output; with --all a directory',
       outputArgument,
     )
     .option('--force', 'replace a file that is there')
@@ -60,8 +51,7 @@ export function addDownload(command: Command): void {
 }
 
 async function download(entity: Entity | undefined, options: Options): Promise<void> {
-  const { output, force = false, json = false } = options;
-  const excel = options.excel ? 'xlsx' : options.excelCsv ? 'csv' : undefined;
+  const { output, excel = false, force = false, json = false } = options;
   refuseContradiction(entity, options);
   if (entity === undefined) return downloadAll(await connect(options), { ...options, force, json, excel });
   // First, because calls of AWS take seconds.
@@ -80,11 +70,11 @@ async function download(entity: Entity | undefined, options: Options): Promise<v
 }
 
 /** @throws CommandError (exit code 2) */
-function refuseContradiction(entity: Entity | undefined, { all, run, output, json, excel, excelCsv }: Options): void {
+function refuseContradiction(entity: Entity | undefined, { all, run, output, json, excel }: Options): void {
   const no = (sentence: string) => new CommandError(sentence, USAGE);
   if ((entity === undefined) !== (all === true)) throw no('Name one entity, or else --all.');
   if (all && run !== undefined) throw no('A run is of one entity: name it, without --all.');
   if (output !== '-') return;
   if (json) throw no('Standard output holds the file or the document, not both.');
-  if (all || excel || excelCsv) throw no('Standard output takes one file as it is: no --all, --excel or --excel-csv.');
+  if (all || excel) throw no('Standard output takes one file as it is: no --all or --excel.');
 }

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { createGzip, gzipSync } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { workbookOf } from '../../cli/data/excel/workbook.ts';
@@ -75,42 +75,25 @@ function* lines(): Generator<string> {
   }
 }
 
-test.each(['--excel', '--excel-csv'])(
-  `download %s of ${ROWS} rows with ${COLUMNS.length} cells takes less than ${LIMIT_MB} MB of memory`,
-  async (option) => {
+test(
+  `download --excel of ${ROWS} rows with ${COLUMNS.length} cells takes less than ${LIMIT_MB} MB of memory`,
+  async () => {
     const content = await buffer(Readable.from(lines()).pipe(createGzip({ level: 1 })));
     const cloud = await aws();
     cloud.publish({ content, manifest: { file: { header: COLUMNS, compression: 'gzip' } } });
     const directory = await tempDir();
     const [path, peak] = [join(directory, 'leads'), join(directory, 'peak')];
     const measured = ['--import', join(import.meta.dirname, 'support', 'peak-memory.ts')];
-    const args = ['download', 'leads', option, '-o', path, ...cloud.place];
+    const args = ['download', 'leads', '--excel', '-o', path, ...cloud.place];
 
     await run(process.execPath, [...measured, join(ROOT, 'cli', 'main.js'), ...args], {
       env: { ...process.env, ...WITHOUT_AWS, PEAK_MEMORY_FILE: peak },
     });
 
     expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(LIMIT_MB);
-    if (option !== '--excel') return;
     const size = readFileSync(path).length;
     const { content: read } = await sheetFacts(fileSource(path, size), expectedColumns(COLUMNS), AMPLE);
     expect(read.rows).toEqual({ least: ROWS, most: ROWS });
   },
   WITHIN_MS,
 );
-
-test('a small packed export does not become a CSV file of any size: it is refused, and nothing is left', async () => {
-  const cloud = await aws();
-  const content = gzipSync(`id,name\n${`1,${'x'.repeat(1_000_000)}\n`.repeat(102)}`);
-  expect(content.length).toBeLessThan(200_000);
-  cloud.publish({ content, manifest: { file: { compression: 'gzip' } } });
-  const directory = await tempDir();
-
-  const written = await cloud.cli('download', 'leads', '--excel-csv', '-o', join(directory, 'leads.csv'));
-
-  expect(written).toMatchObject({ code: 1, stdout: '' });
-  expect(written.stderr).toBe(
-    'TooMuchForSpreadsheet: the leads of 2026-11-20 are too much for a spreadsheet: unpacked, they are more than 100 MB of CSV. download gets the file as it is.\n',
-  );
-  expect(readdirSync(directory)).toEqual([]);
-});

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { nightKey } from '../../../core/night/marker.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
+import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -26,11 +27,18 @@ test('the newest file of every entity is downloaded, whatever its date', async (
   expect(stdout.match(/size and CRC-32 as the manifest/g)).toHaveLength(2);
 });
 
-test('of a date there are the files of that date, also as CSV for spreadsheets', async () => {
+test('of a date there are the files of that date, also as workbooks', async () => {
   const { directory, all } = await setting();
-  expect((await all('--date', '2026-11-19', '--excel-csv')).code).toBe(0);
-  expect(await readdir(directory)).toEqual(['contacts-2026-11-19.excel.csv', 'leads-2026-11-19.excel.csv']);
-  expect(await readFile(join(directory, 'leads-2026-11-19.excel.csv'), 'utf8')).toContain('"7","g"');
+  expect((await all('--date', '2026-11-19', '--excel')).code).toBe(0);
+  expect(await readdir(directory)).toEqual(['contacts-2026-11-19.excel.xlsx', 'leads-2026-11-19.excel.xlsx']);
+  const { records } = await readWorkbook(await readFile(join(directory, 'leads-2026-11-19.excel.xlsx')), [
+    'id',
+    'name',
+  ]);
+  expect(records).toEqual([
+    ['id', 'name'],
+    ['7', 'g'],
+  ]);
 });
 
 test('an entity that lacks the date is named, the others are downloaded, and the exit code is 1', async () => {
@@ -104,7 +112,6 @@ test.each([
   [['--all', '--run', 'x'], /^A run is of one entity/],
   [['--all', '-o', '-'], /^Standard output takes one file as it is/],
   [['leads', '--excel', '-o', '-'], /^Standard output takes one file as it is/],
-  [['leads', '--excel-csv', '-o', '-'], /^Standard output takes one file as it is/],
 ])('download %s is a contradiction', async (args, sentence) => {
   const { code, stderr } = await runCli('download', ...args, '--deployment', 'test');
   expect([code, stderr.trimEnd()]).toEqual([2, expect.stringMatching(sentence)]);

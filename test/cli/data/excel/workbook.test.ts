@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -153,6 +153,12 @@ test('a workbook that nobody reads to its end does not go on, and its source is 
 });
 
 test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
+  [
+    'is published unread',
+    'PK',
+    { format: 'xls' },
+    /^The leads of 2026-11-20 are a file of the kind xls, which nothing looks into: download gets/,
+  ],
   ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b" c\n`, {}, /is malformed CSV in line 40002/],
   ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],
 ])('of a file that %s no workbook is left', async (_, content, file, sentence) => {
@@ -163,6 +169,19 @@ test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
   expect(await readdir(directory)).toEqual([]);
 });
 
+test('what is there is kept without force, and what another attempt left is not gone on with', async () => {
+  const { path, excel, records } = await setting('id,name\n1,a\n');
+  await writeFile(path, 'mine');
+  expect((await excel()).code).toBe(2);
+  expect(await readFile(path, 'utf8')).toBe('mine');
+  await writeFile(`${path}.part`, 'half');
+  expect(JSON.parse((await excel('--force', '--json')).stdout)).toMatchObject({ excel: 'xlsx', file: path });
+  expect(await records()).toEqual([
+    ['id', 'name'],
+    ['1', 'a'],
+  ]);
+});
+
 test('a workbook has a name of its own, and its document says what it is', async () => {
   const cloud = await aws();
   cloud.publish();
@@ -170,8 +189,4 @@ test('a workbook has a name of its own, and its document says what it is', async
   const { stdout } = await cloud.cli('download', '--all', '--excel', '-o', directory, '--json');
   expect(JSON.parse(stdout).files).toEqual([expect.objectContaining({ entity: 'leads', excel: 'xlsx', whole: true })]);
   expect(await readdir(directory)).toEqual(['leads-2026-11-20.excel.xlsx']);
-  expect(await cloud.cli('download', 'leads', '--excel', '--excel-csv')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/'--excel-csv' cannot be used with option '--excel'/),
-  });
 });
