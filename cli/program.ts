@@ -74,12 +74,6 @@ const COMMANDS: Record<string, Listed> = {
     description: 'columns, size and the first ten rows of a published file, fitted to the terminal',
     load: async () => (await import('./data/peek.ts')).addPeek,
   },
-  schema: {
-    group: 'data',
-    takes: '<entity>',
-    description: 'columns, types and labels of a published file, from its manifest; no rows',
-    load: async () => (await import('./data/schema.ts')).addSchema,
-  },
   diff: {
     group: 'data',
     takes: '<entity>',

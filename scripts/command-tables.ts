@@ -22,7 +22,7 @@ const FINDING_RUNS = [
   'stop',
 ];
 const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait', 'authorize --run'];
-const DATA = ['download', 'peek', 'schema', 'diff'];
+const DATA = ['download', 'peek', 'diff'];
 const EXPORTS = ['list', 'show', ...DATA, 'status', 'report', 'backfill', 'release', 'table'];
 const READING = [...EXPORTS, 'changes', 'update', 'update-status', 'readers --tag', ...FOLLOWING];
 

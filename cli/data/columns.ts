@@ -4,13 +4,11 @@ import { plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
 /** The columns of a file, as its manifest tells them. */
-export interface FileColumns {
+interface FileColumns {
   /**
    * The columns in the order of the file. A type or label is null where the CRM gave none, or where it is not known.
    */
   columns: ListedField[];
-  /** The first record of the file names them; false: they are the requested ones. */
-  fromHeader: boolean;
   /** Columns that the CRM lists and the file does not have; null = not known. */
   others: string[] | null;
 }
@@ -21,7 +19,7 @@ export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 're
   const listed = new Map(fields?.map((field) => [field.name, field]));
   const columns = names.map((name) => listed.get(name) ?? { name, type: null, label: null });
   const others = fields?.map(({ name }) => name).filter((name) => !names.includes(name)) ?? null;
-  return { columns, fromHeader: file.header !== null, others };
+  return { columns, others };
 }
 
 /** The columns for a person. */

@@ -91,7 +91,7 @@ function keyIndex({ entity, date }: Manifest, names: string[], key: string): num
   const index = names.indexOf(key);
   if (index !== -1) return index;
   throw new CommandError(
-    `The ${entity} of ${date} have no column "${key}"${suggestion(key, names)}: name another with --key; schema lists them.`,
+    `The ${entity} of ${date} have no column "${key}"${suggestion(key, names)}: name another with --key; peek --columns lists them.`,
     USAGE,
   );
 }

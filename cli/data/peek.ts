@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
 import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -9,30 +10,36 @@ import { columnRemarks, columnsOf, columnsText } from './columns.ts';
 import { findManifest, type Which } from './find.ts';
 import { firstRows } from './first-rows.ts';
 import { createManifests } from './manifests.ts';
-import { namesOf } from './read-file.ts';
+import { namesOf, refuseUnread } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
 import { addWhich } from './which-options.ts';
 
-type Options = TargetOptions & Which;
+interface Options extends TargetOptions, Which {
+  columns?: boolean;
+}
 
 const SHOWN_ROWS = 10;
 const WIDEST_CELL = 24;
 const NOTE = `
 The rows are customers' data: they are printed because you ask for them, and stay in the scrollback and in whatever the
-output is written to. Without rows: schema. Of a CSV file only the first 64 KiB are read, of a spreadsheet what these rows take; nothing is proven: download does that.`;
+output is written to. With --columns no row is read. Of a CSV file only the first 64 KiB are read, of a spreadsheet what these rows take; nothing is proven: download does that.`;
 
 /** Registers `peek`, which changes nothing and writes no file. */
 export function addPeek(command: Command): void {
-  const described = addWhich(command).action(peek);
+  const described = addWhich(command)
+    .option('--columns', 'columns, types and labels from the manifest, no rows')
+    .action(peek);
   withExamples(described, {
     'peek leads --deployment prod': 'columns, size and the first ten rows of the newest leads',
     'peek leads --date 2026-11-20 --deployment prod': 'of a date',
+    'peek leads --columns --deployment prod': 'the columns alone',
   }).addHelpText('after', NOTE);
 }
 
 async function peek(entity: Entity, options: Options): Promise<void> {
   const target = await connect(options);
   const manifest = await findManifest(createManifests(target), entity, options);
+  if (options.columns) return printColumns(manifest);
   const rows = await firstRows(target, manifest, SHOWN_ROWS);
   const found = columnsOf(manifest);
   const { date, execution, file, warnings } = manifest;
@@ -41,6 +48,16 @@ async function peek(entity: Entity, options: Options): Promise<void> {
   printOut(rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
   const remarks = [...remarksOf(manifest), ...columnRemarks(file), ...warnings];
   for (const remark of remarks) printErr(`Warning: ${remark}`);
+}
+
+function printColumns(manifest: Manifest): void {
+  refuseUnread(manifest);
+  const { entity, date, execution, file } = manifest;
+  const found = columnsOf(manifest);
+  const others = found.others?.length ? `; the CRM lists ${manyText(found.others.length, 'column')} more` : '';
+  printOut(`${entity} of ${date} (${plainLine(execution)}): ${manyText(found.columns.length, 'column')}${others}.\n`);
+  printOut(columnsText(found));
+  for (const remark of [...remarksOf(manifest), ...columnRemarks(file)]) printErr(`Warning: ${remark}`);
 }
 
 /** Rows as a table no wider than the terminal: long cells are cut, and columns without room are counted. */

@@ -97,7 +97,7 @@ export class TableCatalog extends Construct {
 
   private warnOf(entity: Entity, named: number): void {
     const sees = named === 0 ? 'no table' : `${named} columns`;
-    const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. schema ${entity} --propose names all.`;
+    const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. peek ${entity} --columns shows all.`;
     Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
   }
 }

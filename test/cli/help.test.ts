@@ -63,7 +63,7 @@ test('the commands that a script asks have a document', () => {
   expect(having.map((command) => command.name()).toSorted()).toEqual(
     [
       ...['status', 'list', 'show', 'start', 'retry', 'backfill', 'plan', 'doctor', 'verify', 'probe', 'download'],
-      ...['diff', 'changes', 'update', 'update-status', 'schema', 'init'],
+      ...['diff', 'changes', 'update', 'update-status', 'init'],
     ].toSorted(),
   );
 });

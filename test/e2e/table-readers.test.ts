@@ -112,9 +112,3 @@ it('Athena is told the names and types of its columns', async () => {
 
   expect((await glueColumns()).toSorted()).toEqual(inFile.toSorted());
 });
-
-it('schema --propose would have given it these types, by the words of the CRM', async () => {
-  const { entities } = JSON.parse(await cli('schema', 'leads', '--date', DATE, '--propose'));
-
-  expect(entities.leads.tables.columns).toMatchObject({ ...TYPED, id: 'text', updatedAt: 'timestamp' });
-});

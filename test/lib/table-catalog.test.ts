@@ -101,7 +101,7 @@ describe('the catalog', () => {
     ]);
     Annotations.fromStack(catalogOf({ leads }).stack).hasWarning(
       '*',
-      Match.stringLikeRegexp('8 columns of leads.*schema leads --propose'),
+      Match.stringLikeRegexp('8 columns of leads.*peek leads --columns'),
     );
   });
 

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { findManifest } from '../../../cli/data/find.ts';
 import { firstRows } from '../../../cli/data/first-rows.ts';
 import { createManifests } from '../../../cli/data/manifests.ts';
 import { rowsText } from '../../../cli/data/peek.ts';
-import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
@@ -17,7 +15,6 @@ const FIELDS = [
   { name: 'name', type: 'text', label: null },
   { name: 'phone', type: 'text', label: 'Telephone' },
 ];
-const EXAMPLE = JSON.parse(readFileSync('config/example.json', 'utf8'));
 const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 
 /** A published file, and the command against it. `file`: changes of what the manifest says of it. */
@@ -88,7 +85,7 @@ test.each<[string, (content: Buffer) => Buffer, string | null]>([
     const { cli, rows } = await setting(packed(workbook), file);
     expect(await rows()).toEqual(expected.slice(0, 10));
     expect((await cli('peek', 'leads')).stdout).toContain('First 10 rows:\n  id  name\n  0   name 0\n');
-    expect(JSON.parse((await cli('schema', 'leads', '--json')).stdout)).toMatchObject({ fromHeader: true });
+    expect((await cli('peek', 'leads', '--columns')).stderr).toBe('');
   },
 );
 
@@ -110,17 +107,14 @@ test('a damaged spreadsheet is one sentence', async () => {
 
 test('a column without a name is none of the columns', async () => {
   const { cli } = await setting('id,,name\n1,,a\n', { header: ['id', '', 'name'] });
-  expect(JSON.parse((await cli('schema', 'leads', '--json')).stdout).columns).toMatchObject([
-    { name: 'id' },
-    { name: 'name' },
-  ]);
+  expect((await cli('peek', 'leads', '--columns')).stdout).toContain(': 2 columns; the CRM lists 1 column more.\n');
 });
 
 test.each(['xls', 'json', 'archive'])(
-  'schema says in one sentence that nothing looks into a file of the kind %s',
+  'peek --columns says in one sentence that nothing looks into a file of the kind %s',
   async (format) => {
     const { cli } = await setting('PK', { format, header: null, rows: null });
-    const { code, stdout, stderr } = await cli('schema', 'leads');
+    const { code, stdout, stderr } = await cli('peek', 'leads', '--columns');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
       new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which nothing looks into: .*\\.\n$`),
@@ -150,18 +144,9 @@ test.each([
   expect(stderr).toMatch(sentence);
 });
 
-test('schema reads no byte of the file, and names the columns that the file does not have', async () => {
+test('peek --columns reads no byte of the file, and counts the columns that the file does not have', async () => {
   const { cli, asked } = await setting('id,name\n1,a\n');
-  const document = JSON.parse((await cli('schema', 'leads', '--json')).stdout);
-  expect(document).toEqual({
-    entity: 'leads',
-    date: '2026-11-20',
-    run: 'leads-night',
-    columns: FIELDS.slice(0, 2),
-    fromHeader: true,
-    others: ['phone'],
-  });
-  const { stdout } = await cli('schema', 'leads');
+  const { stdout } = await cli('peek', 'leads', '--columns');
   expect(stdout).toBe(
     'leads of 2026-11-20 (leads-night): 2 columns; the CRM lists 1 column more.\n\n' +
       '  Column  Type  Label\n  id      guid  Number\n  name    text\n',
@@ -169,51 +154,9 @@ test('schema reads no byte of the file, and names the columns that the file does
   expect(asked.filter((call) => call.includes(FILE))).toEqual([]);
 });
 
-const TYPED = { id: 'uuid', score: 'Integer', premium: 'number', active: 'bool', birth: 'date', created: 'date-time' };
-
-test('schema --propose gives every column a type by the word of the CRM alone, as a configuration takes it', async () => {
-  const fields = Object.entries({ ...TYPED, sum: 'decimal', note: null }).map(([name, type]) => ({
-    name,
-    type,
-    label: null,
-  }));
-  const names = fields.map(({ name }) => name);
-  const values = 'a,b,c,d,e,f,g,h\n';
-  const { cli, asked } = await setting(`${names}\n${values}`, { header: names }, { fields });
-  const { code, stdout, stderr } = await cli('schema', 'leads', '--propose');
-  expect(code).toBe(0);
-  const proposed = {
-    id: 'text',
-    score: 'integer',
-    premium: 'double',
-    active: 'boolean',
-    birth: 'date',
-    created: 'timestamp',
-  };
-  expect(JSON.parse(stdout)).toEqual({
-    entities: { leads: { tables: { columns: { ...proposed, sum: 'text', note: 'text' } } } },
-  });
-  expect(() => deploymentSchema.parse({ ...EXAMPLE, ...JSON.parse(stdout) })).not.toThrow();
-  expect(stderr).toBe(
-    "Warning: Proposed as text, for the CRM's type has no counterpart: sum (decimal), note (none).\n",
-  );
-  expect(asked.filter((call) => call.includes(FILE))).toEqual([]);
-});
-
-test('schema --propose says where the types of the CRM are not known, and takes no --json, being JSON', async () => {
-  const { cli } = await setting('id,name\n1,a\n', {}, { fields: null });
-  expect((await cli('schema', 'leads', '--propose')).stderr).toMatch(
-    /has no counterpart: id \(none\), name \(none\)\.\n$/,
-  );
-  expect(await cli('schema', 'leads', '--propose', '--json')).toMatchObject({
-    code: 2,
-    stdout: expect.stringContaining("cannot be used with option '--json'"),
-  });
-});
-
-test.each(['peek', 'schema'])('%s says in one sentence that nothing is published', async (command) => {
+test.each([[[]], [['--columns']]])('peek %j says in one sentence that nothing is published', async (options) => {
   const { cli } = await aws();
-  const { code, stdout, stderr } = await cli(command, 'leads');
+  const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^Nothing of leads is published here yet: [^\n]*\n$/);
 });
