@@ -9,6 +9,37 @@ import { Store } from './store/store.ts';
 import { Attempt, type Work } from './strategies/attempt.ts';
 import { fetchFile } from './strategies/fetch-file.ts';
 
+/**
+ * Moves a file of any size from an address on the web to a bucket of Amazon S3, in little memory, and never stores a file that
+ * is incomplete (docs/design/transfer-engine.md). The first response of the origin is the first piece of the file, and decides
+ * the strategy:
+ *
+ * ```text
+ *                        ┌ up to 16 MiB, length known ──── small ──── one PutObject
+ *  GET bytes=0-16 MiB ───┼ ranges and a strong ETag ────── ranged ─┐
+ *  (no HEAD)             └ anything else ───────────────── single ─┴─ parts, then one Complete
+ *
+ *  ranged   GET ══part══part══part══▶      n long GETs, If-Match; an idle connection takes half of the longest remaining
+ *           GET ══part══part══part══▶      segment; each byte is checksummed (CRC-32) and sent on at once
+ *  single   GET ══part══part══part══▶ …    read from the start again after a break: known bytes are skipped and must have
+ *                                          the same checksum; of unknown length, parts are buffered in memory first
+ * ```
+ *
+ * A transfer ends in one of three ways, or starts over:
+ *
+ * ```text
+ *  begun ──▶ moving ──▶ all parts stored ──▶ checked ──▶ Complete ──▶ Stored
+ *    ▲         │ │                                          │
+ *    │         │ └─ time is up ──────▶ Unfinished (resume)  └─ response lost: does it exist with our size and checksum?
+ *    └─────────┤
+ *  file changed, upload gone                 └─ TransferError (`reason`), the upload stays open: continue the one that
+ *                                               the observer was given last, or abort it with `abortUpload`
+ * ```
+ *
+ * Every wait has a limit (`base/limits.ts`), every failure a retry budget (`base/retry.ts`). No value import of `node:http`, no
+ * `fetch`: they cost start time (figures in docs/adr/0014).
+ */
+
 /** Restarts before a file that changes while it is fetched is given up. */
 const RESTARTS = 5;
 /** What must be left of an invocation for a part to be begun; of a short one, a quarter. */
@@ -17,7 +48,7 @@ const PART_SECONDS = 20;
 const END_SECONDS = 8;
 
 /**
- * Moves a file from an address to a bucket (see `index.ts`).
+ * Moves a file from an address to a bucket, as described above.
  * @returns the stored object; or, shortly before `secondsLeft` is 0, the upload to continue
  * @throws TransferError, and what `address`, `nameObject` or the observer throw; the upload stays open then
  */

@@ -1,4 +1,5 @@
-import { type TransferOptions, transfer } from '../../transfer/index.ts';
+import type { TransferOptions } from '../../transfer/base/types.ts';
+import { transfer } from '../../transfer/transfer.ts';
 import { givenJob } from '../support/children.ts';
 import { type Job, measured } from './job.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type TableSettings, tableMemorySchema } from '../../core/config/table-settings.ts';
 import { gathering } from '../../lib/workflow/node-options.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { inChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream, fstatSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { failed } from './find.ts';
 import { bytesFrom, type ExportsBucket, type StoredFile, storedFile } from './object.ts';
 import { openPart } from './part.ts';

@@ -4,7 +4,7 @@ import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { compareRuns, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { HOST_PATTERN, isAllowedHost } from '../../transfer/index.ts';
+import { HOST_PATTERN, isAllowedHost } from '../../transfer/source/guard.ts';
 import { fileHostsSchema } from './file-settings.ts';
 import { EXPORT_SCOPE } from './scopes.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { HOST_PATTERN } from '../../transfer/index.ts';
+import { HOST_PATTERN } from '../../transfer/source/guard.ts';
 import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS } from './file-formats.ts';
 
 /** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */

@@ -1,4 +1,4 @@
-import { retryAfterSeconds } from '../../transfer/index.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 import { UPDATE_SCOPE } from '../config/scopes.ts';
 import type { RunError, RunErrorName } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';

@@ -1,4 +1,4 @@
-import { retryAfterSeconds } from '../../transfer/index.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 import { EXPORT_SCOPE, UPDATE_SCOPE } from '../config/scopes.ts';
 import { RunError } from '../errors.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';

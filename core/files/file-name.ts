@@ -1,4 +1,4 @@
-import type { FileHead } from '../../transfer/index.ts';
+import type { FileHead } from '../../transfer/base/types.ts';
 
 const EXTENSIONS: Record<string, string> = {
   'text/csv': 'csv',

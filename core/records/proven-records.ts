@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { isEmptyFile } from '../files/read-formats.ts';

@@ -1,15 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import {
-  LIMITS,
-  type RequestContext,
-  RetryableError,
-  readResponse,
-  StoreClient,
-  type StoreOptions,
-  TransferError,
-  withRetries,
-} from '../../transfer/index.ts';
+import { RetryableError, TransferError } from '../../transfer/base/errors.ts';
+import { LIMITS } from '../../transfer/base/limits.ts';
+import { type RequestContext, withRetries } from '../../transfer/base/retry.ts';
+import type { StoreOptions } from '../../transfer/base/types.ts';
+import { readResponse, StoreClient } from '../../transfer/store/client.ts';
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 

@@ -6,14 +6,9 @@ import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
 import { throughput } from '../../core/step/throughput.ts';
-import {
-  type abortUpload,
-  crc32Text,
-  type Stored,
-  type StoreOptions,
-  type TransferOptions,
-  type transfer,
-} from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
+import type { Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
+import type { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { nameFile } from './name-file.ts';
 import { progressLog } from './progress-log.ts';
 import { asRunError } from './transfer-errors.ts';

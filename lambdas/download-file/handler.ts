@@ -1,7 +1,7 @@
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
-import { abortUpload, transfer } from '../../transfer/index.ts';
+import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { type DownloadFileDeps, downloadFile } from './download-file.ts';
 import { storeFromEnv } from './store-from-env.ts';
 

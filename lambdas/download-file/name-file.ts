@@ -1,6 +1,6 @@
 import { extensionFor, mediaType, type StoredKind } from '../../core/files/file-name.ts';
 import { type Expected, type Judgement, judgeFile, rejection } from '../../core/files/judge-file.ts';
-import type { FileHead, NamedObject } from '../../transfer/index.ts';
+import type { FileHead, NamedObject } from '../../transfer/base/types.ts';
 
 /** The engine passes so much of a file, or all of a shorter one. */
 const SEEN_BYTES = 1024;

@@ -2,7 +2,7 @@ import { bucketAddress } from '../../core/aws/env.ts';
 import { defaultProvider } from '../../core/aws/environment-credentials.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
-import type { StoreOptions } from '../../transfer/index.ts';
+import type { StoreOptions } from '../../transfer/base/types.ts';
 
 /** @throws RunError `ConfigInvalid` when a variable is missing, or for an address without TLS */
 export function storeFromEnv(env: NodeJS.ProcessEnv, { local }: Deployment): StoreOptions {

@@ -1,5 +1,5 @@
 import { RunError, type RunErrorName } from '../../core/errors.ts';
-import { TransferError, type TransferReason } from '../../transfer/index.ts';
+import { TransferError, type TransferReason } from '../../transfer/base/errors.ts';
 
 const NAMES: Record<TransferReason, RunErrorName> = {
   'address-rejected': 'DownloadUrlRejected',

@@ -6,7 +6,7 @@ import { LATE } from '../../core/step/late-try.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { notWhatWasReceived } from './judge-stored.ts';
 import { type Pass, scanStored } from './scan-stored.ts';
 

@@ -12,7 +12,7 @@ import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { lineBlocks, measured } from '../../core/updates/line-blocks.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { count, joinResults, newTally, type Tally } from './join-results.ts';
 
 export interface SummarizeBatchDeps extends Invocation {

@@ -11,7 +11,7 @@ import type { ObjectStream } from '../../core/storage/bucket.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
 import type { ProblemReport } from '../../core/updates/problems.ts';
 import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { claimBatch } from './claim-batch.ts';
 import { type BatchInput, parseInput } from './input.ts';
 import { resumedLines } from './resumed-lines.ts';

@@ -9,7 +9,7 @@ import { type Options, parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createManifests } from '../../cli/data/manifests.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
 import { fencedBlock } from '../support/fenced-block.ts';

@@ -12,7 +12,8 @@ import {
   synthesise,
   updatingDeployment,
 } from '../../scripts/definition.ts';
-import { TransferError, type TransferOptions } from '../../transfer/index.ts';
+import { TransferError } from '../../transfer/base/errors.ts';
+import type { TransferOptions } from '../../transfer/base/types.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
 import {
   delaysOf,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Resume } from '../../transfer/base/types.ts';
-import { abortUpload, crc32Text, transfer } from '../../transfer/index.ts';
+import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { inOrder, type OriginFile } from '../support/origin/origin.ts';
 import { ensureVersitygw } from '../support/versitygw.ts';
 import { killedIn } from './support/killed-transfer.ts';

@@ -1,7 +1,8 @@
 import type { DownloadProgress, RunState } from '../../core/step/states.ts';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
 import type { Limits } from '../../transfer/base/limits.ts';
-import { abortUpload, type StoreOptions, transfer } from '../../transfer/index.ts';
+import type { StoreOptions } from '../../transfer/base/types.ts';
+import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { CANARY, deployment, runState } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { fakeCrm } from './fake-crm.ts';

@@ -9,7 +9,7 @@ import type { Run } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { nameFile } from '../../lambdas/download-file/name-file.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { deployment, newState, run, runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { fakeBucket } from './fake-bucket.ts';

@@ -5,7 +5,7 @@ import { type Manifest, manifestText } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { createTableStore } from '../../lambdas/write-table/table-store.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { STARTED_AT } from './builders.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
 import { type StoreOptions, startStrictStore } from './strict-store/strict-store.ts';

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
-import { crc32Text } from '../../transfer/index.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
 import { deployment, runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { type FakeBucket, fakeBucket } from './fake-bucket.ts';

@@ -1,5 +1,5 @@
 import type { Resume, StoreOptions } from '../../transfer/base/types.ts';
-import { transfer } from '../../transfer/index.ts';
+import { transfer } from '../../transfer/transfer.ts';
 import { LIMITS } from './transfer-limits.ts';
 
 /** A process that goes on with an upload until it is killed: `node transfer-child.ts <job as JSON>`. */

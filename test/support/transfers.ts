@@ -1,6 +1,7 @@
+import { TransferError } from '../../transfer/base/errors.ts';
 import type { Limits } from '../../transfer/base/limits.ts';
 import type { Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../transfer/base/types.ts';
-import { abortUpload, TransferError, transfer } from '../../transfer/index.ts';
+import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';
 import type { FileOptions, ServedRequest } from './origin/types.ts';
 import { startStrictStore } from './strict-store/strict-store.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { lookAtFile } from '../../transfer/index.ts';
+import { lookAtFile } from '../../transfer/source/look.ts';
 import { startOrigin } from '../support/origin/origin.ts';
 
 let origin: Awaited<ReturnType<typeof startOrigin>>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Resume } from '../../transfer/base/types.ts';
-import { abortUpload } from '../../transfer/index.ts';
+import { abortUpload } from '../../transfer/transfer.ts';
 import { inOrder } from '../support/origin/origin.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import { TROUBLE } from '../support/strict-store/strict-store.ts';

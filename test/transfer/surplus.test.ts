@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { lookAtFile } from '../../transfer/index.ts';
+import { lookAtFile } from '../../transfer/source/look.ts';
 import { KIB } from '../support/transfers.ts';
 
 const SURPLUS_MS = 100;

@@ -5,7 +5,7 @@ import { errorCode } from '../../../core/crm/error-code.ts';
 import { codeOf, neverSent } from '../../../core/http/network-errors.ts';
 import { type WholeAnswer, wholeAnswer } from '../../../core/http/whole-answer.ts';
 import { jsonOrUndefined } from '../../../core/json.ts';
-import { retryAfterSeconds } from '../../../transfer/index.ts';
+import { retryAfterSeconds } from '../../../transfer/base/retry-after.ts';
 import { CommandError, RUN_FAILED } from '../../support/exit.ts';
 import { Bounds } from './bounds.ts';
 import type { Exchange, Purpose, Step } from './exchange.ts';

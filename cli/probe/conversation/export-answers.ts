@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { isLoopback } from '../../../core/config/configuration.ts';
 import { exportIdIn, linkIn, recordIn, wordOf } from '../../../core/crm/exports.ts';
 import { isPlainName } from '../../../core/suggestion.ts';
-import { printableHost } from '../../../transfer/index.ts';
+import { printableHost } from '../../../transfer/source/guard.ts';
 import type { SeenExport, SeenLink, SeenStatus } from './exchange.ts';
 import { isUuid, valuesIn } from './harmless.ts';
 

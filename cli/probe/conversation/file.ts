@@ -9,7 +9,7 @@ import { visible } from '../../../core/folded.ts';
 import { rowsOf } from '../../../core/gate/facts.ts';
 import { fileRecords } from '../../../core/records/file-records.ts';
 import { isPlainLabel } from '../../../core/suggestion.ts';
-import type { Looked } from '../../../transfer/index.ts';
+import type { Looked } from '../../../transfer/source/look.ts';
 import { NO_LIMITS } from '../../data/read-file.ts';
 import type { SeenFile } from './exchange.ts';
 import { isUuid } from './harmless.ts';

@@ -4,14 +4,10 @@ import type { Deployment } from '../../../core/config/deployment.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { Field } from '../../../core/crm/fields.ts';
 import type { Expected } from '../../../core/files/judge-file.ts';
-import {
-  HOST_PATTERN,
-  isAllowedHost,
-  type LIMITS,
-  lookAtFile,
-  RetryableError,
-  TransferError,
-} from '../../../transfer/index.ts';
+import { RetryableError, TransferError } from '../../../transfer/base/errors.ts';
+import type { LIMITS } from '../../../transfer/base/limits.ts';
+import { HOST_PATTERN, isAllowedHost } from '../../../transfer/source/guard.ts';
+import { lookAtFile } from '../../../transfer/source/look.ts';
 import type { Answer, Caller } from './caller.ts';
 import type { Purpose, SeenExport, SeenFile } from './exchange.ts';
 import { lookForId, lookForLink, lookForStatus } from './export-answers.ts';

@@ -1,4 +1,4 @@
-import { retryAfterSeconds } from '../../../transfer/index.ts';
+import { retryAfterSeconds } from '../../../transfer/base/retry-after.ts';
 import { assumed, each, mainOf, needsCode, needsSetting, notSeen, type Observer, tolerated } from './sighting.ts';
 
 /** What the CRM answers around an export. */

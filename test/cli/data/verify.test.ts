@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { verifyPublished } from '../../../cli/data/verify.ts';
-import { crc32Text } from '../../../transfer/index.ts';
+import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { manifestOf, pointerTo } from '../../support/manifests.ts';
 import { aws } from '../support/cloud/cloud.ts';
 

@@ -10,7 +10,7 @@ import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
-import { crc32Text } from '../../../transfer/index.ts';
+import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { deployment, EXPORT_ID, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';

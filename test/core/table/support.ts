@@ -9,7 +9,7 @@ import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { type Covered, NOTHING } from '../../../core/table/columns.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
-import { crc32Text } from '../../../transfer/index.ts';
+import { crc32Text } from '../../../transfer/base/crc32.ts';
 
 const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };
 

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { keysOf } from '../../../core/batch/batch-keys.ts';
 import { parseResults } from '../../../core/batch/result-line.ts';
 import { feedsOf, headKey } from '../../../core/changes/chain/feed-keys.ts';
-import { crc32Text } from '../../../transfer/index.ts';
+import { crc32Text } from '../../../transfer/base/crc32.ts';
 import type { World } from './world.ts';
 
 /** What has to hold in every world, whatever went wrong in it. */

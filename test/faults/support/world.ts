@@ -30,7 +30,8 @@ import { connect as connectWriteTable } from '../../../lambdas/write-table/handl
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
-import { abortUpload, LIMITS, transfer } from '../../../transfer/index.ts';
+import { LIMITS } from '../../../transfer/base/limits.ts';
+import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { type Execution, execute, type Options } from '../../lib/support/interpreter.ts';
 import { PlatformError } from '../../lib/support/steps.ts';
 import { deployment } from '../../support/builders.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { asStep } from '../../../core/step/export-run.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import type { TransferOptions } from '../../../transfer/index.ts';
+import type { TransferOptions } from '../../../transfer/base/types.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { asked } from '../../support/downloads.ts';

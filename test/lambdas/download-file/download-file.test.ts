@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import { crc32Text } from '../../../transfer/index.ts';
+import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, NOW } from '../../support/deps.ts';
 import { asked, cutInThirdPart, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';

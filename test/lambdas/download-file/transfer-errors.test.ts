@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { ERRORS, RunError, type RunErrorName } from '../../../core/errors.ts';
 import { asRunError } from '../../../lambdas/download-file/transfer-errors.ts';
-import { TRANSFER_REASONS } from '../../../transfer/base/errors.ts';
-import { TransferError, type TransferReason } from '../../../transfer/index.ts';
+import { TRANSFER_REASONS, TransferError, type TransferReason } from '../../../transfer/base/errors.ts';
 
 const NAMES: Record<TransferReason, [RunErrorName, 'final' | 'transient']> = {
   'address-rejected': ['DownloadUrlRejected', 'final'],

@@ -6,7 +6,7 @@ import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
 import { readStored } from '../../../lambdas/publish-file/read-stored.ts';
 import { fieldNames } from '../../../sandbox/data/columns.ts';
-import { abortUpload, transfer } from '../../../transfer/index.ts';
+import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { run, runState } from '../../support/builders.ts';
 
 /** Stores one file and verifies it as the functions do, and prints the most memory that this took. A process of its own. */

@@ -8,7 +8,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import type { Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../../transfer/base/types.ts';
-import { transfer } from '../../../transfer/index.ts';
+import { transfer } from '../../../transfer/transfer.ts';
 import { startMeddlingProxy } from '../../support/meddling-proxy.ts';
 import { startOrigin } from '../../support/origin/origin.ts';
 import { startVersitygw } from '../../support/versitygw.ts';

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { Entity } from '../../../../core/config/entities.ts';
 import type { Manifest } from '../../../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey } from '../../../../core/export/pointer.ts';
-import { crc32Text } from '../../../../transfer/index.ts';
+import { crc32Text } from '../../../../transfer/base/crc32.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from '../../../support/manifests.ts';
 import type { World } from './world.ts';
 
