@@ -21,7 +21,8 @@ Examples:
 More of a command: ${CRM_EXPORT} show --help`;
 
 /** The rows of a table group by group. */
-export function byGroup<T extends { group: Group }>(rows: Record<string, T>): [string, T][] {
+export function byGroup<Name extends string, T extends { group: Group }>(rows: Record<Name, T>): [Name, T][] {
   const order = Object.keys(GROUPS);
-  return Object.entries(rows).toSorted(([, one], [, other]) => order.indexOf(one.group) - order.indexOf(other.group));
+  const entries = Object.entries(rows) as [Name, T][];
+  return entries.toSorted(([, one], [, other]) => order.indexOf(one.group) - order.indexOf(other.group));
 }

@@ -4,8 +4,6 @@ import { packageVersion } from '../core/package-version.ts';
 import { byGroup, EXAMPLES, GROUPS, type Group } from './groups.ts';
 import { withTargetOptions } from './target-options.ts';
 
-type Register = (command: Command) => void;
-
 /** A line of the help, and the rest of the command. */
 interface Listed {
   group: Group;
@@ -15,175 +13,153 @@ interface Listed {
   names?: string;
   /** With --configuration and without --deployment it works on no deployment. */
   byFile?: true;
-  load: () => Promise<Register>;
 }
 
-/** All commands in the order of the help. A command is loaded when it is used: the help of all of them loads none. */
-const COMMANDS: Record<string, Listed> = {
+/** All commands in the order of the help. `loaders.ts` names their files. */
+const COMMANDS = {
   init: {
     group: 'setUp',
     description: 'ask for what a new deployment needs, and write its configuration',
     names: 'name of the new deployment: lower-case letters, digits and hyphens, 31 at most',
-    load: async () => (await import('./init/init.ts')).addInit,
   },
   status: {
     group: 'night',
     description: 'did last night work? What is missing and how to mend it, what readers have, alarms, next start',
-    load: async () => (await import('./status/status-command.ts')).addStatus,
   },
   start: {
     group: 'night',
     takes: '[entity...]',
     description: 'start runs, as the nightly rules would',
-    load: async () => (await import('./runs/start.ts')).addStart,
   },
   follow: {
     group: 'night',
     takes: '<run>',
     description: 'follow a run to its end; Ctrl-C stops following, never the run',
-    load: async () => (await import('./runs/follow.ts')).addFollow,
   },
   list: {
     group: 'night',
     takes: '[entity...]',
     description: 'list runs, newest first: from Step Functions, and from the manifests in the bucket',
-    load: async () => (await import('./runs/list/list.ts')).addList,
   },
   show: {
     group: 'night',
     takes: '<run>',
     description: 'show one run as a timeline: what it did when, how it ended, and where to look next',
-    load: async () => (await import('./runs/show/show.ts')).addShow,
   },
   logs: {
     group: 'night',
     takes: '<run>',
     description: 'what the functions logged about a run, in order of time',
-    load: async () => (await import('./runs/logs.ts')).addLogs,
   },
   download: {
     group: 'data',
     takes: '[entity]',
     description:
       'download a published file, or all of a date, by pointer and manifest, and prove it by size and checksum',
-    load: async () => (await import('./data/download.ts')).addDownload,
   },
   peek: {
     group: 'data',
     takes: '<entity>',
     description: 'columns, size and the first ten rows of a published file, fitted to the terminal',
-    load: async () => (await import('./data/peek.ts')).addPeek,
   },
   diff: {
     group: 'data',
     takes: '<entity>',
     description:
       'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
-    load: async () => (await import('./data/diff.ts')).addDiff,
   },
   report: {
     group: 'health',
     description: 'write the last nights as one HTML page that needs nothing but itself',
-    load: async () => (await import('./report/report.ts')).addReport,
   },
   retry: {
     group: 'night',
     takes: '<run>',
     description: 'start a run again, with the input and for the date of an earlier one',
-    load: async () => (await import('./runs/retry.ts')).addRetry,
   },
   backfill: {
     group: 'night',
     takes: '<entity>',
     description: 'start one run for each date that is not published; run it again to go on',
-    load: async () => (await import('./backfill/backfill.ts')).addBackfill,
   },
   release: {
     group: 'night',
     takes: '<run>',
     description:
       'publish a file that a guard has stopped, for a reason that stays beside it; says before how it differs',
-    load: async () => (await import('./runs/release.ts')).addRelease,
   },
   table: {
     group: 'data',
     takes: '<run>',
     description: 'write the table of a published file, again or for the first time; nothing is exported',
-    load: async () => (await import('./tables/table.ts')).addTable,
   },
   changes: {
     group: 'data',
     takes: '<entity>',
     description:
       'count what changed from table to table; let a stopped feed through, for a reason that stays beside it',
-    load: async () => (await import('./changes/changes.ts')).addChanges,
   },
   readers: {
     group: 'data',
     takes: '[principal]',
     description: 'print the policy that a reader in another account needs there',
-    load: async () => (await import('./readers/readers.ts')).addReaders,
   },
   stop: {
     group: 'night',
     takes: '<run>',
     description: 'stop a run that is under way, for good',
-    load: async () => (await import('./runs/stop.ts')).addStop,
   },
   plan: {
     group: 'health',
     takes: '[entity...]',
     description:
       'what a run would request, when the next ones start, and the guards; by the configuration and the deployed rules',
-    load: async () => (await import('./schedule/plan.ts')).addPlan,
   },
   pause: {
     group: 'night',
     takes: '[entity...]',
     description: 'switch nightly rules off; runs that are under way go on',
-    load: async () => (await import('./schedule/pause.ts')).addPause,
   },
   resume: {
     group: 'night',
     takes: '[entity...]',
     description: 'switch nightly rules on again',
-    load: async () => (await import('./schedule/pause.ts')).addResume,
   },
   authorize: {
     group: 'setUp',
     description: 'let a person consent, and store the grant',
-    load: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
   },
   probe: {
     group: 'setUp',
     description: 'meet the CRM for the first time: what it answers beside what is assumed, by one export of one column',
     byFile: true,
-    load: async () => (await import('./probe/probe-command.ts')).addProbe,
   },
   doctor: {
     group: 'health',
     description: 'say whether a nightly run would work, and what to do if not; changes nothing',
-    load: async () => (await import('./doctor/doctor-command.ts')).addDoctor,
   },
   verify: {
     group: 'health',
     description:
       'prove by what is deployed that it works: one export, alarms, rules, encryption, drift; cleans up behind itself',
-    load: async () => (await import('./verify/verify-command.ts')).addVerify,
   },
   update: {
     group: 'data',
     takes: '[file]',
     description: 'update customers by a CSV or JSON Lines file; checked whole before anything is sent',
-    load: async () => (await import('./updates/update.ts')).addUpdate,
   },
   'update-status': {
     group: 'data',
     takes: '[batch]',
     description: 'show the last batches of customer updates, or one of them',
-    load: async () => (await import('./updates/status-command.ts')).addUpdateStatus,
   },
-};
+} satisfies Record<string, Listed>;
+
+export type CommandName = keyof typeof COMMANDS;
+const LISTED: Record<string, Listed> = COMMANDS;
+/** Gives a command its own arguments, options and work. */
+export type Register = (command: Command) => void;
+export type Loaders = Record<CommandName, () => Promise<Register>>;
 
 /** `complete` is what shells ask; both read the options of all commands. */
 const COMPLETION = {
@@ -192,25 +168,25 @@ const COMPLETION = {
   description: `write the shell function crm-export, which does the same as ${CRM_EXPORT}, with completion`,
 };
 
-/** Gives the commands named in `args` their own arguments and options; all commands where there are no `args`. */
-export async function createProgram(args?: string[]): Promise<Command> {
+/** Loads the commands named in `args`, which get their own arguments and options; all commands where there are no `args`. */
+export async function createProgram(loaders: Loaders, args?: string[]): Promise<Command> {
   const program = new Command(CRM_EXPORT).description("The operator's command");
   program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');
   program.hook('preAction', async (_, command) => {
     const { deployment, allDeployments, configuration } = command.opts();
-    const { names, byFile } = COMMANDS[command.name()] ?? {};
+    const { names, byFile } = LISTED[command.name()] ?? {};
     if (names || (byFile && configuration !== undefined)) return;
     if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
       return;
     (await import('./deployment-choice.ts')).giveDeployment(command);
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
-  for (const [name, { group, description, names, load }] of byGroup(COMMANDS)) {
+  for (const [name, { group, description, names }] of byGroup<CommandName, Listed>(COMMANDS)) {
     const command = withTargetOptions(program.command(name).description(description), names);
     command.helpGroup(GROUPS[group]);
-    if (all || args.includes(name)) (await load())(command);
+    if (all || args.includes(name)) (await loaders[name]())(command);
   }
   // Last, for the library behind it reads the commands that are registered.
   if (all) (await import('./completion.ts')).addCompletion(program, COMPLETION.description);
@@ -224,7 +200,7 @@ export async function createProgram(args?: string[]): Promise<Command> {
 function termOf(command: Command): string {
   const name = command.name();
   if (name === 'help') return 'help [command]';
-  const { takes } = name === 'completion' ? COMPLETION : (COMMANDS[name] ?? {});
+  const { takes } = name === 'completion' ? COMPLETION : (LISTED[name] ?? {});
   const options = name === 'completion' ? [] : ['[options]'];
   return [name, ...options, ...(takes ? [takes] : [])].join(' ');
 }

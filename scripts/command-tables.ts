@@ -1,6 +1,7 @@
 import { Help } from 'commander';
 import type { Check } from '../cli/checks/check.ts';
 import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
+import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
 import { ALL_CHECKS } from '../cli/verify/all-checks.ts';
 import { LEFT_OVERS } from '../cli/verify/checks/left-overs.ts';
@@ -151,7 +152,7 @@ export function rightsTable(): string {
 
 /** Every command with its own options; those that nearly all commands have are left out. */
 export async function commandTable(): Promise<string> {
-  const commands = (await createProgram()).commands.filter((command) => command.name() !== 'complete');
+  const commands = (await createProgram(LOADERS)).commands.filter((command) => command.name() !== 'complete');
   const flags = commands.map(({ options }) => options.map((option) => option.flags));
   const own = (flag: string) => flags.filter((each) => each.includes(flag)).length < commands.length - 2;
   const rows = commands.map((command, index) => [

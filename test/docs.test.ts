@@ -3,6 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
 import { baseKey, feedKey, headKey, recordKey } from '../core/changes/chain/feed-keys.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
@@ -131,7 +132,7 @@ describe('docs/runbook.md', () => {
     'tells nobody to type what the command does not know: %s',
     async (line) => {
       const args = line.replace('DATE', '2026-11-20').replace('ENTITY', 'leads').split(' ').slice(4);
-      const program = await createProgram();
+      const program = await createProgram(LOADERS);
       const command = program.commands.find((each) => each.name() === args[0]) ?? new Command();
       let parsed = false;
       command.action(() => {

@@ -1,4 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { addFollow } from '../../cli/runs/follow.ts';
+import { addLogs } from '../../cli/runs/logs.ts';
+import { addStart } from '../../cli/runs/start.ts';
+import { addStop } from '../../cli/runs/stop.ts';
+import { addPause } from '../../cli/schedule/pause.ts';
 import { awsErrorText } from '../../cli/support/aws-error.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { fault, refused } from './support/cloud/answers.ts';
@@ -6,7 +11,9 @@ import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
 import { DEPLOYMENT, halfStack } from './support/cloud/stack.ts';
 import type { Part } from './support/cloud/world.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, useCommands } from './support/run-cli.ts';
+
+useCommands({ start: addStart, follow: addFollow, logs: addLogs, stop: addStop, pause: addPause });
 
 const deployed = ['--deployment', DEPLOYMENT];
 const NEWEST = 'leads-20261120T020000Z-1a2b3c';

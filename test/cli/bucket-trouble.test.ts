@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest';
+import { addDownload } from '../../cli/data/download.ts';
+import { addReport } from '../../cli/report/report.ts';
+import { addList } from '../../cli/runs/list/list.ts';
 import { codeOf } from '../../cli/support/exit.ts';
 import { RunError } from '../../core/errors.ts';
 import { bucketRefuses } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
+import { useCommands } from './support/run-cli.ts';
+
+useCommands({ list: addList, download: addDownload, report: addReport });
 
 /** A command against a bucket that answers everything so. */
 async function against(code: string, status: number, ...args: string[]) {

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { tempDir } from '../local/support/support.ts';
+import { useAllCommands } from './support/all-commands.ts';
 import { runCli } from './support/run-cli.ts';
+
+useAllCommands();
 
 /** What a shell is offered for the last word. */
 async function offered(...words: string[]): Promise<string[]> {

@@ -1,7 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import { chooseDeployment } from '../../cli/deployment-choice.ts';
+import { addList } from '../../cli/runs/list/list.ts';
+import { addStop } from '../../cli/runs/stop.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, useCommands } from './support/run-cli.ts';
+
+useCommands({ list: addList, stop: addStop });
 
 const configured = ['example', 'local', 'prod'];
 

@@ -3,11 +3,16 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { addReport } from '../../cli/report/report.ts';
+import { addList } from '../../cli/runs/list/list.ts';
+import { addPlan } from '../../cli/schedule/plan.ts';
 import { tempDir } from '../local/support/support.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
 import { configured, stack } from './support/cloud/stack.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, useCommands } from './support/run-cli.ts';
+
+useCommands({ list: addList, report: addReport, plan: addPlan });
 
 /** The shell function of `completion` runs the command from wherever a person is. */
 

@@ -1,9 +1,12 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { LOADERS } from '../../cli/loaders.ts';
 import { createProgram } from '../../cli/program.ts';
 
 /** The commands of the program, help and what shells ask aside. */
-const commands = (await createProgram()).commands.filter((command) => !['complete', 'help'].includes(command.name()));
+const commands = (await createProgram(LOADERS)).commands.filter(
+  (command) => !['complete', 'help'].includes(command.name()),
+);
 
 /** The help as a person reads it: with what is added below. */
 function helpOf(command: Command): string {
@@ -46,7 +49,7 @@ test.for(commands.map((command) => [command.name(), command] as const))(
 );
 
 test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the example "%s" is one', async (example) => {
-  const program = await createProgram();
+  const program = await createProgram(LOADERS);
   const [name, ...args] = example.split(' ');
   const command = program.commands.find((each) => each.name() === name) ?? new Command();
   let parsed = false;
@@ -81,7 +84,7 @@ test('the help has four groups, of which the first begins with the question of t
 });
 
 test('the help of all commands loads none of them, and says the same', async () => {
-  expect(helpOf(await createProgram([]))).toBe(helpOf(await createProgram()));
+  expect(helpOf(await createProgram(LOADERS, []))).toBe(helpOf(await createProgram(LOADERS)));
 });
 
 test('what the help says that a command takes is what it takes', () => {

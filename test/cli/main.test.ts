@@ -2,12 +2,17 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { addAuthorize } from '../../cli/authorize/authorize-command.ts';
+import { addStart } from '../../cli/runs/start.ts';
+import { addPlan } from '../../cli/schedule/plan.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { run } from '../local/support/running.ts';
 import { tempDir } from '../local/support/support.ts';
 import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, useCommands } from './support/run-cli.ts';
+
+useCommands({ start: addStart, plan: addPlan, authorize: addAuthorize });
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
   const command = run('cli/main.js', args, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', ...env });

@@ -1,13 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { inputAgain } from '../../cli/runs/retry.ts';
-import { consequences } from '../../cli/runs/stop.ts';
+import { addFollow } from '../../cli/runs/follow.ts';
+import { addList } from '../../cli/runs/list/list.ts';
+import { addRetry, inputAgain } from '../../cli/runs/retry.ts';
+import { addStart } from '../../cli/runs/start.ts';
+import { addStop, consequences } from '../../cli/runs/stop.ts';
+import { addPause, addResume } from '../../cli/schedule/pause.ts';
 import { deployment, newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { type Execution, executions } from './support/cloud/executions.ts';
 import { arnOf, configured, stack } from './support/cloud/stack.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, useCommands } from './support/run-cli.ts';
+
+useCommands({
+  start: addStart,
+  follow: addFollow,
+  list: addList,
+  retry: addRetry,
+  stop: addStop,
+  pause: addPause,
+  resume: addResume,
+});
 
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = arnOf(NAME);

@@ -3,9 +3,15 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
+import { addDownload } from '../../cli/data/download.ts';
+import { addReport } from '../../cli/report/report.ts';
+import { addPlan } from '../../cli/schedule/plan.ts';
+import { addUpdate } from '../../cli/updates/update.ts';
 import { PROJECT, tempDir } from '../local/support/support.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, useCommands } from './support/run-cli.ts';
+
+useCommands({ download: addDownload, report: addReport, plan: addPlan, update: addUpdate });
 
 /** npm runs the command in the package, wherever the person is. */
 async function personAt(): Promise<string> {

@@ -15,10 +15,13 @@ import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { freePort } from '../../local/ministack/ports.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
+
+useAllCommands();
 
 const secretsSeen = new Set<string>();
 const written: string[] = [];

@@ -8,9 +8,12 @@ import { openRunRecord } from '../../local/processes/run-record.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { startCli } from '../cli/support/run-cli.ts';
 import { asPrinted } from './support/as-printed.ts';
 import { synthesise } from './support/deployed.ts';
+
+useAllCommands();
 
 /** The first day of a deployment as a person has it: `vitest run --project e2e -u test/e2e/first-day.test.ts` writes the document. */
 

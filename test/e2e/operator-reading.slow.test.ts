@@ -10,10 +10,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createManifests } from '../../cli/data/manifests.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+
+useAllCommands();
 
 /** What an operator reads, of one deployment in which three runs were published and one failed. */
 

@@ -6,11 +6,14 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/manifests.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { endAll, run } from '../local/support/running.ts';
 import { tempDir } from '../local/support/support.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { expectWindows, WINDOW } from './support/windows.ts';
+
+useAllCommands();
 
 /** The commands that act, as a person runs them; those that read are in operator-reading.slow.test.ts. */
 

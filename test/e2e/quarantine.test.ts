@@ -9,12 +9,15 @@ import { manifestSchema } from '../../core/export/manifest.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { CANARY } from '../support/builders.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, logs, type NamedText, objects } from './support/everything.ts';
 import { documentedEnds, mailbox } from './support/mails.ts';
+
+useAllCommands();
 
 /** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
 

@@ -5,9 +5,12 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { tableKey } from '../../core/table/table-key.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { openDuckDb } from '../core/table/support.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+
+useAllCommands();
 
 /** What readers have of a table, from the run that wrote it to what Athena is told of it. */
 

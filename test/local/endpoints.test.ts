@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { LOADERS } from '../../cli/loaders.ts';
 import { createProgram } from '../../cli/program.ts';
 import { endpointLines } from '../../local/endpoints.ts';
 import { faultSchema } from '../../sandbox/world/fault-schema.ts';
@@ -21,7 +22,7 @@ test('the commands to look around with are named', () => {
 
 test.each(commands)('the command knows: %s', async (line) => {
   const [name = '', ...args] = line.split(' ');
-  const program = await createProgram();
+  const program = await createProgram(LOADERS);
   let parsed = false;
   program.commands
     .find((each) => each.name() === name)

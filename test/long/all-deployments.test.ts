@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { switchRule } from '../../cli/schedule/rules.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests, halfADayFromNow } from '../e2e/support/deployed.ts';
+
+useAllCommands();
 
 /** Three deployments of one account, as a group of agencies has them; the cloud of the tests may hold others beside them. */
 

@@ -12,11 +12,14 @@ import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { tempDir } from '../local/support/support.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
 import { AMPLE, all, expectedColumns } from '../support/workbook.ts';
+
+useAllCommands();
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');

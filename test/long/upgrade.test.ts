@@ -8,6 +8,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { idAt } from '../../sandbox/data/records.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { batchTools, changes } from '../e2e/support/batches.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
@@ -16,6 +17,8 @@ import { statesOf } from '../e2e/support/states-of.ts';
 import { tempDir } from '../local/support/support.ts';
 import { fixtureRelease } from './support/fixture-release.ts';
 import { MORE, nextRelease } from './support/next-release.ts';
+
+useAllCommands();
 
 /**
  * This release, the next one over it, which has a state, an output and a setting more, and this one again (`docs/upgrading.md`).

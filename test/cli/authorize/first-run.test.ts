@@ -1,4 +1,5 @@
 import { beforeEach, expect, test, vi } from 'vitest';
+import { addAuthorize } from '../../../cli/authorize/authorize-command.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { sandboxFor } from '../probe/support/probed.ts';
 import type { Answers } from '../support/cloud/answers.ts';
@@ -6,7 +7,9 @@ import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured } from '../support/cloud/stack.ts';
-import { startCli } from '../support/run-cli.ts';
+import { startCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ authorize: addAuthorize });
 
 const AT = '2026-11-20T01:00:00.000Z';
 const PUBLISHED = { status: 'SUCCEEDED', start: AT, stop: AT, output: '{}' };

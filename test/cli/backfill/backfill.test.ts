@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
+import { addBackfill } from '../../../cli/backfill/backfill.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ backfill: addBackfill });
 
 const MARCH = ['leads', '--from', '2026-03-01', '--to', '2026-03-03'];
 

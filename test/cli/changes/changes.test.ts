@@ -1,11 +1,15 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { addChanges } from '../../../cli/changes/changes.ts';
 import { changesSchema } from '../../../cli/changes/feeds.ts';
 import { headKey, recordKey } from '../../../core/changes/chain/feed-keys.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
 import { type FeedSettings, night } from '../../support/feed-runs.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { aws } from '../support/cloud/cloud.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ changes: addChanges });
 
 /** A night: its file, settings that are others than before, and whether the head of the feeds is gone by then. */
 type Night = string | { csv: string; settings?: FeedSettings; anew?: boolean };

@@ -1,10 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { rowChanges } from '../../../cli/data/diff/row-changes.ts';
+import { addDiff } from '../../../cli/data/diff.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ diff: addDiff });
 
 type Side = { content: string | Buffer; file?: Partial<Manifest['file']> };
 

@@ -1,12 +1,15 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { addDownload } from '../../../cli/data/download.ts';
 import { nightKey } from '../../../core/night/marker.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ download: addDownload });
 
 /** Leads of two dates and contacts of the first, and `download --all` into an empty directory. */
 async function setting() {

@@ -5,13 +5,16 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { addDownload } from '../../../cli/data/download.ts';
 import { downloadTo } from '../../../cli/data/download-file.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { run } from '../../local/support/running.ts';
 import { PROJECT, tempDir } from '../../local/support/support.ts';
 import { fault, Reply } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { WITHOUT_AWS } from '../support/run-cli.ts';
+import { useCommands, WITHOUT_AWS } from '../support/run-cli.ts';
+
+useCommands({ download: addDownload });
 
 /** What the disk, another download, a link or Ctrl-C does to a download. */
 

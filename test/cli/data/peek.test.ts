@@ -3,11 +3,15 @@ import { expect, test } from 'vitest';
 import { findManifest } from '../../../cli/data/find.ts';
 import { firstRows } from '../../../cli/data/first-rows.ts';
 import { createManifests } from '../../../cli/data/manifests.ts';
-import { rowsText } from '../../../cli/data/peek.ts';
+import { addPeek, rowsText } from '../../../cli/data/peek.ts';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ peek: addPeek });
 
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
 const FIELDS = [

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
+import { addDownload } from '../../../cli/data/download.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { tableKey } from '../../../core/table/table-key.ts';
 import { openDuckDb, putTable } from '../../core/table/support.ts';
@@ -11,7 +12,9 @@ import { tempDir } from '../../local/support/support.ts';
 import { fencedBlock } from '../../support/fenced-block.ts';
 import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ download: addDownload });
 
 /** What `docs/reading.md` tells readers to do, done as it is written there; its Python: `test/e2e/operator-reading.slow.test.ts`. */
 

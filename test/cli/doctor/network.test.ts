@@ -3,12 +3,16 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { expect, test } from 'vitest';
 import { checked } from '../../../cli/checks/check.ts';
 import { checksSchema } from '../../../cli/checks/print.ts';
+import { addDoctor } from '../../../cli/doctor/doctor-command.ts';
 import { NETWORK_CHECK } from '../../../cli/doctor/network/network.ts';
 import { exampleDeployment, NETWORK } from '../../../scripts/definition.ts';
 import { tree } from '../../lib/support/files.ts';
 import { denied, Reply, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ doctor: addDoctor });
 
 /** What the local cloud does not answer; the rest is in `test/e2e/network.test.ts`. */
 

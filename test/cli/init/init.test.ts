@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { addInit } from '../../../cli/init/init.ts';
 import { configurationFile, readConfiguration } from '../../../core/config/configuration.ts';
 import { tree } from '../../lib/support/files.ts';
 import { inTerminal } from '../../support/pty.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ init: addInit });
 
 const LOOPBACK = 'http://127.0.0.1:4566';
 const CRM = ['--crm-url', 'https://crm.test/api/v1', '--auth-url', 'https://auth.test'];

@@ -1,6 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { addDoctor } from '../../../cli/doctor/doctor-command.ts';
+import { addProbe } from '../../../cli/probe/probe-command.ts';
 import type { ProbeReport } from '../../../core/probe/probe-report.ts';
 import { probeReportSchema } from '../../../core/probe/probe-report.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
@@ -11,8 +13,10 @@ import { servedOnLoopback } from '../../support/loopback.ts';
 import { type Answers, bucketRefuses, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { configured } from '../support/cloud/stack.ts';
-import { type CliResult, runCli, startCli } from '../support/run-cli.ts';
+import { type CliResult, runCli, startCli, useCommands } from '../support/run-cli.ts';
 import { sandboxFor } from './support/probed.ts';
+
+useCommands({ probe: addProbe, doctor: addDoctor });
 
 /** An export is there at the first look. */
 const AT_ONCE = { jobChecks: 1, canary: CANARY };

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { harmlessHeaders } from '../../../cli/probe/conversation/harmless.ts';
+import { addProbe } from '../../../cli/probe/probe-command.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
 import { probed, sandboxFor } from './support/probed.ts';
+
+useCommands({ probe: addProbe });
 
 /** What the conversation of a probe kept of one answer to all calls. */
 async function keptOf(status: number, body: object, headers: Record<string, string> = {}) {

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
 import { readersFinding } from '../../../cli/readers/reader-words.ts';
+import { addReaders } from '../../../cli/readers/readers.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import type { Reader } from '../../../core/config/reader-settings.ts';
 import { deployment } from '../../support/builders.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack, template } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ readers: addReaders });
 
 const ACCOUNT: Reader = { principal: '444455556666', entities: 'all', of: ['tables'] };
 const ROLE: Reader = { principal: 'arn:aws:iam::777788889999:role/analyst', entities: ['leads'], of: ['files'] };

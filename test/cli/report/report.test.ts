@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
+import { addDownload } from '../../../cli/data/download.ts';
 import type { Facts } from '../../../cli/night/facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
+import { addReport } from '../../../cli/report/report.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
+import { addList } from '../../../cli/runs/list/list.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ list: addList, download: addDownload, report: addReport });
 
 const NIGHT = '2026-11-20';
 const pageOf = (facts: Facts) => parseHTML(reportPage(reportDataOf(facts))).document;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { addDownload } from '../../../cli/data/download.ts';
 import { gatherFacts } from '../../../cli/night/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
@@ -15,6 +16,9 @@ import { deployment, newState, run, runState, storedFile } from '../../support/b
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ download: addDownload });
 
 /** What commands say of files that were stopped, released, or stored for no reader. */
 

@@ -1,6 +1,24 @@
 import { expect, test } from 'vitest';
+import { addFollow } from '../../../cli/runs/follow.ts';
+import { addLogs } from '../../../cli/runs/logs.ts';
+import { addRelease } from '../../../cli/runs/release.ts';
+import { addRetry } from '../../../cli/runs/retry.ts';
+import { addShow } from '../../../cli/runs/show/show.ts';
+import { addStop } from '../../../cli/runs/stop.ts';
+import { addTable } from '../../../cli/tables/table.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({
+  follow: addFollow,
+  show: addShow,
+  logs: addLogs,
+  retry: addRetry,
+  release: addRelease,
+  table: addTable,
+  stop: addStop,
+});
 
 const COMMANDS = ['show', 'logs', 'follow', 'stop', 'retry', 'release', 'table'].map((name) => [name] as const);
 const more = (command: string) => (command === 'release' ? ['--reason', 'Right.'] : []);

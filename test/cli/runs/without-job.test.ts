@@ -2,12 +2,16 @@ import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/night/gather.ts';
 import { findRun } from '../../../cli/runs/find-run.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
+import { addRetry } from '../../../cli/runs/retry.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
 import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { deployment, runState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ retry: addRetry });
 
 const since = new Date('2026-11-20T00:00:00Z');
 const wanted = { entities: [], since, failed: false, timeZone: 'Asia/Jerusalem', warn: () => undefined };

@@ -1,13 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { addPlan } from '../../../cli/schedule/plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ plan: addPlan });
 
 const crm = {
   baseUrl: 'http://127.0.0.1:8080/api/v1',

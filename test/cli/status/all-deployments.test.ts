@@ -1,12 +1,15 @@
 import { expect, test, vi } from 'vitest';
 import { exitCodeOfAll } from '../../../cli/status/all-deployments.ts';
+import { addStatus } from '../../../cli/status/status-command.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type FakeDeployment, fleet, LAST_NIGHT } from '../support/cloud/fleet.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ status: addStatus });
 
 const NIGHT = LAST_NIGHT;
 const COUNT = ENTITIES.length;

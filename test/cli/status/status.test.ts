@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { type Status, statusSchema } from '../../../cli/status/schema.ts';
+import { addStatus } from '../../../cli/status/status-command.ts';
 import { statusText } from '../../../cli/status/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
@@ -11,7 +12,9 @@ import { LAST_NIGHT } from '../support/cloud/fleet.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { configured, OUTPUTS } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ status: addStatus });
 
 const NIGHT = '2026-11-20';
 clockAt(`${NIGHT}T07:00:00Z`);

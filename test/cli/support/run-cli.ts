@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { onTestFinished, vi } from 'vitest';
+import type { Command } from 'commander';
+import { beforeAll, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../../cli/command-line.ts';
+import type { CommandName, Loaders, Register } from '../../../cli/program.ts';
 
 /** What a command line wrote, and its exit code. */
 export interface CliResult {
@@ -31,6 +33,33 @@ export const WITHOUT_AWS = {
 
 const command = new AsyncLocalStorage<CliResult>();
 
+let loaders: Partial<Loaders> = {};
+
+/**
+ * The commands that the tests of a file run, so that the file imports only these: `npm run test:changed` runs it when one of them
+ * has changed.
+ */
+export function useCommands(commands: Partial<Record<CommandName, Register>>): void {
+  useLoaders(Object.fromEntries(Object.entries(commands).map(([name, register]) => [name, async () => register])));
+}
+
+/** Files share this module: each one gives its own commands before its tests. */
+export function useLoaders(own: Partial<Loaders>): void {
+  beforeAll(() => {
+    loaders = own;
+  });
+}
+
+/** A command that the file does not name is registered too, for its name may be the value of an option. To run it is an error of the test. */
+const named = new Proxy({} as Loaders, { get: (_, name: CommandName) => loaders[name] ?? (async () => unnamed) });
+
+function unnamed(command: Command): void {
+  command.argument('[rest...]').allowUnknownOption();
+  command.action(() => {
+    throw new Error(`The test file runs the command ${command.name()}, which its useCommands does not name.`);
+  });
+}
+
 /** Runs a command line in this process, which is quicker than a process of its own; several at once are kept apart. */
 export const runCli = (...args: string[]): Promise<CliResult> => startCli(...args).ended;
 
@@ -45,7 +74,7 @@ export function startCli(...args: string[]): { soFar: Readonly<CliResult>; ended
   });
   process.exitCode = 0;
   const soFar: CliResult = { code: 0, stdout: '', stderr: '', shown: '' };
-  const ended = command.run(soFar, () => runCommandLine(args)).then((code) => Object.assign(soFar, { code }));
+  const ended = command.run(soFar, () => runCommandLine(named, args)).then((code) => Object.assign(soFar, { code }));
   return { soFar, ended };
 }
 

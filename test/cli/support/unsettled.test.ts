@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
+import { addBackfill } from '../../../cli/backfill/backfill.ts';
+import { addList } from '../../../cli/runs/list/list.ts';
+import { addRetry } from '../../../cli/runs/retry.ts';
+import { addStart } from '../../../cli/runs/start.ts';
 import { aws } from './cloud/cloud.ts';
 import { executions } from './cloud/executions.ts';
 import { stack } from './cloud/stack.ts';
+import { useCommands } from './run-cli.ts';
+
+useCommands({ start: addStart, list: addList, retry: addRetry, backfill: addBackfill });
 
 const night = {
   name: 'leads-night',

@@ -2,13 +2,20 @@ import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/night/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
+import { addFollow } from '../../../cli/runs/follow.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../cli/runs/list/runs-text.ts';
+import { addRetry } from '../../../cli/runs/retry.ts';
+import { addShow } from '../../../cli/runs/show/show.ts';
 import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { addTable } from '../../../cli/tables/table.ts';
 import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ follow: addFollow, show: addShow, retry: addRetry, table: addTable });
 
 /** What commands do and say about tables that are written, and that are not. */
 

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
+import { addTable } from '../../../cli/tables/table.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { deployment, newState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ table: addTable });
 
 /** `table ENTITY --outdated`: every table that stands under other settings than those that are deployed, one run for each date. */
 

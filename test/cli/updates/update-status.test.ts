@@ -1,10 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
+import { addUpdateStatus } from '../../../cli/updates/status-command.ts';
+import { addUpdate } from '../../../cli/updates/update.ts';
 import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { manifestOf, updatingCloud } from '../support/cloud/updates.ts';
+import { useCommands } from '../support/run-cli.ts';
 import {
   applied,
   atFirst,
@@ -17,6 +20,8 @@ import {
   refusedLine,
   withBatch,
 } from '../support/sent-batch.ts';
+
+useCommands({ update: addUpdate, 'update-status': addUpdateStatus });
 
 beforeEach(() => shortWaits());
 

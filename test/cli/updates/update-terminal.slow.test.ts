@@ -1,10 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { addUpdate } from '../../../cli/updates/update.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { inTerminal } from '../../support/pty.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
+import { useCommands } from '../support/run-cli.ts';
 import { jsonl, people, withBatch } from '../support/sent-batch.ts';
+
+useCommands({ update: addUpdate });
 
 /** The command as a person meets it, in a terminal of the operating system. */
 

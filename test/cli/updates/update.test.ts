@@ -5,6 +5,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { runSchema } from '../../../cli/runs/run/run.ts';
 import { checkUpdates } from '../../../cli/updates/check-updates.ts';
 import { openUpdateFile } from '../../../cli/updates/source.ts';
+import { addUpdateStatus } from '../../../cli/updates/status-command.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
 import { uploadInput } from '../../../cli/updates/upload.ts';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
@@ -14,7 +15,7 @@ import { shortWaits } from '../../support/short-waits.ts';
 import { fault, lost } from '../support/cloud/answers.ts';
 import { stack } from '../support/cloud/stack.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
-import { runCli, startCli } from '../support/run-cli.ts';
+import { runCli, startCli, useCommands } from '../support/run-cli.ts';
 import {
   applied,
   atFirst,
@@ -26,6 +27,8 @@ import {
   refusedLine,
   withBatch,
 } from '../support/sent-batch.ts';
+
+useCommands({ update: addUpdate, 'update-status': addUpdateStatus });
 
 const NOBODY = 'http://127.0.0.1:9';
 

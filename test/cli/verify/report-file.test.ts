@@ -4,10 +4,14 @@ import { expect, test } from 'vitest';
 import { stackOf } from '../../../cli/checks/deployed-stack.ts';
 import { broken, holds } from '../../../cli/checks/finding.ts';
 import { writeReport } from '../../../cli/verify/report-file.ts';
+import { addVerify } from '../../../cli/verify/verify-command.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { denied, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ verify: addVerify });
 
 /** The file that is sent back. */
 

@@ -5,11 +5,13 @@ import type { Checked } from '../../../cli/checks/check.ts';
 import { broken, holds, unknown } from '../../../cli/checks/finding.ts';
 import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
 import { LEFT_OVERS } from '../../../cli/verify/checks/left-overs.ts';
-import { isProof } from '../../../cli/verify/verify-command.ts';
+import { addVerify, isProof } from '../../../cli/verify/verify-command.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack } from '../support/cloud/stack.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ verify: addVerify });
 
 /** A verify of an account whose stack is as given; every other call would be noted. */
 async function verify(status: string, ...args: string[]) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { addDownload } from '../../../../cli/data/download.ts';
 import { sheetXml } from '../../../../cli/data/excel/sheet-xml.ts';
 import { workbookOf } from '../../../../cli/data/excel/workbook.ts';
 import type { Manifest } from '../../../../core/export/manifest.ts';
@@ -12,6 +13,9 @@ import { awkwardTexts } from '../../../support/awkward-texts.ts';
 import { smallWorkbook, workbookFile } from '../../../support/small-workbook.ts';
 import { all, readWorkbook } from '../../../support/workbook.ts';
 import { aws } from '../../support/cloud/cloud.ts';
+import { useCommands } from '../../support/run-cli.ts';
+
+useCommands({ download: addDownload });
 
 async function* streamed<T>(values: Iterable<T>): AsyncGenerator<T> {
   yield* values;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { linksOf, runbookEntry } from '../../../../cli/runs/show/links.ts';
-import { shownText } from '../../../../cli/runs/show/show.ts';
+import { addShow, shownText } from '../../../../cli/runs/show/show.ts';
 import { showRun } from '../../../../cli/runs/show/show-run.ts';
 import { ERRORS } from '../../../../core/errors.ts';
 import { run, runState, storedFile } from '../../../support/builders.ts';
@@ -9,6 +9,9 @@ import { bucketRefuses } from '../../support/cloud/answers.ts';
 import { aws } from '../../support/cloud/cloud.ts';
 import { type Execution, executions } from '../../support/cloud/executions.ts';
 import { arnOf } from '../../support/cloud/stack.ts';
+import { useCommands } from '../../support/run-cli.ts';
+
+useCommands({ show: addShow });
 
 const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const at = (time: string) => `2026-11-20T${time}.000Z`;

@@ -1,0 +1,35 @@
+import type { Loaders } from './program.ts';
+
+/**
+ * The file of each command. A command is loaded when it is used: the help of all of them loads none. The loaders stand apart from
+ * `program.ts`, so that a test of one command imports one command.
+ */
+export const LOADERS: Loaders = {
+  init: async () => (await import('./init/init.ts')).addInit,
+  status: async () => (await import('./status/status-command.ts')).addStatus,
+  start: async () => (await import('./runs/start.ts')).addStart,
+  follow: async () => (await import('./runs/follow.ts')).addFollow,
+  list: async () => (await import('./runs/list/list.ts')).addList,
+  show: async () => (await import('./runs/show/show.ts')).addShow,
+  logs: async () => (await import('./runs/logs.ts')).addLogs,
+  download: async () => (await import('./data/download.ts')).addDownload,
+  peek: async () => (await import('./data/peek.ts')).addPeek,
+  diff: async () => (await import('./data/diff.ts')).addDiff,
+  report: async () => (await import('./report/report.ts')).addReport,
+  retry: async () => (await import('./runs/retry.ts')).addRetry,
+  backfill: async () => (await import('./backfill/backfill.ts')).addBackfill,
+  release: async () => (await import('./runs/release.ts')).addRelease,
+  table: async () => (await import('./tables/table.ts')).addTable,
+  changes: async () => (await import('./changes/changes.ts')).addChanges,
+  readers: async () => (await import('./readers/readers.ts')).addReaders,
+  stop: async () => (await import('./runs/stop.ts')).addStop,
+  plan: async () => (await import('./schedule/plan.ts')).addPlan,
+  pause: async () => (await import('./schedule/pause.ts')).addPause,
+  resume: async () => (await import('./schedule/pause.ts')).addResume,
+  authorize: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
+  probe: async () => (await import('./probe/probe-command.ts')).addProbe,
+  doctor: async () => (await import('./doctor/doctor-command.ts')).addDoctor,
+  verify: async () => (await import('./verify/verify-command.ts')).addVerify,
+  update: async () => (await import('./updates/update.ts')).addUpdate,
+  'update-status': async () => (await import('./updates/status-command.ts')).addUpdateStatus,
+};
