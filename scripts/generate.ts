@@ -17,7 +17,7 @@ import { probeReportSchema } from '../core/probe/probe-report.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
-import { definitionOf, feedDeployment, synthesise, updatingDeployment } from './definition.ts';
+import { feedDeployment, updatingDeployment } from './deployments.ts';
 import {
   alarmTable,
   checkTable,
@@ -30,6 +30,8 @@ import {
 import { faultTables } from './faults/fault-tables.ts';
 import { kernelBytes } from './kernel.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
+import { synthesise } from './synthesise.ts';
+import { definitionOf } from './template.ts';
 
 /**
  * Writes what is generated and committed: the schemas, the WebAssembly, and the sections of documents that repeat what the code knows

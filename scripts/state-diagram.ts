@@ -1,4 +1,4 @@
-import type { Definition, State } from './definition.ts';
+import type { Definition, State } from './template.ts';
 
 interface Arrow {
   from: string;

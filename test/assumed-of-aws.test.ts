@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
 import { ALL_CHECKS } from '../cli/verify/all-checks.ts';
 import { LEFT_OVERS } from '../cli/verify/checks/left-overs.ts';
-import { type Definition, definitionOf, fullDeployment, synthesise } from '../scripts/definition.ts';
+import { fullDeployment } from '../scripts/deployments.ts';
+import { synthesise } from '../scripts/synthesise.ts';
+import { type Definition, definitionOf } from '../scripts/template.ts';
 import { callsIn } from './support/aws-calls.ts';
 
 /**

@@ -3,14 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from '../bench/cost/prices.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { DASHBOARD_ONLY, METRICS, type MetricName } from '../core/log/metrics.ts';
-import {
-  exampleDeployment,
-  fullDeployment,
-  synthesise,
-  type Template,
-  tableDeployment,
-  updatingDeployment,
-} from '../scripts/definition.ts';
+import { exampleDeployment, fullDeployment, tableDeployment, updatingDeployment } from '../scripts/deployments.ts';
+import { synthesise } from '../scripts/synthesise.ts';
+import type { Template } from '../scripts/template.ts';
 
 /** The numbers of docs/design/scale.md and docs/cost.md that follow from the template, from prices or from each other. */
 

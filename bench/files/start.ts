@@ -3,7 +3,8 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { STEPS } from '../../core/step/steps.ts';
 import { bundle } from '../../lib/workflow/step-bundles.ts';
-import { fullDeployment, synthesiseInto } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/deployments.ts';
+import { synthesiseInto } from '../../scripts/synthesise.ts';
 import type { Found } from '../support/kit.ts';
 import { atMost, median } from '../support/targets.ts';
 

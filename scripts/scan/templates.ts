@@ -5,7 +5,9 @@ import { promisify } from 'node:util';
 import * as z from 'zod';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import type { RunRecord } from '../../local/processes/run-record.ts';
-import { NETWORK, synthesise, type Template, updatingDeployment } from '../definition.ts';
+import { NETWORK, updatingDeployment } from '../deployments.ts';
+import { synthesise } from '../synthesise.ts';
+import type { Template } from '../template.ts';
 import type { Finding } from './answers.ts';
 
 /** cfn-lint, checkov and zizmor, as pinned in scan/requirements.txt, over what goes to AWS and to the build server. */

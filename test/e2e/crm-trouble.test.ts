@@ -8,7 +8,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { once } from '../../core/step/invocation.ts';
 import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
-import type { Template } from '../../scripts/definition.ts';
+import type { Template } from '../../scripts/template.ts';
 import { alarmMetrics, listedShapes, metricsIn, shapeOfMetric } from '../support/emf.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';

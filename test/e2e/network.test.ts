@@ -15,7 +15,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { checked } from '../../cli/checks/check.ts';
 import type { Network } from '../../cli/doctor/network/facts.ts';
 import { NETWORK_CHECK } from '../../cli/doctor/network/network.ts';
-import { exampleDeployment, synthesise } from '../../scripts/definition.ts';
+import { exampleDeployment } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
 import { localPlace, newVpc, type Vpc } from './support/vpc.ts';
 
 /** Networks of the local cloud: what `doctor` says of them, and the rule of the template. */

@@ -17,7 +17,7 @@ import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
-import { fullDeployment } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/deployments.ts';
 import { wholeStack } from '../permissions/support/stack.ts';
 
 /** Readers in other accounts at a bucket of this one, in a local cloud that enforces rights: with the policy of the product, and each with its own. */

@@ -14,7 +14,7 @@ import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { synthesise } from '../../scripts/definition.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
 
 /** `verify` where policies count: a local cloud of its own, with the bucket of the product and users who may do little. */
 

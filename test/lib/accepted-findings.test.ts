@@ -7,7 +7,8 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { exampleDeployment, fullDeployment, NETWORK, newApp, synthesise } from '../../scripts/definition.ts';
+import { exampleDeployment, fullDeployment, NETWORK } from '../../scripts/deployments.ts';
+import { newApp, synthesise } from '../../scripts/synthesise.ts';
 import { allOf, rightsOf } from './support/template.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'findings-'));

@@ -16,7 +16,9 @@ import {
   type UpdateStepName,
 } from '../../core/step/steps.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { exampleDeployment, fullDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
+import { exampleDeployment, fullDeployment } from '../../scripts/deployments.ts';
+import { synthesiseInto } from '../../scripts/synthesise.ts';
+import type { Template } from '../../scripts/template.ts';
 import { folderForAll, tree } from './support/files.ts';
 
 /** Every byte is read and compiled before the first line of a step runs, at every cold start. */

@@ -5,7 +5,9 @@ import { Aspects, Tag } from 'aws-cdk-lib';
 import { ArnPrincipal } from 'aws-cdk-lib/aws-iam';
 import { expect, test } from 'vitest';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { fullDeployment, newApp, type Resource, synthesise, type Template } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/deployments.ts';
+import { newApp, synthesise } from '../../scripts/synthesise.ts';
+import type { Resource, Template } from '../../scripts/template.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { allOf, oneOf, statementsOf } from './support/template.ts';
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fullDeployment, type Resource, resolved, synthesise } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
+import { type Resource, resolved } from '../../scripts/template.ts';
 import { allOf, listed, oneOf, rightsOf, type Statement, statementsOf } from './support/template.ts';
 
 const json = synthesise(fullDeployment());

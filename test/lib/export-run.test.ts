@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { definitionOf, exampleDeployment, feedDeployment, synthesise } from '../../scripts/definition.ts';
+import { exampleDeployment, feedDeployment } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
+import { definitionOf } from '../../scripts/template.ts';
 import { type Execution, execute, type Options } from './support/interpreter.ts';
 import { PlatformError, type Script, scriptedSteps } from './support/steps.ts';
 

@@ -4,7 +4,9 @@ import { deployedBy, deployedOf } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { offsetsNow } from '../../core/config/timing.ts';
 import { MAILER, RECORDER, STEPS, type StepName } from '../../core/step/steps.ts';
-import { exampleDeployment, resolved, synthesise } from '../../scripts/definition.ts';
+import { exampleDeployment } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
+import { resolved } from '../../scripts/template.ts';
 import { allOf, allowedIn, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
 
 const json = synthesise();

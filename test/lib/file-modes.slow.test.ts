@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { STEPS, UPDATE_STEPS } from '../../core/step/steps.ts';
-import { fullDeployment } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/deployments.ts';
 import { folderForAll } from './support/files.ts';
 
 const ALL_READ = 0o444;

@@ -3,10 +3,12 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { ERRORS } from '../../core/errors.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { type Definition, definitionOf, feedDeployment, synthesise } from '../../scripts/definition.ts';
+import { feedDeployment } from '../../scripts/deployments.ts';
 import { withAdvice } from '../../scripts/document-tables.ts';
 import { difference, GENERATED, withSection } from '../../scripts/generate.ts';
 import { stateDiagram } from '../../scripts/state-diagram.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
+import { type Definition, definitionOf } from '../../scripts/template.ts';
 import { exportRun, statesOfType } from './support/definition.ts';
 
 describe('the committed files', () => {

@@ -5,13 +5,9 @@ import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { nextWait } from '../../core/step/pacing.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import { MOST_ROUNDS } from '../../lambdas/apply-chunk/apply-chunk.ts';
-import {
-  definitionOf,
-  exampleDeployment,
-  feedDeployment,
-  synthesise,
-  updatingDeployment,
-} from '../../scripts/definition.ts';
+import { exampleDeployment, feedDeployment, updatingDeployment } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
+import { definitionOf } from '../../scripts/template.ts';
 import { TransferError } from '../../transfer/base/errors.ts';
 import type { TransferOptions } from '../../transfer/base/types.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';

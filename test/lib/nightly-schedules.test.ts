@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { updatingDeployment } from '../../scripts/definition.ts';
+import { updatingDeployment } from '../../scripts/deployments.ts';
 import { warningsOf } from './support/warnings.ts';
 
 test('synthesis warns where exports are gone before the next start, of each entity that has a night', () => {

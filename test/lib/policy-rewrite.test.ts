@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { rewritePolicies } from '../../lib/policy-rewrite.ts';
 import { appContext } from '../../local/app-context.ts';
-import { fullDeployment, type Template } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/deployments.ts';
+import type { Template } from '../../scripts/template.ts';
 
 const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
 

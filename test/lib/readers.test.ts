@@ -7,7 +7,9 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { refuseLargePolicies } from '../../lib/policy-sizes.ts';
-import { feedDeployment, newApp, resolved, synthesise, tableDeployment } from '../../scripts/definition.ts';
+import { feedDeployment, tableDeployment } from '../../scripts/deployments.ts';
+import { newApp, synthesise } from '../../scripts/synthesise.ts';
+import { resolved } from '../../scripts/template.ts';
 import { oneOf, statementsOf } from './support/template.ts';
 
 /** What the setting `readers` makes of the template. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { exampleDeployment, synthesise } from '../../scripts/definition.ts';
+import { exampleDeployment } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
 import { oneOf } from './support/template.ts';
 
 const retentionDays = 11;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { deploymentSchema } from '../../core/config/deployment.ts';
-import { synthesise, type Template } from '../../scripts/definition.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
+import type { Template } from '../../scripts/template.ts';
 import { unpackFixture } from '../long/support/fixture-release.ts';
 
 /**

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { fullDeployment, NETWORK, newApp } from '../../scripts/definition.ts';
+import { fullDeployment, NETWORK } from '../../scripts/deployments.ts';
+import { newApp } from '../../scripts/synthesise.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'template-check-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));

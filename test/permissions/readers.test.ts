@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/reader-policy.ts';
 import { baseKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { fullDeployment } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/deployments.ts';
 import { REGION } from './support/arns.ts';
 import { decide, type ForeignRequest } from './support/decide.ts';
 import { roleOfStep, wholeStack } from './support/stack.ts';

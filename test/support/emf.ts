@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { METRICS } from '../../core/log/metrics.ts';
-import type { Template } from '../../scripts/definition.ts';
+import type { Template } from '../../scripts/template.ts';
 
 /** Units that CloudWatch knows, of those that anything here could have. */
 const unit = z.enum(['Count', 'Seconds', 'Milliseconds', 'Bytes', 'Bytes/Second', 'Percent', 'None']);

@@ -5,7 +5,7 @@ import { checked } from '../../../cli/checks/check.ts';
 import { checksSchema } from '../../../cli/checks/print.ts';
 import { addDoctor } from '../../../cli/doctor/doctor-command.ts';
 import { NETWORK_CHECK } from '../../../cli/doctor/network/network.ts';
-import { exampleDeployment, NETWORK } from '../../../scripts/definition.ts';
+import { exampleDeployment, NETWORK } from '../../../scripts/deployments.ts';
 import { tree } from '../../lib/support/files.ts';
 import { denied, Reply, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { deploymentSchema } from '../../../core/config/deployment.ts';
-import { exampleDeployment } from '../../../scripts/definition.ts';
+import { exampleDeployment } from '../../../scripts/deployments.ts';
 
 const TABLES = { columns: ['id', 'branch', 'name'], tables: {} };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { configurationProblems } from '../../../core/config/configuration.ts';
-import { exampleDeployment, NETWORK } from '../../../scripts/definition.ts';
+import { exampleDeployment, NETWORK } from '../../../scripts/deployments.ts';
 
 const CRM = { baseUrl: 'https://crm.corp.internal/api/v1', authUrl: 'https://auth.corp.internal' };
 

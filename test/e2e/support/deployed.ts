@@ -19,7 +19,7 @@ import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
-import { newApp } from '../../../scripts/definition.ts';
+import { newApp } from '../../../scripts/synthesise.ts';
 import type { LocalCloud } from './local-cloud.ts';
 import { startWitness } from './witness.ts';
 

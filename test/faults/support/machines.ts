@@ -1,5 +1,7 @@
 import type { InvokedName } from '../../../core/step/steps.ts';
-import { type Definition, definitionOf, fullDeployment, synthesise } from '../../../scripts/definition.ts';
+import { fullDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { type Definition, definitionOf } from '../../../scripts/template.ts';
 
 const template = () => synthesise(fullDeployment());
 

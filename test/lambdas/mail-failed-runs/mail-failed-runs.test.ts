@@ -8,7 +8,8 @@ import {
   mailFailedRuns,
   OTHER_ENDS,
 } from '../../../lambdas/mail-failed-runs/mail-failed-runs.ts';
-import { fullDeployment, synthesise } from '../../../scripts/definition.ts';
+import { fullDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
 import { runState } from '../../support/builders.ts';
 
 /** The metrics of our own that alarms read, and of which outcome, if of one. */

@@ -8,7 +8,7 @@ import { startsOfNight, timesOfNight } from '../../../core/night/expected.ts';
 import { SINCE_KEY } from '../../../core/night/watched-since.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
 import { checkNights } from '../../../lambdas/record-night/check-nights.ts';
-import { synthesise } from '../../../scripts/definition.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
 import { allOf } from '../../lib/support/template.ts';
 import { type Count, type EvaluatedAlarm, mailsOf } from '../../support/alarm-evaluation.ts';
 import { deployment } from '../../support/builders.ts';

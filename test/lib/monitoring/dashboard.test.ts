@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
-import {
-  exampleDeployment,
-  fullDeployment,
-  resolved,
-  synthesise,
-  type Template,
-  updatingDeployment,
-} from '../../../scripts/definition.ts';
+import { exampleDeployment, fullDeployment, updatingDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { resolved, type Template } from '../../../scripts/template.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { dashboardBody } from '../support/dashboard-grammar.ts';
 import { allOf, oneOf } from '../support/template.ts';

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fullDeployment, resolved, synthesise } from '../../../scripts/definition.ts';
+import { fullDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { resolved } from '../../../scripts/template.ts';
 import { documentedExecutionPattern, matchesPattern } from '../../support/event-pattern.ts';
 import { oneOf } from '../support/template.ts';
 

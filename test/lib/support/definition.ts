@@ -1,6 +1,7 @@
-import { type Definition, definitionOf, type State, synthesise } from '../../../scripts/definition.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { type Definition, definitionOf, type State } from '../../../scripts/template.ts';
 
-export type { Definition, Retrier, State } from '../../../scripts/definition.ts';
+export type { Definition, Retrier, State } from '../../../scripts/template.ts';
 
 /** The machine of the example configuration, as it is synthesised. */
 export function exportRun(): Definition {

@@ -1,4 +1,4 @@
-import { type Resource, resolved, type Template } from '../../../scripts/definition.ts';
+import { type Resource, resolved, type Template } from '../../../scripts/template.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a statement of a policy, as CloudFormation writes it.
 export type Statement = any;

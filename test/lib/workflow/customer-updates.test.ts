@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { UPDATE_STEPS } from '../../../core/step/steps.ts';
-import { resolved, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
+import { updatingDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { resolved } from '../../../scripts/template.ts';
 import { allOf, listed, oneOf, rightsOf, statementsOf } from '../support/template.ts';
 
 const json = synthesise(updatingDeployment());

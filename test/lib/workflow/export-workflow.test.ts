@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { STEPS, type StepName } from '../../../core/step/steps.ts';
-import { definitionOf, exampleDeployment, feedDeployment, synthesise } from '../../../scripts/definition.ts';
+import { exampleDeployment, feedDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { definitionOf } from '../../../scripts/template.ts';
 import { exportRun, pathsIn, reachable, stateOf, statesOfType } from '../support/definition.ts';
 import { delaysOf } from '../support/interpreter.ts';
 

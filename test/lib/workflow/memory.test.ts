@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { exampleDeployment, tableDeployment } from '../../../scripts/definition.ts';
+import { exampleDeployment, tableDeployment } from '../../../scripts/deployments.ts';
 import { warningsOf } from '../support/warnings.ts';
 
 const withMemory = (megabytes: number) => {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fullDeployment, NETWORK, resolved, synthesise } from '../../../scripts/definition.ts';
+import { fullDeployment, NETWORK } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { resolved } from '../../../scripts/template.ts';
 import { allOf, statementsOf } from '../support/template.ts';
 
 const without = synthesise(fullDeployment());

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import {
-  exampleDeployment,
-  feedDeployment,
-  resolved,
-  synthesise,
-  tableDeployment,
-} from '../../../scripts/definition.ts';
+import { exampleDeployment, feedDeployment, tableDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { resolved } from '../../../scripts/template.ts';
 import { allOf, allowedIn, oneOf, rightsOf } from '../support/template.ts';
 
 const plain = synthesise();

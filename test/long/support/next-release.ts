@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MACHINE_VERSION } from '../../../core/step/steps.ts';
-import type { Definition, Template } from '../../../scripts/definition.ts';
+import type { Definition, Template } from '../../../scripts/template.ts';
 import { type Assemble, synthesise } from '../../e2e/support/deployed.ts';
 import { changeSettings } from './fixture-release.ts';
 

@@ -1,4 +1,4 @@
-import type { Resource, Template } from '../../../scripts/definition.ts';
+import type { Resource, Template } from '../../../scripts/template.ts';
 
 /** Where the template is thought to be deployed: the names that AWS would give are made from the logical ids. */
 export const ACCOUNT = '111122223333';

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import type { Template } from '../../../scripts/definition.ts';
+import type { Template } from '../../../scripts/template.ts';
 import type { RecordedCall } from '../../e2e/support/record-calls.ts';
 import { type Names, REGION } from './arns.ts';
 

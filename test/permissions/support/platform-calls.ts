@@ -1,4 +1,4 @@
-import type { Template } from '../../../scripts/definition.ts';
+import type { Template } from '../../../scripts/template.ts';
 import { type Names, REGION } from './arns.ts';
 import type { Request } from './calls.ts';
 

@@ -1,4 +1,4 @@
-import type { Resource, Template } from '../../../scripts/definition.ts';
+import type { Resource, Template } from '../../../scripts/template.ts';
 import type { Names } from './arns.ts';
 
 /** A policy statement, its references followed. */

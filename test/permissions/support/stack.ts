@@ -1,4 +1,5 @@
-import { fullDeployment, synthesise } from '../../../scripts/definition.ts';
+import { fullDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
 import { Names } from './arns.ts';
 import { policiesOf } from './policies.ts';
 
