@@ -1,6 +1,6 @@
 import { cronTimes } from './cron.ts';
+import { localStart } from './local-start.ts';
 import { dateAfter, dateIn } from './local-time.ts';
-import { localStart } from './slot.ts';
 import type { Start, Timing } from './timing.ts';
 
 /** The next starts after a moment; `null` for `rate(…)`, which counts from when the rule was made. */

@@ -1,8 +1,8 @@
-import { dateAfter, dateIn, instantOf } from './local-time.ts';
+import { byDistance, distance, type LocalTiming, localStart } from './local-start.ts';
+import { dateAfter, dateIn } from './local-time.ts';
 import type { Start, Timing } from './timing.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** A start may be late by that; the event of another time is not of a listed start. */
 const NEAR_MS = 30 * MINUTE_MS;
 /** Events are late, and early only as far as clocks differ. */
@@ -32,36 +32,10 @@ function isOnTime(start: Date, event: Date): boolean {
   return event >= start && distance(start, event) < MINUTE_MS;
 }
 
-interface LocalTiming {
-  timeZone: string;
-  starts: string[];
-  at: string;
-}
-
 function localSlot(timing: LocalTiming, start: Date): Start | undefined {
   const shown = dateIn(timing.timeZone, start);
   // The neighbours count where zone data has changed since the starts were listed.
   const dates = [shown, ...[-1, 1].map((days) => dateAfter(shown, days))];
   const date = dates.find((each) => localStart(timing, each).getTime() === start.getTime());
   return date === undefined ? undefined : { at: start, date };
-}
-
-/**
- * The start of a date: when its local time is due, or the nearest start of the rule where zone data has changed since those
- * were listed, so that no date is left out.
- */
-export function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
-  const due = instantOf(timeZone, date, at);
-  return byDistance(starts, due)[0] ?? due;
-}
-
-/** The starts of the days around a time, the nearest first; the earlier of two that are equally near. */
-function byDistance(starts: string[], time: Date): Date[] {
-  const around = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
-  const instants = around.flatMap((date) => starts.map((start) => new Date(`${date}T${start}Z`)));
-  return instants.sort((one, other) => distance(one, time) - distance(other, time));
-}
-
-function distance(one: Date, other: Date): number {
-  return Math.abs(one.getTime() - other.getTime());
 }
