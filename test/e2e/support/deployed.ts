@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CloudFormationClient, DeleteStackCommand } from '@aws-sdk/client-cloudformation';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { inject } from 'vitest';
 import { authorize } from '../../../cli/authorize/authorize.ts';
@@ -13,13 +12,13 @@ import type { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import { ExportStack } from '../../../lib/export-stack.ts';
 import { softwareVersion } from '../../../lib/software-version.ts';
-import { cdkDeploy, cdkDestroy } from '../../../local/cdk.ts';
 import { LOCAL_REGION } from '../../../local/ministack/ministack-environment.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
 import { newApp } from '../../../scripts/synthesise.ts';
+import { deployAssembly, destroyStack } from './deploy-assembly.ts';
 import type { LocalCloud } from './local-cloud.ts';
 import { startWitness } from './witness.ts';
 
@@ -85,7 +84,7 @@ export async function deployForTests(
     const file = join(record.workDir, `${name}.json`);
     await writeFile(file, JSON.stringify({ local: true, nightly: { at: halfADayFromNow() }, ...configuration, crm }));
     let outputDir = '';
-    const cdk = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log') };
+    const stack = `crm-export-${name}`;
     const deployed: Deployed = {
       name,
       sandbox,
@@ -100,13 +99,14 @@ export async function deployForTests(
       deploy: async (another) => {
         if (another) outputDir = await mkdtemp(join(record.workDir, 'cdk.out-'));
         await another?.(name, file, outputDir, cloud);
-        await cdkDeploy({ ...cdk, outputDir });
+        await deployAssembly(cloud.endpoint, outputDir, stack);
         deployed.target = await connect({ deployment: name, endpointUrl: cloud.endpoint });
       },
       assembly: () => outputDir,
-      destroy: () => cdkDestroy({ ...cdk, outputDir }),
+      destroy: () => destroyStack(cloud.endpoint, stack),
       close: async () => {
-        await deleteStack(deployed);
+        // Its rules and functions would go on for as long as the cloud is there.
+        await destroyStack(cloud.endpoint, stack);
         await witness.close();
         await sandbox.close();
         await record.close();
@@ -129,13 +129,6 @@ export async function synthesise(name: string, file: string, outdir: string, { e
   const configuration = readConfiguration(name, file, endpoint);
   new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });
   app.synth();
-}
-
-/** Deletes the stack, whose rules and functions would go on for as long as the cloud is there. */
-async function deleteStack({ target, cloud }: Deployed): Promise<void> {
-  const { region, credentials } = target.sfn.config;
-  const client = new CloudFormationClient({ endpoint: cloud.endpoint, region, credentials });
-  await client.send(new DeleteStackCommand({ StackName: target.stack }));
 }
 
 async function runOn(target: Target, entity: Entity, input: object): Promise<NamedRun> {
