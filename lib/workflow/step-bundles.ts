@@ -67,6 +67,11 @@ export async function bundleAhead(): Promise<void> {
   bundled = byFolder((await build(STEP_BUNDLES)).outputFiles);
 }
 
+/** Takes bundles that were made before, by the folder of each step. */
+export function takeBundles(made: Map<string, BundledFile[]>): void {
+  bundled = made;
+}
+
 /** Bundles an entry as the functions are bundled, its source map beside it. */
 export function bundle(entry: string, outfile: string): void {
   buildSync({ ...OPTIONS, entryPoints: [entry], outfile });

@@ -6,7 +6,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { PutResourcePolicyCommand } from '@aws-sdk/client-secrets-manager';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { feedRecords } from '../../cli/changes/feeds.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { clientSettings } from '../../cli/support/target.ts';
@@ -38,7 +38,8 @@ beforeAll(async () => {
   record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
   const options = { record, nodeBin: dirname(process.execPath), waitScale: 0, enforceRights: true };
   const command = await ensureMinistack({ record });
-  const cloud = { ...(await startMinistack({ ...command, ...options })), python: command.command };
+  const { bundles } = inject('cloud');
+  const cloud = { ...(await startMinistack({ ...command, ...options })), python: command.command, bundles };
   await bootstrap(cloud.endpoint);
   const Bucket = `cdk-hnb659fds-assets-${LOCAL_ACCOUNT}-${LOCAL_REGION}`;
   // It refuses plain http, by which all requests here come.

@@ -18,6 +18,7 @@ import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
 import { newApp } from '../../../scripts/synthesise.ts';
+import { useKeptBundles } from './bundles.ts';
 import { deployAssembly, destroyStack } from './deploy-assembly.ts';
 import type { LocalCloud } from './local-cloud.ts';
 import { startWitness } from './witness.ts';
@@ -122,9 +123,16 @@ export async function deployForTests(
 }
 
 /**
- * Synthesises as `bin/app.ts` does, in this process: what the library and the bundles cost is paid once for all files.
+ * Synthesises as `bin/app.ts` does, in this process, with the bundles of this run of tests: loading the library is paid once for all
+ * files.
  */
-export async function synthesise(name: string, file: string, outdir: string, { endpoint }: LocalCloud): Promise<void> {
+export async function synthesise(
+  name: string,
+  file: string,
+  outdir: string,
+  { endpoint, bundles }: LocalCloud,
+): Promise<void> {
+  useKeptBundles(bundles);
   const app = newApp(outdir);
   const configuration = readConfiguration(name, file, endpoint);
   new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });

@@ -4,6 +4,7 @@ import { bootstrap } from '../../../local/bootstrap.ts';
 import { type Ministack, startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
+import { keepBundles } from './bundles.ts';
 import { recordingNode } from './recording-node.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -12,6 +13,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'> {
   /** An interpreter with boto3 and moto, which only tests need. */
   python: string;
+  /** The folder of the bundled functions. */
+  bundles: string;
 }
 
 declare module 'vitest' {
@@ -30,10 +33,11 @@ export default async function start(project: TestProject): Promise<() => Promise
     // This is done before the files, which run beside each other: pip could not install into one environment twice at
     // once.
     const command = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
-    const cloud = await startMinistack({ ...command, record, nodeBin: await recordingNode(), waitScale: 0 });
+    const options = { ...command, record, nodeBin: await recordingNode(), waitScale: 0 };
+    const [cloud, bundles] = await Promise.all([startMinistack(options), keepBundles()]);
     await bootstrap(cloud.endpoint);
     const { endpoint, env, pid, logFile } = cloud;
-    project.provide('cloud', { endpoint, env, pid, logFile, python: command.command });
+    project.provide('cloud', { endpoint, env, pid, logFile, python: command.command, bundles });
   } catch (error) {
     await record.close();
     throw error;

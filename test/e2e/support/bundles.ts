@@ -1,0 +1,55 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ALL_FUNCTIONS, folderOf } from '../../../core/step/steps.ts';
+import { bundleAhead, bundleOfStep, takeBundles } from '../../../lib/workflow/step-bundles.ts';
+
+/** The bundles of the functions, made once for all processes of a run, and kept until their sources change. */
+
+const ROOT = join(import.meta.dirname, '../../..');
+const CACHE = join(ROOT, '.cache', 'bundles');
+const DAY_MS = 86_400_000;
+/** What the bundles depend on: sources, versions of libraries, options of esbuild. */
+const SOURCES = [
+  ...['core/**', 'lambdas/**', 'transfer/**', 'lib/workflow/step-bundles.ts'],
+  ...['package.json', 'package-lock.json', 'tsconfig.json'],
+];
+
+/** Bundles all functions, unless that was done for the same sources. @returns the folder of the bundles */
+export async function keepBundles(): Promise<string> {
+  const folder = join(CACHE, keyOfSources());
+  if (statSync(folder, { throwIfNoEntry: false })) return folder;
+  await bundleAhead();
+  const unfinished = join(CACHE, `${randomUUID()}.unfinished`);
+  for (const step of ALL_FUNCTIONS) {
+    await mkdir(join(unfinished, folderOf(step)), { recursive: true });
+    for (const { name, contents } of bundleOfStep(step))
+      await writeFile(join(unfinished, folderOf(step), name), contents);
+  }
+  // Another run of the tests may have been first: its bundles are the same.
+  await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
+  await forgetOld();
+  return folder;
+}
+
+/** Lets this process deploy kept bundles. */
+export function useKeptBundles(folder: string): void {
+  const filesIn = (step: string) =>
+    readdirSync(join(folder, step)).map((name) => ({ name, contents: readFileSync(join(folder, step, name)) }));
+  takeBundles(new Map(ALL_FUNCTIONS.map(folderOf).map((step) => [step, filesIn(step)])));
+}
+
+function keyOfSources(): string {
+  const hash = createHash('sha256');
+  const files = globSync(SOURCES, { cwd: ROOT, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const path of files.map(({ parentPath, name }) => join(parentPath, name)).toSorted())
+    hash.update(`${path.slice(ROOT.length)}\0`).update(readFileSync(path));
+  return hash.digest('hex');
+}
+
+/** Another run of the tests may use bundles of today. */
+async function forgetOld(): Promise<void> {
+  const old = readdirSync(CACHE).filter((name) => statSync(join(CACHE, name)).mtimeMs < Date.now() - DAY_MS);
+  await Promise.all(old.map((name) => rm(join(CACHE, name), { recursive: true, force: true })));
+}
