@@ -62,11 +62,12 @@ test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the exampl
 
 test('the commands that a script asks have a document', () => {
   const having = commands.filter((command) => command.options.some(({ long }) => long === '--json'));
+  const names = having.map((command) => command.name());
 
-  expect(having.map((command) => command.name()).toSorted()).toEqual(
+  expect(names.toSorted()).toEqual(
     [
       ...['status', 'list', 'show', 'start', 'retry', 'backfill', 'plan', 'doctor', 'verify', 'probe', 'download'],
-      ...['diff', 'changes', 'update', 'update-status', 'init'],
+      ...['diff', 'changes', 'update', 'update-status'],
     ].toSorted(),
   );
 });
