@@ -6,7 +6,7 @@ import type { SandboxOptions } from '../../sandbox/world/settings.ts';
 import type { Kit } from './kit.ts';
 
 /** Does some work with a record of the processes that it starts, and ends them whatever comes of it. */
-export async function withRecord(work: (record: RunRecord) => Promise<void>): Promise<void> {
+async function withRecord(work: (record: RunRecord) => Promise<void>): Promise<void> {
   const cacheDir = join(import.meta.dirname, '..', '..', '.cache');
   await endLeftovers(cacheDir);
   const record = await openRunRecord(cacheDir);
