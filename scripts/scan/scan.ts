@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { EnvironmentError } from '../../local/processes/environment-error.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
-import { findLicenceProblems } from '../licences.ts';
-import { findLockfileProblems, readLockfile, readManifest } from '../lockfile.ts';
 import { compare, readAnswers } from './answers.ts';
 import { auditPackages } from './audit.ts';
+import { findPackageProblems, readLockfile, readManifest } from './packages.ts';
 import { scanTemplates } from './templates.ts';
 import { lintWorkflows } from './workflows.ts';
 
@@ -17,26 +13,14 @@ import { lintWorkflows } from './workflows.ts';
  */
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const LOCKFILE_LINT = fileURLToPath(import.meta.resolve('lockfile-lint/bin/lockfile-lint.js'));
-const run = promisify(execFile);
 
 /** What a check found wrong, a line each, a note for the reader, and whether the check could not be made. */
 type Result = { problems: string[]; note: string; unchecked?: boolean };
 
-function ownRules(): Result {
+function packages(): Result {
   const lockfile = readLockfile();
-  const problems = [...findLockfileProblems(lockfile, readManifest()), ...findLicenceProblems(lockfile)];
-  return { problems, note: `${Object.keys(lockfile.packages).length - 1} packages` };
-}
-
-async function lintLockfile(): Promise<Result> {
-  const rules = ['--validate-https', '--validate-integrity', '--validate-package-names', '--allowed-hosts', 'npm'];
-  const args = ['--path', 'package-lock.json', '--type', 'npm', '--empty-hostname', 'false', '--format', 'plain'];
-  const problems = await run(process.execPath, [LOCKFILE_LINT, ...args, ...rules]).then(
-    () => [],
-    (error: { stdout: string; stderr: string }) => `${error.stdout}${error.stderr}`.trim().split('\n'),
-  );
-  return { problems, note: 'lockfile-lint' };
+  const note = `${Object.keys(lockfile.packages).length - 1} packages`;
+  return { problems: findPackageProblems(lockfile, readManifest()), note };
 }
 
 async function advisories(): Promise<Result> {
@@ -75,8 +59,7 @@ async function report(name: string, check: () => Result | Promise<Result>): Prom
 
 process.chdir(ROOT);
 try {
-  await report('Lockfile, pins, install scripts, licences', ownRules);
-  await report('Addresses and hashes of packages', lintLockfile);
+  await report('Lockfile, pins, install scripts, licences', packages);
   await report('Known vulnerabilities', advisories);
   await report('Workflows', workflows);
   await report('Templates and workflows', templates);

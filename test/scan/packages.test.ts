@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import {
+  findPackageProblems,
+  type LockedPackage,
+  type Manifest,
+  readLockfile,
+  readManifest,
+} from '../../scripts/scan/packages.ts';
+
+/** What is wrong with a lockfile of one package. */
+function problemsOf(entry: Partial<LockedPackage>, more: Partial<Manifest> = {}, path = 'node_modules/a'): string[] {
+  const sound = { version: '1.0.0', license: 'MIT', integrity: 'sha512-abc' };
+  const packages = { '': { name: 'project' }, [path]: { ...sound, ...entry } };
+  return findPackageProblems({ packages }, { dependencies: {}, devDependencies: {}, allowScripts: {}, ...more });
+}
+
+test('takes every package from the registry, by its hash, at one version, and runs listed install scripts only', () => {
+  expect(findPackageProblems(readLockfile(), readManifest())).toEqual([]);
+  expect(readManifest().allowScripts).toEqual({ esbuild: true, node: true });
+});
+
+test.each<[what: string, entry: Partial<LockedPackage>, problem: string]>([
+  ['another host', { resolved: 'https://example.com/a.tgz' }, 'a comes from https://example.com/a.tgz, not from'],
+  ['plain http', { resolved: 'http://registry.npmjs.org/a.tgz' }, 'a comes from http://registry.npmjs.org/a.tgz'],
+  ['a repository', { resolved: 'git+ssh://git@github.com/a/a.git#1' }, 'a comes from git+ssh:'],
+  ['no hash', { integrity: undefined }, 'a has no sha512 hash'],
+  ['a weak hash', { integrity: 'sha1-abc' }, 'a has no sha512 hash'],
+  ['another package under its name', { name: 'b' }, 'a is another package, b'],
+  ['a link', { link: true }, 'a is a link'],
+  ['a script', { hasInstallScript: true }, 'a runs a script when it is installed'],
+])('a lockfile with %s is reported', (_, entry, problem) => {
+  expect(problemsOf(entry)).toEqual([expect.stringContaining(problem)]);
+});
+
+test('a package may lie inside of another one without a hash, and may run a script that is listed', () => {
+  expect(problemsOf({ integrity: undefined, inBundle: true })).toEqual([]);
+  expect(problemsOf({ hasInstallScript: true }, { allowScripts: { a: true } })).toEqual([]);
+});
+
+test.each(['^1.0.0', '~1.0.0', 'latest', '*', 'github:a/a'])('a package that is requested as %s is reported', (b) => {
+  expect(problemsOf({}, { devDependencies: { b } })).toEqual([`b is requested as ${b}, not as one version`]);
+});
+
+test('a package may be requested by a version with a suffix', () => {
+  expect(problemsOf({}, { devDependencies: { b: '1.5.5-r.5' } })).toEqual([]);
+});
+
+test.each(['MIT', '(MIT OR GPL-3.0-or-later)', 'MIT AND ISC'])('the licence %s is accepted', (license) => {
+  expect(problemsOf({ license })).toEqual([]);
+});
+
+test.each(['GPL-3.0-only', 'AGPL-3.0', 'MIT AND GPL-3.0-only', 'UNLICENSED', '', undefined])(
+  'the licence %s is reported',
+  (license) => {
+    expect(problemsOf({ license })).toHaveLength(1);
+  },
+);
+
+test('a licence is accepted by an exception for this package, in development only', () => {
+  const license = 'MPL-2.0';
+
+  expect(problemsOf({ license, dev: true }, {}, 'node_modules/lightningcss')).toEqual([]);
+  expect(problemsOf({ license }, {}, 'node_modules/lightningcss')).toHaveLength(1);
+  expect(problemsOf({ license, dev: true })).toHaveLength(1);
+});
