@@ -27,7 +27,6 @@ import {
   openPointsTable,
   withAdvice,
 } from './document-tables.ts';
-import { faultTables } from './faults/fault-tables.ts';
 import { kernelBytes } from './kernel.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 import { synthesise } from './synthesise.ts';
@@ -72,7 +71,6 @@ export const GENERATED: Record<string, Text> = {
     documentText('docs/interface/open-points.md', { 'open-points': openPointsTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
-  'docs/design/faults.md': () => documentText('docs/design/faults.md', { faults: faultTables }),
   'docs/runbook.md': async () =>
     withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
   'core/files/kernel/kernel-bytes.ts': kernelBytes,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ALL_STEPS, RECORDER } from '../../core/step/steps.ts';
-import { CALLS, SCENARIOS, type Scenario } from '../../scripts/faults/calls.ts';
+import { CALLS, SCENARIOS, type Scenario } from './calls.ts';
 import { expectNoCanary } from './support/checks.ts';
 import { STORIES, worldOf } from './support/scenarios.ts';
 import { CANARY } from './support/world.ts';

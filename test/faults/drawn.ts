@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { ROWS, type Row } from '../../scripts/faults/fault-tables.ts';
 import { randomFrom } from '../oauth/support/virtual-clock.ts';
+import { ROWS, type Row } from './rows.ts';
 
 /** Printed where rows are drawn: it repeats a draw. */
 export const FAULTS_SEED = Number(process.env.FAULTS_SEED ?? randomInt(2 ** 31));
 
-/** One of so many rows of docs/design/faults.md, others each time. */
+/** One of so many rows of the matrix, others each time. */
 export function drawn(oneOf: number): Row[] {
   const random = randomFrom(FAULTS_SEED);
   const placed = ROWS.map((row) => ({ row, place: random() })).sort((a, b) => a.place - b.place);

@@ -1,9 +1,9 @@
 import { describe, test } from 'vitest';
-import { ROWS, type Row } from '../../scripts/faults/fault-tables.ts';
 import { drawn } from './drawn.ts';
+import { ROWS, type Row } from './rows.ts';
 import { runRow } from './support/run-row.ts';
 
-/** A test for each of these rows of docs/design/faults.md. */
+/** A test for each of these rows. */
 export function testRows(title: string, rows: Row[]): void {
   describe(title, () => {
     test.each(rows.map((row) => [nameOf(row), row] as const))('%s', (_, row) => runRow(row));

@@ -1,6 +1,6 @@
-import { ROWS } from '../../scripts/faults/fault-tables.ts';
 import { drawn, FAULTS_SEED } from './drawn.ts';
 import { testRows } from './matrix.ts';
+import { ROWS } from './rows.ts';
 
 /** Rows that once found something. */
 const FOUND = [
@@ -13,5 +13,5 @@ const FOUND = [
 const found = ROWS.filter(({ step, call, fault, span }) => FOUND.includes(`${step}: ${call}, ${fault} ${span}`));
 testRows('faults that had another end once', found);
 
-process.stderr.write(`A hundredth of docs/design/faults.md: FAULTS_SEED=${FAULTS_SEED} repeats it.\n`);
+process.stderr.write(`A hundredth of the faults: FAULTS_SEED=${FAULTS_SEED} repeats it.\n`);
 testRows(`a hundredth of all faults, FAULTS_SEED=${FAULTS_SEED}`, drawn(100));

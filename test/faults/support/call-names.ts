@@ -2,7 +2,7 @@ import type { Request } from './front.ts';
 
 export type { Request };
 
-/** The name of a call in docs/design/faults.md, by what is on the wire. */
+/** The name of a call in calls.ts, by what is on the wire. */
 export function callName(request: Request): string {
   const target = String(request.headers['x-amz-target'] ?? '');
   if (target.startsWith('secretsmanager')) return secretCall(target, JSON.parse(request.body.toString()));

@@ -1,5 +1,5 @@
-import type { Call } from '../../../scripts/faults/calls.ts';
-import type { Fault, Span } from '../../../scripts/faults/faults.ts';
+import type { Call } from '../calls.ts';
+import type { Fault, Span } from '../predictions.ts';
 import { isOfStore, type Request } from './call-names.ts';
 import type { Answer } from './front.ts';
 import { CANARY, type Meet, type Met } from './world.ts';

@@ -3,10 +3,10 @@ import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
-import type { Scenario } from '../../../scripts/faults/calls.ts';
 import type { Execution } from '../../lib/support/interpreter.ts';
 import { FIRST_VERSION } from '../../oauth/support/simulation.ts';
 import { PART } from '../../support/transfer-limits.ts';
+import type { Scenario } from '../calls.ts';
 import { CANARY, type Entities, startWorld, type World } from './world.ts';
 
 /** The start of leads, of a night and of the one before. */

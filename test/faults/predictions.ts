@@ -1,11 +1,37 @@
 import type { ErrorName } from '../../core/errors.ts';
 import type { Call, Kind } from './calls.ts';
-import type { Fault, Span } from './faults.ts';
 
 /**
  * What the documents say about each kind of call: a rule, not a record of what was seen. A test that fails is a question to
  * the product first.
  */
+
+/** What can go wrong with one call. */
+export const FAULTS = [
+  /** Answered with the refusal that a missing right gets: 403, `AccessDenied`, `invalid_client`. */
+  'refused',
+  /** Answered with "too many": 429 with `Retry-After`, `ThrottlingException`, `SlowDown`. */
+  'throttled',
+  /** The call is not done, and no answer comes: the time limit of the client ends it. */
+  'lost before',
+  /** The call is done, and no answer comes. */
+  'lost after',
+  /** The call is done, and the connection breaks in the middle of the answer. */
+  'cut',
+  /** The call is done, and answered with 200 and a web page. */
+  'garbage',
+  /** The call is done two seconds late. */
+  'slow',
+  /** The process of the function ends; the call is not done. */
+  'died before',
+  /** The process of the function ends; the call is done. */
+  'died after',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+/** How long a fault lasts: one call of the step, or each one until the execution has ended. */
+export const SPANS = ['once', 'always'] as const;
+export type Span = (typeof SPANS)[number];
 
 /** How an execution ends: as it would without the fault, or in an error of the closed list. */
 export type End = 'well' | ErrorName;
