@@ -25,7 +25,7 @@ const manifestSchema = z.object({
 });
 
 export type LockedPackage = z.infer<typeof packageSchema>;
-export type Lockfile = z.infer<typeof lockfileSchema>;
+type Lockfile = z.infer<typeof lockfileSchema>;
 export type Manifest = z.infer<typeof manifestSchema>;
 
 const REGISTRY = 'https://registry.npmjs.org/';
