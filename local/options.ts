@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import { entitiesArgument, numberArgument } from '../cli/support/command-options.ts';
+import { configurationProblems } from '../core/config/configuration.ts';
 import { ENTITIES, type Entity, entitySchema } from '../core/config/entities.ts';
 import { ConfigurationError } from './processes/environment-error.ts';
 
@@ -100,7 +101,11 @@ function otherCrm(given: z.infer<typeof otherCrmSchema>, clientSecret: string | 
   const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId };
   if (!url && !authUrl && !clientId) return undefined;
   const missing = Object.entries({ ...parts, CRM_CLIENT_SECRET: clientSecret }).filter(([, value]) => !value);
-  if (url && authUrl && clientId && clientSecret) return { url, authUrl, clientId, clientSecret, fileHosts };
+  if (url && authUrl && clientId && clientSecret) {
+    const problems = configurationProblems({ local: true, crm: { baseUrl: url, authUrl, fileHosts } });
+    if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
+    return { url, authUrl, clientId, clientSecret, fileHosts };
+  }
   const names = missing.map(([name]) => (name.startsWith('-') ? name : `the environment variable ${name}`));
   throw new ConfigurationError(`Another CRM needs its addresses and its client: ${names.join(', ')} is missing.`);
 }

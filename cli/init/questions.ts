@@ -24,7 +24,7 @@ export interface Question {
 }
 
 /** Addresses that no person gave, for what is asked later. */
-const LATER = { baseUrl: 'https://later.example', authUrl: 'https://later.example' };
+const LATER = { baseUrl: 'https://later.example/api/v1', authUrl: 'https://later.example' };
 const DEFAULTS = deploymentSchema.parse({ crm: LATER });
 
 /** What is asked for, in this order, after the name. All other settings have a default that fits most. */

@@ -6,8 +6,16 @@ import { EXPORT_SCOPE } from './scopes.ts';
 /** The part of a deployment's configuration that is about the CRM: its addresses, how it is spoken to, and from which network. */
 
 const webAddress = z
-  .url({ protocol: /^https?$/ })
-  .refine((url) => !/[?#@]/.test(url), { error: 'must have no query, no fragment and no user name' });
+  .url({ protocol: /^https?$/, abort: true })
+  .refine((url) => !/[?#@]/.test(url), { error: 'must have no query, no fragment and no user name', abort: true });
+
+/** The interface document says how the base address ends, and adds `/authorize` to the other one itself. */
+const baseUrl = webAddress.regex(/\/api\/v1\/*$/, {
+  error: 'must end in /api/v1: write the address from which all paths start, such as "https://crm.example.com/api/v1"',
+});
+const authUrl = webAddress.regex(/^(?!.*\/authorize\/*$)/, {
+  error: 'must not end in /authorize: write the address before it, such as "https://auth.example.com"',
+});
 
 /** Exact names: who lists every name below one cannot say what is in the network. */
 const privateHost = z
@@ -27,8 +35,11 @@ const privateHostsSchema = z
   );
 
 export const crmSchema = z.strictObject({
-  baseUrl: webAddress.describe('Address that all paths of the interface start from. Ends in `/api/v1`. https.'),
-  authUrl: webAddress.describe('Address before `/authorize` and `/oauth/token`. https.'),
+  baseUrl: baseUrl.meta({
+    description: 'Address that all paths of the interface start from. Ends in `/api/v1`. https.',
+    format: 'uri',
+  }),
+  authUrl: authUrl.meta({ description: 'Address before `/authorize` and `/oauth/token`. https.', format: 'uri' }),
   scopes: z
     .array(z.string().regex(/^\S+$/))
     .min(1)

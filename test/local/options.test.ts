@@ -120,6 +120,18 @@ test('half a CRM is refused, and what is missing is named', () => {
   });
 });
 
+test('addresses that no configuration may have are refused at once, in the words of the configuration', () => {
+  const addresses = ['--crm-url', 'https://crm.example', '--auth-url', 'https://crm.example/auth/authorize'];
+  expect(() => parseOptions([...addresses, '--client-id', 'me'], secret)).toThrow(
+    expect.objectContaining({
+      exitCode: 2,
+      message: expect.stringMatching(
+        /^crm\.baseUrl: must end in \/api\/v1: .*\ncrm\.authUrl: must not end in \/authorize: /,
+      ),
+    }),
+  );
+});
+
 test('help names every option', () => {
   written.length = 0;
   expect(() => parseOptions(['--help'], none)).toThrow(expect.objectContaining({ exitCode: 0 }));

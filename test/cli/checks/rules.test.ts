@@ -10,7 +10,7 @@ import type { Call } from '../support/cloud/call.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
 
-const crm = { baseUrl: 'https://crm.example.com', authUrl: 'https://auth.example.com' };
+const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
 const SCHEDULE = 'cron(0 1 * * ? *)';
 const all = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
 

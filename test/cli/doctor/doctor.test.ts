@@ -348,7 +348,7 @@ describe('a refresh', () => {
 });
 
 describe('the configuration', () => {
-  const crm = { baseUrl: 'https://crm.example.com', authUrl: 'https://auth.example.com' };
+  const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
   const deployment = (entities: object) => deploymentSchema.parse({ crm, entities });
 
   const found = (given: Parameters<typeof deployment>[0], entity: 'leads' | 'contacts', names: string[]) => {
@@ -436,8 +436,8 @@ describe('the clock', () => {
 it('stops at a stack that is only half there', async () => {
   const { endpoint: endpointUrl } = await aws(halfStack());
   const configuration = join(await tempDir(), 'half.json');
-  const address = 'http://127.0.0.1:1';
-  await writeFile(configuration, JSON.stringify({ local: true, crm: { baseUrl: address, authUrl: address } }));
+  const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1' };
+  await writeFile(configuration, JSON.stringify({ local: true, crm }));
 
   const checks = await doctor({ deployment: 'half', configuration, endpointUrl });
 

@@ -29,9 +29,10 @@ interface Given {
 /** What is found at a CRM. */
 async function foundAt({ file, incomplete = [], crm, entities, parts = [], published, manifest }: Given) {
   const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
-  const baseUrl = await servedOnLoopback((_request, _body, response) =>
+  const url = await servedOnLoopback((_request, _body, response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(body),
   );
+  const baseUrl = `${url}/api/v1`;
   const { target, publish } = await aws(...parts);
   if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
   const known = {

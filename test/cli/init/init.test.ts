@@ -81,8 +81,18 @@ test.for<[what: string, args: string[], sentence: RegExp]>([
   ['what is needed', [], /^Without a terminal nothing is asked: give --crm-url <url>, --auth-url <url>\. Nothing was/],
   [
     'an address of http',
-    ['--crm-url', 'http://c.test', '--auth-url', 'https://a.test'],
+    ['--crm-url', 'http://c.test/api/v1', '--auth-url', 'https://a.test'],
     /^--crm-url <url>: crm\.baseUrl: must start with https: /,
+  ],
+  [
+    'an address without its end',
+    ['--crm-url', 'https://c.test', '--auth-url', 'https://a.test'],
+    /^--crm-url <url>: crm\.baseUrl: must end in \/api\/v1: write the address .* Nothing was written\.$/,
+  ],
+  [
+    'the address of the consent page',
+    ['--crm-url', 'https://c.test/api/v1', '--auth-url', 'https://a.test/authorize'],
+    /^--auth-url <url>: crm\.authUrl: must not end in \/authorize: write the address .* Nothing was written\.$/,
   ],
   [
     'no address',

@@ -139,12 +139,12 @@ test('an export that is not there within the deadline is waited for no longer', 
 
 test('a token that no header can hold is never sent, and in no message', async () => {
   const answered: string[] = [];
-  const baseUrl = await servedOnLoopback((request, _, response) => {
+  const url = await servedOnLoopback((request, _, response) => {
     answered.push(request.url ?? '');
     response.end();
   });
 
-  const meeting = probed({ baseUrl }, { accessToken: 'to\u05d0ken' });
+  const meeting = probed({ baseUrl: `${url}/api/v1` }, { accessToken: 'to\u05d0ken' });
 
   await expect(meeting).rejects.toThrow(
     'The access token that the CRM issued has a character that no header can hold.',

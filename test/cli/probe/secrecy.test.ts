@@ -9,10 +9,10 @@ useCommands({ probe: addProbe });
 
 /** What the conversation of a probe kept of one answer to all calls. */
 async function keptOf(status: number, body: object, headers: Record<string, string> = {}) {
-  const baseUrl = await servedOnLoopback((_, __, response) => {
+  const url = await servedOnLoopback((_, __, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   });
-  const { conversation } = await probed({ baseUrl }, { accessToken: 'own_access_token' });
+  const { conversation } = await probed({ baseUrl: `${url}/api/v1` }, { accessToken: 'own_access_token' });
   return JSON.stringify(conversation);
 }
 

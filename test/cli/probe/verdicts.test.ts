@@ -14,7 +14,7 @@ function answering(body: string, type = 'application/json') {
 }
 
 test('a page of a sign-in in place of every answer does not show how a token is presented', async () => {
-  const { of } = await probed({ baseUrl: await answering('<html>Sign in</html>', 'text/html') });
+  const { of } = await probed({ baseUrl: `${await answering('<html>Sign in</html>', 'text/html')}/api/v1` });
 
   expect(of('token-presentation').verdict).toBe('not seen');
 });
@@ -96,7 +96,7 @@ test('an answer that breaks off shows nothing of its shape', async () => {
   });
 
   const once = await probed(sandbox);
-  const always = await probed({ baseUrl: silent });
+  const always = await probed({ baseUrl: `${silent}/api/v1` });
 
   expect(once.of('fields-shape')).toMatchObject({ verdict: 'as assumed', what: expect.stringContaining('6 lists') });
   expect(always.otherwise).toEqual([]);

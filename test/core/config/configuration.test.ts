@@ -77,7 +77,11 @@ describe('a configuration that holds', () => {
       { fileHosts: ['files.test', '.s3.test.example'] },
       ['files.test', '.s3.test.example'],
     ],
-    ['those of a CRM that has an IP address', { baseUrl: 'https://192.0.2.1', fileHosts: ['f.test'] }, ['f.test']],
+    [
+      'those of a CRM that has an IP address',
+      { baseUrl: 'https://192.0.2.1/api/v1', fileHosts: ['f.test'] },
+      ['f.test'],
+    ],
   ])('takes files from %s', (_, crm, hosts) => {
     const { deployment } = readConfiguration('given', fileWith({ crm: { ...CRM, ...crm } }), undefined);
 
@@ -133,7 +137,21 @@ describe('a mistake is reported with the path of its field', () => {
   const wrongPolling = { firstWaitSeconds: 60, largestWaitSeconds: 30, deadlineSeconds: 600 };
   test.each<[name: string, content: unknown, line: RegExp]>([
     ['a missing address', { crm: { authUrl: CRM.authUrl } }, /^crm\.baseUrl: /],
-    ['http in an account', { crm: { ...CRM, baseUrl: 'http://crm.test' } }, /^crm\.baseUrl: must start with https:/],
+    [
+      'http in an account',
+      { crm: { ...CRM, baseUrl: 'http://crm.test/api/v1' } },
+      /^crm\.baseUrl: must start with https:/,
+    ],
+    [
+      'a base address without the version of the interface',
+      { crm: { ...CRM, baseUrl: 'https://crm.test' } },
+      /^crm\.baseUrl: must end in \/api\/v1: write the address from which all paths start, such as "https:\/\/crm\.example\.com\/api\/v1"$/,
+    ],
+    [
+      'the address of the consent page in place of the one before it',
+      { crm: { ...CRM, authUrl: 'https://auth.test/authorize/' } },
+      /^crm\.authUrl: must not end in \/authorize: write the address before it, such as "https:\/\/auth\.example\.com"$/,
+    ],
     [
       'a required column that is left out',
       { crm: CRM, entities: { leads: { columns: { except: ['phone', 'id'], required: ['id'] } } } },
@@ -443,7 +461,7 @@ describe('several mistakes', () => {
 
   test('that only several fields together show are all reported at once, each once', () => {
     const lines = complaints({
-      crm: { baseUrl: 'http://crm.test', authUrl: 'http://auth.test' },
+      crm: { baseUrl: 'http://crm.test/api/v1', authUrl: 'http://auth.test' },
       polling: { firstWaitSeconds: 9, largestWaitSeconds: 3, deadlineSeconds: 9000 },
     });
 

@@ -82,7 +82,7 @@ test('no credential of the CRM goes to the file server, and no compressed answer
 
 test('a deployed stack opens no file over http, and none on loopback', async () => {
   const file = servers.origin.file({ size: 10 });
-  const addresses = { baseUrl: 'https://a.test', authUrl: 'https://a.test' };
+  const addresses = { baseUrl: 'https://a.test/api/v1', authUrl: 'https://a.test' };
   const deps = servers.depsFor(file, { deployment: deployment({ local: false, crm: addresses }) });
 
   const error = await failureOf(downloadFile(runState(), deps), 'DownloadUrlRejected');
@@ -92,7 +92,7 @@ test('a deployed stack opens no file over http, and none on loopback', async () 
 });
 
 test('files come from the hosts of the configuration, and the cause names the one to add', async () => {
-  const crm = { baseUrl: 'https://a.test', authUrl: 'https://a.test', fileHosts: ['files.test'] };
+  const crm = { baseUrl: 'https://a.test/api/v1', authUrl: 'https://a.test', fileHosts: ['files.test'] };
   const deps = servers.depsFor(servers.origin.file({ size: 10 }), {
     deployment: deployment({ local: false, crm }),
     crm: fakeCrm(asked({ url: `https://others.test/x?signature=${CANARY}` })),

@@ -4,7 +4,7 @@ import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
 import { deployment } from '../../support/builders.ts';
 
 const ENV = { BUCKET_NAME: 'exports', AWS_REGION: 'eu-west-1', URL_SUFFIX: 'amazonaws.com' };
-const addresses = { baseUrl: 'https://a.test', authUrl: 'https://a.test' };
+const addresses = { baseUrl: 'https://a.test/api/v1', authUrl: 'https://a.test' };
 const onAws = () => deployment({ local: false, crm: addresses });
 const configInvalid = (message: RegExp) =>
   expect.toSatisfy(
