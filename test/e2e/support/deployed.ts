@@ -126,7 +126,7 @@ export async function deployForTests(
  * Synthesises as `bin/app.ts` does, in this process, with the bundles of this run of tests: loading the library is paid once for all
  * files.
  */
-async function synthesise(
+export async function synthesise(
   name: string,
   file: string,
   outdir: string,
