@@ -8,8 +8,6 @@ export interface Clock {
    * machine.
    */
   now: () => Date;
-  /** Milliseconds by which AWS is ahead, 0 where both agree; `undefined` where AWS did not say its time. */
-  offset: () => number | undefined;
 }
 
 const responseSchema = z.object({ headers: z.object({ date: z.string() }) });
@@ -38,9 +36,5 @@ export function watchClock(client: SecretsManagerClient, local: () => number = D
     // This step of the SDK sees error responses too.
     { step: 'deserialize', priority: 'low', name: 'watchClock', override: true },
   );
-  const offset = () => (Math.abs(best.offset) > TELLABLE_MS ? best.offset : 0);
-  return {
-    now: () => new Date(local() + offset()),
-    offset: () => (best.roundTrip === Number.POSITIVE_INFINITY ? undefined : offset()),
-  };
+  return { now: () => new Date(local() + (Math.abs(best.offset) > TELLABLE_MS ? best.offset : 0)) };
 }

@@ -1,4 +1,3 @@
-import { ENTITIES } from '../../core/config/entities.ts';
 import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
 import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
@@ -9,7 +8,6 @@ import { nameCalls } from '../checks/calls.ts';
 import { readStack } from '../checks/deployed-stack.ts';
 import { type Finding, holds } from '../checks/finding.ts';
 import { FIRST_RUN } from '../checks/grant-stored.ts';
-import { deployedRules } from '../checks/rules.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target } from '../support/target.ts';
 import type { ConfigurationOptions, Configured } from './configuration.ts';
@@ -17,13 +15,11 @@ import { type Around, ledgerFinding, notLooked } from './grant.ts';
 import { refresh } from './refresh.ts';
 import { type Asked, askCrm } from './service.ts';
 
-const CALLED = ['cloudformation', 'events', 'lambda', 'sns', 's3'] as const;
+const CALLED = ['cloudformation', 'events', 'sns', 's3'] as const;
 
 export interface DoctorOptions extends ConfigurationOptions {
   /** Spends a generation of the grant; without it, nothing is changed. */
   refresh?: boolean;
-  /** Reads the newest file of each entity to its end. */
-  read?: boolean;
   /** Prints the checks that passed, too. */
   all?: boolean;
   json?: boolean;
@@ -46,13 +42,6 @@ export function begin(target: Target, known: Configured | undefined, options: Do
     /** What is deployed. */
     deployment: known?.deployment,
     stack,
-    schedules: async () => {
-      const rules = await deployedRules({ target, stack: await stack() });
-      const scheduleOf = (name: string) => rules.find((rule) => rule.name === name)?.schedule ?? '';
-      return new Map(ENTITIES.map((entity) => [entity, scheduleOf(`${target.stack}-${entity}`)]));
-    },
-    clock,
-    now: () => new Date(),
     around,
     ...grants,
     asked: once(async (): Promise<Asked> => {

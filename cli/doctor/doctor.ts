@@ -9,7 +9,7 @@ import { clientSettings, connect, type Target } from '../support/target.ts';
 import { begin, type Doctoring, type DoctorOptions } from './begin.ts';
 import { type Configured, configured } from './configuration.ts';
 import { GRANT_CHECKS } from './grant-checks.ts';
-import { NETWORK_CHECK } from './network/network.ts';
+import { NETWORK_CHECK } from './network.ts';
 import { NIGHT_CHECKS } from './night-checks.ts';
 
 /** What there is before a deployment is known. */

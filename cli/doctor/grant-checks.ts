@@ -1,9 +1,8 @@
 import { isUntried } from '../../core/oauth/token-freshness.ts';
-import { type Check, given, remark } from '../checks/check.ts';
+import { type Check, given } from '../checks/check.ts';
 import { FIRST_RUN, GRANT_STORED } from '../checks/grant-stored.ts';
 import type { Doctoring } from './begin.ts';
-import { accessTokenFinding, clientFinding, clockFinding, grantFinding, notLooked, scopesFinding } from './grant.ts';
-import { lastProbeFinding } from './last-probe.ts';
+import { accessTokenFinding, clientFinding, grantFinding, notLooked, scopesFinding } from './grant.ts';
 import { refreshFinding } from './refresh.ts';
 
 const READING = [
@@ -41,12 +40,6 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
     look: ({ ledger }) => ledger(),
   },
   given(GRANT_STORED, ({ generation }: Doctoring) => ({ newest: generation })),
-  {
-    id: 'clock',
-    question: 'Do this machine and AWS agree about the time?',
-    rights: [],
-    look: ({ clock }) => clockFinding(clock),
-  },
   {
     id: 'refresh',
     question: 'Does the CRM refresh the grant?',
@@ -101,10 +94,4 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
     ],
     look: async ({ asked }) => (await asked()).columns,
   },
-  remark({
-    id: 'probe',
-    question: 'When was the CRM last compared with what is assumed of it?',
-    rights: ['s3:GetObject on `probes/*`', 's3:ListBucket on the bucket', 'kms:Decrypt on the key, through S3'],
-    look: ({ target }) => lastProbeFinding(target),
-  }),
 ];

@@ -7,7 +7,6 @@ import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { versionsExhausted } from '../../core/oauth/version-limit.ts';
-import type { Clock } from '../authorize/aws-clock.ts';
 import { broken, type Finding, holds, unknown, warning } from '../checks/finding.ts';
 import { FIRST_RUN } from '../checks/grant-stored.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
@@ -46,15 +45,6 @@ export function clientFinding(
   }
   const text = `The client has no secret, but crm.clientAuthentication is "${crm.clientAuthentication}".`;
   return broken(text, `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --new-secret.`, USAGE);
-}
-
-/** Whether this machine and AWS agree about the time. */
-export function clockFinding(clock: Clock): Finding {
-  const offset = clock.offset();
-  if (offset === undefined) return holds('AWS did not say its time; that of this machine counts.');
-  if (offset === 0) return holds('This machine and AWS agree about the time.');
-  const text = `The clock of this machine is ${Math.round(Math.abs(offset) / 1000)} s ${offset > 0 ? 'slow' : 'fast'}; the time of AWS is used here.`;
-  return warning(text, 'Set the clock of this machine; the functions have their own.');
 }
 
 /** @param labelled what AWSCURRENT names; @param newest the end of its successors */

@@ -1,15 +1,21 @@
+import { labelsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
+import { chooseColumns } from '../../core/export/choose-columns.ts';
+import { judgeChanges } from '../../core/export/drift-policy.ts';
+import { changesSince } from '../../core/export/left-out.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { buildRequest } from '../../core/export/request.ts';
+import { folded } from '../../core/folded.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { about, asRemark, broken, type Finding, holds, unknown } from '../checks/finding.ts';
+import { about, asRemark, broken, type Finding, holds, unknown, warning } from '../checks/finding.ts';
 import { findingOf } from '../checks/finding-of.ts';
+import { createManifests, ifReadable } from '../data/manifests.ts';
 import type { Target } from '../support/target.ts';
-import { changedColumns, newestManifest } from './changed-columns.ts';
-import { columnsFindings } from './columns.ts';
 import type { Configured } from './configuration.ts';
 
 interface AskOptions {
@@ -25,6 +31,13 @@ interface AskOptions {
 export interface Asked {
   service: Finding;
   columns: Finding[];
+}
+
+/** The columns that the CRM lists for an entity now, and the manifest of its newest export; `undefined` where that is not known. */
+interface Listed {
+  entity: Entity;
+  fields: Field[];
+  last: Pick<Manifest, 'date' | 'execution' | 'plan' | 'fields' | 'leftOut'> | undefined;
 }
 
 /** The CRM refused a valid token; without `--refresh` it is not refreshed. */
@@ -71,6 +84,55 @@ async function entityFindings(
   return [...ofPlan(deployment).map((finding) => asKnown(known, entity, finding)), ...planned.flatMap(ofFile)];
 }
 
+/** Checks columns and request by the rules of a run. */
+export function columnsFindings(deployment: Deployment, { entity, fields, last }: Listed): Finding[] {
+  const plan = deployment.entities[entity];
+  try {
+    const { columns, remarks } = chooseColumns(plan, { entity }, fields, last);
+    buildRequest({ entity }, plan, deployment.crm, columns);
+    const advice = 'The next run warns of it in its manifest: correct the configuration if that is not meant.';
+    const text =
+      plan.columns === 'all'
+        ? `All ${columns.length} columns that the CRM lists are exported.`
+        : `${columns.length} of ${fields.length} columns are exported; all of them exist.`;
+    return [
+      about(entity, holds(text)),
+      ...(remarks.length > 0 ? [about(`${entity}.except`, warning(remarks.join(' '), advice))] : []),
+      ...labelFindings(`${entity}.labels`, labelsOf(plan), fields),
+    ];
+  } catch (error) {
+    return [about(entity, findingOf(error))];
+  }
+}
+
+function labelFindings(of: string, labels: ReturnType<typeof labelsOf>, fields: Field[]): Finding[] {
+  const isListed = (value: string) => fields.some(({ name }) => folded(name) === folded(value));
+  const strange = Object.entries(labels).filter(([, value]) => !isListed(value));
+  if (strange.length === 0) return [];
+  const named = strange.slice(0, 10).map(([text, value]) => `"${value}" (for "${text}")`);
+  const text = `columns.labels names columns that the CRM does not list: ${named.join(', ')}.`;
+  return [about(of, warning(text, 'Their texts name nothing in the header of a file: correct or remove them.'))];
+}
+
+/**
+ * The columns that the CRM lists against those of the newest published export, by the rules of a run. Nothing where they are
+ * the same, accepted, or cannot be compared: that stops no run.
+ * @param date of the run that a person would start
+ */
+function changedColumns(deployment: Deployment, { entity, fields, last }: Listed, date: string): Finding[] {
+  if (!last?.fields) return [];
+  const of = `${entity}.changed`;
+  const plan = deployment.entities[entity];
+  try {
+    const changes = changesSince(last.fields, fields, chooseColumns(plan, { entity }, fields, last), plan);
+    const { remarks } = judgeChanges(changes, last.date, plan.drift, { entity, date });
+    const advice = 'The next run exports them as they are, and its manifest says so: tell the readers of the files.';
+    return remarks.length > 0 ? [about(of, warning(remarks.join(' '), advice))] : [];
+  } catch (error) {
+    return [about(of, findingOf(error))];
+  }
+}
+
 /** A plan that is not deployed fails no night. */
 function ofFile(finding: Finding): Finding[] {
   if (finding.verdict === 'holds') return [];
@@ -84,6 +146,14 @@ async function newestOrWhyNot(target: AskOptions['target'], entity: Entity) {
   } catch (error) {
     return { last: undefined, findings: [about('changed', asRemark(findingOf(error)))] };
   }
+}
+
+/** The manifest of the newest published export; `undefined` where there is none, or none that can be read. */
+async function newestManifest(target: Pick<Target, 's3' | 'BucketName'>, entity: Entity) {
+  const manifests = createManifests(target);
+  const unreadable = () => undefined;
+  const pointer = await ifReadable(manifests.pointer(entity, 'latest'), unreadable);
+  return pointer && ifReadable(manifests.manifest(pointer.manifestKey), unreadable);
 }
 
 /** What may be said of a plan whose filters and extra keys are not known: the rules for its columns ask for them, too. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { readerName } from '../../core/readers/readers.ts';
+import { kindOf, readerName } from '../../core/readers/readers.ts';
 import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -9,7 +9,6 @@ import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { commandToTry, policyOf, sharedPlace } from './reader-policy.ts';
-import { readerText } from './reader-words.ts';
 import { tagPublished } from './tag-published.ts';
 
 interface ReadersOptions extends TargetOptions {
@@ -62,4 +61,11 @@ function named(all: Reader[], principal: string | undefined): Reader[] {
   const known = all.length === 0 ? 'the configuration names no readers' : `there are ${names}`;
   const wrong = principal === undefined ? 'Name a reader, or add --tag' : `There is no reader ${principal}`;
   throw new CommandError(`${wrong}: ${known}.`, USAGE);
+}
+
+/** Who may read what, without its dot. */
+function readerText(reader: Reader): string {
+  const { principal, entities, of } = reader;
+  const which = entities === 'all' ? 'all entities' : entities.join(', ');
+  return `the ${kindOf(principal)} ${readerName(reader)} may read ${of.join(' and ')} of ${which}`;
 }

@@ -1,10 +1,9 @@
 import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import type { Facts } from '../gate/facts.ts';
 import type { Listed, Run } from '../step/states.ts';
 import type { Judged } from './judge.ts';
 import { leftOutBy, leftOutOfManifest } from './left-out.ts';
-import { factsOf, type Manifest } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
 
 /**
  * An export by its manifest, to be judged again under the settings of today, as one that readers get.
@@ -34,13 +33,4 @@ function listedBy({ fields, request: { columns } }: Manifest): Listed {
   const others = fields.map(({ name }) => name).filter((name) => !columns.includes(name));
   const labels = [...columns, ...others].map((name) => labelOf.get(name) ?? null);
   return { others, labels, types: null, complete: true };
-}
-
-/** What the manifest knows of the file, by the columns that are left out today. */
-export function factsToday(manifest: Manifest, excepted: Run['excepted']): Facts {
-  const facts = factsOf(manifest);
-  const { header, content } = facts;
-  if (!content || !header) return facts;
-  const left = new Set(excepted.map(({ name }) => name));
-  return { ...facts, content: { ...content, excepted: header.filter((name) => left.has(name)).length } };
 }

@@ -1,6 +1,4 @@
 import * as z from 'zod/mini';
-import { parseJson } from '../json.ts';
-import type { Bucket } from '../storage/bucket.ts';
 
 /** The report of a first meeting with the CRM, as `probe` prints and keeps it: shapes only. */
 
@@ -44,18 +42,4 @@ const PROBES = 'probes/';
 /** Names sort by time. */
 export function probeKey({ at }: Pick<ProbeReport, 'at'>): string {
   return `${PROBES}${at.replace(/[-:]|\.\d+/g, '')}.json`;
-}
-
-/** Of a later release it may hold more. */
-const readSchema = z.object({
-  at: z.iso.datetime(),
-  release: z.string(),
-  sightings: z.array(z.object({ verdict: z.string() })),
-});
-
-/** The newest report that is kept; `undefined` where there is none. @throws RunError `StorageDenied`, `StorageUnavailable` */
-export async function lastProbe(bucket: Pick<Bucket, 'list' | 'read'>) {
-  const newest = (await bucket.list(PROBES)).at(-1);
-  const found = newest && (await bucket.read(newest.key));
-  return found && parseJson(readSchema, found.text);
 }

@@ -117,14 +117,11 @@ const BEFORE = [
   'configuration',
   'stack',
   'rules',
-  'tonight.first',
-  'concurrency',
   'alarm-addresses',
   'client-secret',
   'grant',
   'ledger',
   'grant-stored',
-  'clock',
 ];
 
 it('says of a deployment that was just authorized that no function has refreshed the grant, and refreshes nothing', async () => {
@@ -149,7 +146,7 @@ it('finds nothing wrong once a function has refreshed it, and changes nothing', 
 
   const { code, ids, verdicts } = await checked();
 
-  expect(ids).toEqual([...BEFORE, 'scopes', 'access-token', 'service', ...COLUMNS, 'probe']);
+  expect(ids).toEqual([...BEFORE, 'scopes', 'access-token', 'service', ...COLUMNS]);
   expect(new Set(Object.values(verdicts))).toEqual(new Set(['holds']));
   expect(code).toBe(0);
   expect(await storedTokens(system)).toEqual(before);
@@ -192,7 +189,6 @@ it('dates its claim by the time of AWS, for a slow clock here would let a functi
   const checks = await doctor({ ...place, refresh: true }).finally(() => vi.useRealTimers());
 
   const spent = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(versionId);
-  expect(checks.find(({ id }) => id === 'clock')?.found).toMatch(/^The clock of this machine is (299|30\d) s slow/);
   expect(checks.find(({ id }) => id === 'refresh')?.verdict).toBe('holds');
   expect(spent?.state).toBe('STORED');
   expect(Math.abs((spent?.deadline ?? 0) - LEASE_MS - rightTime)).toBeLessThan(5000);

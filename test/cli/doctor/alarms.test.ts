@@ -1,6 +1,6 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { expect, test } from 'vitest';
-import { alarmAddresses, runbookUrl } from '../../../cli/doctor/alarms.ts';
+import { alarmAddresses } from '../../../cli/doctor/night-checks.ts';
 import { mailDigest } from '../../../core/config/deployed.ts';
 import { xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -61,17 +61,6 @@ test('an address of the configuration that lapsed is reported, though another he
   expect(await alarmAddresses(await topic([`${ARN}:1`, 'Deleted']), [mailDigest('ops@example.com')])).toMatchObject({
     verdict: 'holds',
   });
-});
-
-test('a runbook without an https address is reported: links in mails lead nowhere', () => {
-  const checks = (url: string, local = false) =>
-    runbookUrl({ local, alarms: { email: [], freshnessHours: 26, runbookUrl: url } });
-  expect(checks('docs/runbook.md')).toMatchObject([
-    { verdict: 'warning', exitCode: 0, advice: expect.stringContaining('alarms.runbookUrl') },
-  ]);
-  expect(checks('http://wiki.example.com/runbook')).toHaveLength(1);
-  expect(checks('https://wiki.example.com/runbook')).toEqual([]);
-  expect(checks('docs/runbook.md', true)).toEqual([]);
 });
 
 test('no address at all, or one that has unsubscribed, means that nobody hears', async () => {

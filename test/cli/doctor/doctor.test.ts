@@ -1,31 +1,28 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, it } from 'vitest';
-import { watchClock } from '../../../cli/authorize/aws-clock.ts';
 import { type Checked, checked } from '../../../cli/checks/check.ts';
 import { broken, type Finding, holds, unknown, warning } from '../../../cli/checks/finding.ts';
 import { GRANT_STORED } from '../../../cli/checks/grant-stored.ts';
 import { begin } from '../../../cli/doctor/begin.ts';
-import { columnsFindings } from '../../../cli/doctor/columns.ts';
-import { exitCodeOf, linesOf } from '../../../cli/doctor/conclusion.ts';
 import { doctor } from '../../../cli/doctor/doctor.ts';
+import { exitCodeOf, linesOf } from '../../../cli/doctor/doctor-command.ts';
 import {
   accessTokenFinding,
   clientFinding,
-  clockFinding,
   grantFinding,
   ledgerFinding,
   scopesFinding,
 } from '../../../cli/doctor/grant.ts';
 import { NIGHT_CHECKS } from '../../../cli/doctor/night-checks.ts';
 import { type Refreshed, refreshFinding } from '../../../cli/doctor/refresh.ts';
+import { columnsFindings } from '../../../cli/doctor/service.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { deployment } from '../../support/builders.ts';
-import { Reply, refused, xml } from '../support/cloud/answers.ts';
+import { refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { halfStack, stack, template } from '../support/cloud/stack.ts';
@@ -47,7 +44,7 @@ const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ vers
 const checkedAs = (id: string, finding: Finding): Checked => ({ ...finding, id, question: 'Is it?', rights: [] });
 
 const REFUSED = Object.fromEntries(
-  ['GetTemplate', 'GetAccountSettings', 'ListSubscriptionsByTopic'].map((operation) => [
+  ['GetTemplate', 'ListSubscriptionsByTopic'].map((operation) => [
     operation,
     refused('AccessDeniedException', 'no', { status: 403 }),
   ]),
@@ -187,12 +184,11 @@ describe('checks', () => {
     );
     const known = { deployment: deployment(), file: undefined, changed: [], unknown: [], finding: holds('') };
     const doctoring = begin(target, known, { deployment: 'prod' });
-    const needless = NIGHT_CHECKS.filter(({ id }) => id !== 'tonight');
 
-    const checks = await Promise.all(needless.map((check) => checked(check, doctoring, { deployment: 'prod' })));
+    const checks = await Promise.all(NIGHT_CHECKS.map((check) => checked(check, doctoring, { deployment: 'prod' })));
 
     const found = checks.flat().map(({ id, verdict, exitCode }) => [id, verdict, exitCode]);
-    expect(found).toEqual(['rules', 'concurrency', 'alarm-addresses', 'tables'].map((id) => [id, 'unknown', 0]));
+    expect(found).toEqual(['rules', 'alarm-addresses', 'tables'].map((id) => [id, 'unknown', 0]));
   });
 });
 
@@ -400,36 +396,6 @@ describe('the configuration', () => {
       { verdict: 'warning', found: expect.stringContaining('"Cell", "c-ell"') },
       { verdict: 'warning', found: expect.stringContaining('"city" (for "Town").') },
     ]);
-  });
-});
-
-describe('the clock', () => {
-  /** A client that was answered once by a server with this Date header. */
-  async function answered(date: string | undefined) {
-    const dated = new Reply((response, call) => {
-      response.sendDate = false;
-      if (date) response.setHeader('date', date);
-      refused('ResourceNotFoundException').send(response, call);
-    });
-    const client = (await aws({ secretsmanager: dated })).client(SecretsManagerClient);
-    const clock = watchClock(client, () => NOW.getTime());
-    await expect(client.send(new GetSecretValueCommand({ SecretId: 'x' }))).rejects.toThrow();
-    return clock;
-  }
-
-  it('is that of AWS where this machine is wrong, learnt from errors too', async () => {
-    const slow = await answered('Fri, 20 Nov 2026 12:05:00 GMT');
-    expect(slow.now().toISOString()).toBe('2026-11-20T12:05:00.500Z');
-    expect(clockFinding(slow)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('301 s slow') });
-    const fast = await answered('Fri, 20 Nov 2026 11:59:50 GMT');
-    expect(clockFinding(fast).found).toContain('10 s fast');
-  });
-
-  it('is that of this machine where both agree, and where AWS says nothing', async () => {
-    const right = await answered('Fri, 20 Nov 2026 12:00:01 GMT');
-    expect([right.now(), clockFinding(right).verdict]).toEqual([NOW, 'holds']);
-    const silent = await answered(undefined);
-    expect([silent.now(), clockFinding(silent).found]).toEqual([NOW, expect.stringContaining('did not say')]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { leftOutFindings } from '../../../cli/doctor/left-out.ts';
+import { leftOutFindings } from '../../../cli/doctor/night-checks.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { deployment } from '../../support/builders.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { checked } from '../../../cli/checks/check.ts';
 import { checksSchema } from '../../../cli/checks/print.ts';
 import { addDoctor } from '../../../cli/doctor/doctor-command.ts';
-import { NETWORK_CHECK } from '../../../cli/doctor/network/network.ts';
+import { NETWORK_CHECK } from '../../../cli/doctor/network.ts';
 import { exampleDeployment, NETWORK } from '../../../scripts/deployments.ts';
 import { tree } from '../../lib/support/files.ts';
 import { denied, Reply, xml } from '../support/cloud/answers.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tablesFindings } from '../../../cli/doctor/tables.ts';
+import { tablesFindings } from '../../../cli/doctor/night-checks.ts';
 import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { deployment } from '../../support/builders.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';

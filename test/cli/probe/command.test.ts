@@ -123,24 +123,6 @@ test('a grant that no function has refreshed yet is used and not refreshed, and 
   expect(cloud.asked.filter((call) => /Put|Update/.test(call))).toEqual([]);
 });
 
-test('doctor says when it was last and by which release, and nothing fails where it never was', async () => {
-  const sandbox = await sandboxFor(AT_ONCE);
-  const cloud = await deployedFor(sandbox);
-  const found = async () => {
-    const { checks } = JSON.parse((await cloud.cli('doctor', '--json')).stdout);
-    return checks.find(({ id }: { id: string }) => id === 'probe');
-  };
-
-  expect(await found()).toMatchObject({ verdict: 'holds', found: 'No report is kept: probe --save keeps one.' });
-  await cloud.cli('probe', '--save');
-  expect(await found()).toMatchObject({
-    ...{
-      verdict: 'holds',
-      found: expect.stringMatching(/^At 20.*Z, by release \d+\.\d+\.\d+: 0 open points otherwise\.$/),
-    },
-  });
-});
-
 test('what differs and a setting expresses is printed to be pasted, and written by --write', async () => {
   const sandbox = await sandboxFor({ ...AT_ONCE, canary: '' }, [{ path: 'file', written: { header: 'labels' } }]);
   sandbox.settings.fieldsShape = 'plain';

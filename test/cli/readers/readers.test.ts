@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { readersFinding } from '../../../cli/readers/reader-words.ts';
 import { addReaders } from '../../../cli/readers/readers.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import type { Reader } from '../../../core/config/reader-settings.ts';
@@ -190,16 +189,4 @@ test('--tag without the right to do so says so', async () => {
   publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
 
   expect(await cli('--tag')).toMatchObject({ code: 3, stderr: expect.stringContaining('AWS denies access') });
-});
-
-test('doctor names whoever may read, cannot tell a typing error, and says nothing where nobody may', () => {
-  expect(readersFinding({ readers: [] })).toEqual([]);
-  expect(readersFinding({ readers: [ACCOUNT, ROLE] })).toMatchObject([
-    {
-      verdict: 'unknown',
-      found:
-        'the account 444455556666 may read tables of all entities; the role arn:aws:iam::777788889999:role/analyst may read files of leads. Whether one is mistyped cannot be told from here.',
-      exitCode: 0,
-    },
-  ]);
 });

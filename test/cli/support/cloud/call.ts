@@ -32,12 +32,9 @@ export function callOf(request: IncomingMessage, body: Buffer): Call {
     const input = Object.fromEntries(searchParams);
     return { ...call, ...object, operation: s3Operation(method, object.key, input), input };
   }
-  if (service === 'lambda') return { ...call, operation: REST[`${method} ${pathname}`] ?? '', input: {} };
   const input = Object.fromEntries(new URLSearchParams(body.toString()));
   return { ...call, operation: input.Action ?? '', input };
 }
-
-const REST: Record<string, string> = { 'GET /2016-08-19/account-settings': 'GetAccountSettings' };
 
 function s3Operation(method: string | undefined, key: string, query: Record<string, string>): string {
   if (method === 'HEAD') return 'HeadObject';

@@ -1,11 +1,11 @@
 import type { Route, RouteTable, VpcEndpoint } from '@aws-sdk/client-ec2';
-import type { Deployment } from '../../../core/config/deployment.ts';
-import { canonicalText } from '../../../core/json.ts';
-import { nameCalls } from '../../checks/calls.ts';
-import { type Check, ifSeen } from '../../checks/check.ts';
-import { about, asRemark, broken, type Finding, holds, unknown } from '../../checks/finding.ts';
-import type { Target } from '../../support/target.ts';
-import type { Network, NetworkFacts } from './facts.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { canonicalText } from '../../core/json.ts';
+import { nameCalls } from '../checks/calls.ts';
+import { type Check, ifSeen } from '../checks/check.ts';
+import { about, asRemark, broken, type Finding, holds, unknown } from '../checks/finding.ts';
+import type { Target } from '../support/target.ts';
+import type { Network, NetworkFacts } from './network-facts.ts';
 
 interface NetworkContext {
   target: Pick<Target, 'ec2'>;
@@ -34,7 +34,7 @@ export const NETWORK_CHECK: Check<NetworkContext> = ifSeen({
 async function findings(target: Pick<Target, 'ec2'>, network: Network, { crm }: Deployment): Promise<Finding[]> {
   nameCalls(target as Target, ['ec2']);
   // Loaded where there is a network to look at: the client takes as long as all others together.
-  const { networkFacts } = await import('./facts.ts');
+  const { networkFacts } = await import('./network-facts.ts');
   const facts = await networkFacts(target, network);
   const strangers = [...network.subnetIds, ...network.securityGroupIds].flatMap((id) =>
     strangerFinding(id, network, facts),

@@ -6,8 +6,8 @@ import {
   type RouteTable,
   type VpcEndpoint,
 } from '@aws-sdk/client-ec2';
-import type { Deployment } from '../../../core/config/deployment.ts';
-import type { Target } from '../../support/target.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import type { Target } from '../support/target.ts';
 
 export type Network = NonNullable<Deployment['network']>;
 
