@@ -141,7 +141,7 @@ const COMMANDS = {
   verify: {
     group: 'health',
     description:
-      'prove by what is deployed that it works: one export, alarms, rules, encryption, drift; cleans up behind itself',
+      'prove by what is deployed that it works: one export, an alarm, the rules, encryption; it removes what it makes',
   },
   update: {
     group: 'data',

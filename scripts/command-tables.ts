@@ -3,8 +3,8 @@ import type { Check } from '../cli/checks/check.ts';
 import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
 import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
-import { ALL_CHECKS } from '../cli/verify/all-checks.ts';
-import { LEFT_OVERS } from '../cli/verify/checks/left-overs.ts';
+import { LEFT_OVERS } from '../cli/verify/temporary.ts';
+import { ALL_CHECKS } from '../cli/verify/verify.ts';
 import { code, markdownTable } from './document-tables.ts';
 
 /** The tables of the documents about the operator's command. */

@@ -5,9 +5,6 @@ const calls = new WeakMap<Error, string>();
 /** Calls whose right has another name. */
 const RIGHTS: Record<string, string> = {
   's3:HeadObject': 's3:GetObject',
-  's3:GetBucketLifecycleConfiguration': 's3:GetLifecycleConfiguration',
-  's3:GetBucketNotificationConfiguration': 's3:GetBucketNotification',
-  's3:GetPublicAccessBlock': 's3:GetBucketPublicAccessBlock',
   's3:DeleteObject': 's3:DeleteObjectVersion',
   's3:ListObjectVersions': 's3:ListBucketVersions',
 };

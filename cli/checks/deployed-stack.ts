@@ -1,5 +1,4 @@
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { readTemplate } from '../support/template.ts';
 
@@ -19,11 +18,7 @@ export interface Resource {
 }
 
 export interface DeployedStack {
-  /** How many resources of each type there are. */
-  counts: Record<string, number>;
   ofType: (type: string) => Resource[];
-  /** @throws CommandError (exit code 3) where the stack has no such resource */
-  physical: (type: string, physicalId: string) => Resource;
 }
 
 /** Reads what CloudFormation has deployed, whatever this checkout would deploy. @throws CommandError (exit code 3) */
@@ -39,21 +34,9 @@ export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudfo
   return stackOf(resources);
 }
 
-/** Resources, to be found by type and id. */
+/** Resources, to be found by type. */
 export function stackOf(resources: Resource[]): DeployedStack {
-  const ofType = (type: string) => resources.filter((resource) => resource.type === type);
-  const counts = Object.fromEntries(
-    [...Map.groupBy(resources, ({ type }) => type)].map(([type, { length }]) => [type, length]),
-  );
-  return {
-    counts,
-    ofType,
-    physical: (type, physicalId) => {
-      const found = ofType(type).find((resource) => resource.physicalId === physicalId);
-      if (found) return found;
-      throw new CommandError(`The stack has no ${type} ${physicalId}.`, ENVIRONMENT);
-    },
-  };
+  return { ofType: (type) => resources.filter((resource) => resource.type === type) };
 }
 
 /** A property that is a text in the template; empty where it is a reference. */

@@ -26,14 +26,11 @@ const makers = (settings: Settings) => {
       new (sdk<typeof import('@aws-sdk/client-cloudwatch-logs')>('cloudwatch-logs').CloudWatchLogsClient)(settings),
     events: () => new (sdk<typeof import('@aws-sdk/client-eventbridge')>('eventbridge').EventBridgeClient)(settings),
     sns: () => new (sdk<typeof import('@aws-sdk/client-sns')>('sns').SNSClient)(settings),
-    lambda: () => new (sdk<typeof import('@aws-sdk/client-lambda')>('lambda').LambdaClient)(settings),
     cloudformation: () =>
       new (sdk<typeof import('@aws-sdk/client-cloudformation')>('cloudformation').CloudFormationClient)(settings),
     cloudwatch: () => new (sdk<typeof import('@aws-sdk/client-cloudwatch')>('cloudwatch').CloudWatchClient)(settings),
     sqs: () => new (sdk<typeof import('@aws-sdk/client-sqs')>('sqs').SQSClient)(settings),
-    kms: () => new (sdk<typeof import('@aws-sdk/client-kms')>('kms').KMSClient)(settings),
     ec2: () => new (sdk<typeof import('@aws-sdk/client-ec2')>('ec2').EC2Client)(settings),
-    xray: () => new (sdk<typeof import('@aws-sdk/client-xray')>('xray').XRayClient)(settings),
   };
 };
 

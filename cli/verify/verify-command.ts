@@ -3,20 +3,16 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Checked } from '../checks/check.ts';
 import type { Verdict } from '../checks/finding.ts';
 import { countOf, documentOf, textOf } from '../checks/print.ts';
-import { entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { entitiesArgument, withExamples } from '../support/command-options.ts';
 import { RUN_FAILED } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { updatesOf } from './checks/update-check.ts';
-import { refuseReport, writeReport } from './report-file.ts';
 import { type Verified, verify } from './verify.ts';
 
 interface VerifyCommandOptions extends TargetOptions {
   entity?: Entity;
   alarm?: boolean;
-  updates?: string;
-  report?: string;
   json?: boolean;
 }
 
@@ -27,47 +23,32 @@ export function addVerify(command: Command): void {
       return entitiesArgument(text)[0];
     })
     .option('--alarm', 'also set an alarm by hand: it mails everybody who hears of alarms')
-    .option('--updates <file-or-line>', 'also update a customer by this one line, {"id":…}, or by the one of a file')
-    .option('--report <file>', 'also write what held into a file that can be sent to the maintainers', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(verifyAndPrint);
   withExamples(command, {
     'verify --deployment prod': 'after the first deployment, and after an upgrade',
     'verify --deployment prod --entity customers --alarm': 'export customers, and see an alarm arrive',
-    'verify --deployment prod --alarm --report verify.json': 'for whoever wants to know what holds on AWS',
     'verify --deployment prod --json': 'as a document',
   });
 }
 
 async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
-  const { entity = 'leads', alarm = false, json = false, report } = options;
-  if (report !== undefined) refuseReport(report);
-  const updates = options.updates === undefined ? undefined : await updatesOf(options.updates, pathArgument);
-  try {
-    const target = await connect(options);
-    printErr(
-      `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; three more runs fail on purpose, which is mailed.`,
-    );
-    const words = 'Stopped. What was made for the checks is removed; runs that were started go on to their ends.';
-    const verified = await untilInterrupted(words, (signal) => {
-      return verify(target, {
-        place: options,
-        entity,
-        alarm,
-        updates,
-        signal,
-        ...(!json && { onChecked: (one) => printOut(textOf(one, process.stdout)) }),
-      });
+  const { entity = 'leads', alarm = false, json = false } = options;
+  const target = await connect(options);
+  printErr(
+    `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; one more run fails on purpose, which is mailed.`,
+  );
+  const words = 'Stopped. What was made for the checks is removed; runs that were started go on to their ends.';
+  const verified = await untilInterrupted(words, (signal) => {
+    return verify(target, {
+      place: options,
+      entity,
+      alarm,
+      signal,
+      ...(!json && { onChecked: (one) => printOut(textOf(one, process.stdout)) }),
     });
-    const ok = isProof(verified.checks);
-    print(verified, ok, json);
-    if (report === undefined) return;
-    const made = { entity, alarm, updates: updates !== undefined };
-    await writeReport(report, { target, verified, ok, options: made });
-    printErr(`The report is in ${report}. It names no account and no address: read it, and send it.`);
-  } finally {
-    await updates?.source.close();
-  }
+  });
+  print(verified, isProof(verified.checks), json);
 }
 
 /** Tells whether anything was checked: that nothing could be is no proof. */

@@ -2,24 +2,38 @@ import { randomBytes } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
 import { nameCalls } from '../checks/calls.ts';
 import { type Check, type Checked, checked } from '../checks/check.ts';
-import { type DeployedStack, readStack } from '../checks/deployed-stack.ts';
+import { readStack } from '../checks/deployed-stack.ts';
 import { CannotTell } from '../checks/finding.ts';
 import { missingRight } from '../checks/finding-of.ts';
+import { RULES } from '../checks/rules.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { isSettled, type Target, type TargetOptions } from '../support/target.ts';
-import type { CheckedUpdates } from '../updates/check-updates.ts';
-import { ALL_CHECKS } from './all-checks.ts';
-import type { Pace } from './base/pace.ts';
-import { createRuns } from './base/runs.ts';
-import { removeTemporary } from './base/temporary.ts';
-import type { Verifying } from './base/verifying.ts';
-import { LEFT_OVERS } from './checks/left-overs.ts';
+import { ALARM_CHECK } from './alarm-check.ts';
+import { EXPORT_CHECKS, GRANT_CHECK } from './export-checks.ts';
 import { type Lock, takeLock } from './lock.ts';
+import { LOG_CHECK } from './log-check.ts';
+import { METRIC_CHECK } from './metric-check.ts';
+import { RULE_START } from './rule-start.ts';
+import { createRuns, type Pace } from './runs.ts';
+import { STORAGE_CHECKS } from './storage-checks.ts';
+import { LEFT_OVERS, removeTemporary } from './temporary.ts';
+import type { Verifying } from './verifying.ts';
+
+/** All checks but the last, `left-overs`, in the order in which they are shown; they are made at the same time. */
+export const ALL_CHECKS: Check<Verifying>[] = [
+  ...EXPORT_CHECKS,
+  LOG_CHECK,
+  ...STORAGE_CHECKS,
+  METRIC_CHECK,
+  ALARM_CHECK,
+  RULES,
+  RULE_START,
+  GRANT_CHECK,
+];
 
 export interface VerifyOptions {
   entity: Entity;
   alarm?: boolean;
-  updates?: CheckedUpdates | undefined;
   signal: AbortSignal;
   /** Options for commands to paste; by default the name of the deployment alone. */
   place?: TargetOptions;
@@ -34,13 +48,22 @@ export interface Verified {
   checks: Checked[];
   /** Names of the runs that were made. */
   runs: string[];
-  stack: DeployedStack;
 }
 
 /** Ten minutes, where the CRM makes the export at once. */
 const PACE: Pace = { everyMs: 5000, patienceMs: 300_000, runMs: 900_000 };
-const CALLED = ['cloudformation', 'sfn', 's3', 'dynamo', 'logs', 'events', 'sns', 'lambda'] as const;
-const CALLED_HERE = ['cloudwatch', 'sqs', 'kms', 'xray', 'secrets'] as const;
+const CALLED = [
+  'cloudformation',
+  'sfn',
+  's3',
+  'dynamo',
+  'logs',
+  'events',
+  'sns',
+  'cloudwatch',
+  'sqs',
+  'secrets',
+] as const;
 
 /**
  * Makes every check of a deployment, several at a time. What it makes besides runs is gone at its end, however it ends; what a
@@ -50,15 +73,15 @@ const CALLED_HERE = ['cloudwatch', 'sqs', 'kms', 'xray', 'secrets'] as const;
  */
 export async function verify(target: Target, options: VerifyOptions): Promise<Verified> {
   refuseHalfUpdated(target);
-  nameCalls(target, [...CALLED, ...CALLED_HERE]);
+  nameCalls(target, [...CALLED]);
   const stack = await readStack(target);
   const id = `${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}-${randomBytes(3).toString('hex')}`;
   const { lock, readOnly } = await lockOrReason(target, id);
   const signal = AbortSignal.any([options.signal, ...(lock ? [lock.lost] : [])]);
-  const { entity, alarm = false, updates, pace = PACE } = options;
+  const { entity, alarm = false, pace = PACE } = options;
   const place = options.place ?? { deployment: target.stack.replace(/^crm-export-/, '') };
   const runs = createRuns({ target, entity, pace, signal, id });
-  const verifying: Verifying = { target, place, stack, runs, entity, id, alarm, updates, readOnly, pace, signal };
+  const verifying: Verifying = { target, place, stack, runs, entity, id, alarm, readOnly, pace, signal };
   try {
     const before = lock ? await removeTemporary(verifying) : undefined;
     const checks = await allOf(options, verifying);
@@ -67,7 +90,7 @@ export async function verify(target: Target, options: VerifyOptions): Promise<Ve
       const left = await checked(LEFT_OVERS, { target, stack, ofAnother: before?.removed ?? [] }, place);
       checks.push(...reported(left, options));
     }
-    return { checks, runs: runs.names, stack };
+    return { checks, runs: runs.names };
   } finally {
     // Each check removes what it made; a call that was cut short may have made something nevertheless.
     if (lock && signal.aborted) await removeTemporary(verifying);

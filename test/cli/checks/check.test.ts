@@ -4,7 +4,7 @@ import { broken, CannotTell, type Finding, holds, holdsUnless, unknown, warning 
 import { checksSchema, documentOf, textOf } from '../../../cli/checks/print.ts';
 import { DOCTOR_CHECKS } from '../../../cli/doctor/doctor.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
-import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
+import { ALL_CHECKS } from '../../../cli/verify/verify.ts';
 import { RunError } from '../../../core/errors.ts';
 
 const checkOf = (look: Check<undefined>['look']): Check<undefined> => {

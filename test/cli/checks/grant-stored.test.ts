@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { nameCalls } from '../../../cli/checks/calls.ts';
 import { checked } from '../../../cli/checks/check.ts';
-import type { Verifying } from '../../../cli/verify/base/verifying.ts';
-import { GRANT_CHECK } from '../../../cli/verify/checks/grant-check.ts';
+import { GRANT_CHECK } from '../../../cli/verify/export-checks.ts';
+import type { Verifying } from '../../../cli/verify/verifying.ts';
 import { type Answers, denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 

@@ -3,25 +3,30 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { nameCalls } from '../../../cli/checks/calls.ts';
 import { checked } from '../../../cli/checks/check.ts';
+import { stackOf } from '../../../cli/checks/deployed-stack.ts';
 import { holds } from '../../../cli/checks/finding.ts';
 import type { Target } from '../../../cli/support/target.ts';
-import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
-import { removingAll } from '../../../cli/verify/base/temporary.ts';
-import type { Verifying } from '../../../cli/verify/base/verifying.ts';
+import { removingAll } from '../../../cli/verify/temporary.ts';
+import { ALL_CHECKS } from '../../../cli/verify/verify.ts';
+import type { Verifying } from '../../../cli/verify/verifying.ts';
 import { type Answers, refused } from '../support/cloud/answers.ts';
 import { aws, once } from '../support/cloud/cloud.ts';
-import { OUTPUTS, stack } from '../support/cloud/stack.ts';
+import { OUTPUTS } from '../support/cloud/stack.ts';
 
 /** What AWS answers by its documentation, and no local cloud does (docs/verify.md). */
 
 /** The result of a check where AWS answers as given, and what was asked. */
 async function checkedWhere(id: string, answers: Answers) {
-  const { client, calls, target: whole } = await aws(answers, stack({ DashboardName: 'board' }));
+  const { client, calls, target: whole } = await aws(answers);
   const target = { ...whole, s3: client(S3Client), cloudwatch: client(CloudWatchClient) };
   nameCalls(target, ['s3', 'cloudwatch']);
   const check = ALL_CHECKS.find((one) => one.id === id);
   if (!check) throw new Error(`there is no check ${id}`);
-  const [result] = await checked(check, { target, id: 'test' } as Verifying, { deployment: 'test' });
+  const [result] = await checked(
+    check,
+    { target, stack: stackOf([]), id: 'test', alarm: true } as unknown as Verifying,
+    { deployment: 'test' },
+  );
   return { result, calls };
 }
 
@@ -75,7 +80,7 @@ test.for([
   [
     'missing right',
     refused('AccessDenied', 'no', { status: 403 }),
-    { verdict: 'unknown', found: 'these credentials lack the right cloudwatch:GetDashboard' },
+    { verdict: 'unknown', found: 'these credentials lack the right cloudwatch:DescribeAlarms' },
   ],
   [
     'throttling',
@@ -89,66 +94,16 @@ test.for([
   ],
   [
     'missing part',
-    refused('ResourceNotFound', 'Dashboard board does not exist', { status: 404 }),
-    { verdict: 'broken', found: expect.stringMatching(/^cloudwatch:GetDashboard was answered by ResourceNotFound/) },
+    refused('ResourceNotFound', 'No alarm', { status: 404 }),
+    { verdict: 'broken', found: expect.stringMatching(/^cloudwatch:DescribeAlarms was answered by ResourceNotFound/) },
   ],
   [
     'foreign error',
     refused('Odd', 'Dana Levi'),
-    { verdict: 'broken', found: 'cloudwatch:GetDashboard was answered by Odd' },
+    { verdict: 'broken', found: 'cloudwatch:DescribeAlarms was answered by Odd' },
   ],
 ] as const)('a %s is told apart from what does not hold', async ([, reply, result]) => {
-  expect((await checkedWhere('dashboard', { monitoring: reply })).result).toMatchObject(result);
-});
-
-const BOARD = {
-  widgets: [
-    { type: 'text', properties: { markdown: '# Did last night work?' } },
-    {
-      type: 'metric',
-      properties: {
-        title: 'last published',
-        metrics: [
-          [{ expression: 'EPOCH(m)', id: 'e', period: 3600 }],
-          ['crm-export-test', 'RunsEnded', 'entity', 'leads', { id: 'm', visible: false, stat: 'Sum', period: 3600 }],
-        ],
-      },
-    },
-  ],
-};
-
-/** What comes of the dashboard where CloudWatch evaluates as given. */
-async function dashboard(evaluated: object) {
-  const answers = { GetDashboard: { DashboardBody: JSON.stringify(BOARD) }, GetMetricData: evaluated };
-  const { result, calls } = await checkedWhere('dashboard', answers);
-  return { result, asked: calls.slice(1).map(({ input }) => input.MetricDataQueries) };
-}
-
-test('an expression is evaluated with the metrics of its widget, and holds where it has a result, empty or not', async () => {
-  const { result, asked } = await dashboard({ MetricDataResults: [{ Id: 'e', StatusCode: 'Complete' }] });
-
-  expect(result).toMatchObject({ verdict: 'holds', found: 'all 1 evaluate' });
-  const Dimensions = [{ Name: 'entity', Value: 'leads' }];
-  const Metric = { Namespace: 'crm-export-test', MetricName: 'RunsEnded', Dimensions };
-  expect(asked).toEqual([
-    [
-      { Id: 'e', Expression: 'EPOCH(m)', Period: 3600 },
-      { Id: 'm', MetricStat: { Metric, Period: 3600, Stat: 'Sum' }, ReturnData: false },
-    ],
-  ]);
-});
-
-test('an expression that CloudWatch refuses does not hold, and the widget is named', async () => {
-  const message = "Error in expression 'e': Unsupported operand type(s) for FILL";
-  const { result } = await dashboard(refused('ValidationError', message));
-
-  expect(result).toMatchObject({ verdict: 'broken', found: `"last published": ${message}` });
-});
-
-test('an expression that CloudWatch could not evaluate just now is not checked', async () => {
-  const { result } = await dashboard({ MetricDataResults: [{ Id: 'e', StatusCode: 'InternalError' }] });
-
-  expect(result).toMatchObject({ verdict: 'unknown', found: 'CloudWatch did not evaluate (InternalError)' });
+  expect((await checkedWhere('alarm', { monitoring: reply })).result).toMatchObject(result);
 });
 
 test('what a check has made is removed, the last first, also after an error', async () => {

@@ -4,20 +4,14 @@ import { expect, test } from 'vitest';
 import { checked } from '../../../cli/checks/check.ts';
 import { stackOf } from '../../../cli/checks/deployed-stack.ts';
 import { broken } from '../../../cli/checks/finding.ts';
-import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
-import { unlessNotEnforced } from '../../../cli/verify/base/not-enforced.ts';
-import type { Runs } from '../../../cli/verify/base/runs.ts';
-import type { Verifying } from '../../../cli/verify/base/verifying.ts';
+import type { Runs } from '../../../cli/verify/runs.ts';
+import { ALL_CHECKS } from '../../../cli/verify/verify.ts';
+import { unlessNotEnforced, type Verifying } from '../../../cli/verify/verifying.ts';
 import { aRun } from '../support/a-run.ts';
-import { type Answers, type Handler, refused, xml } from '../support/cloud/answers.ts';
+import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 /** What a local cloud leaves out is said at once, where a control request shows that it does. */
-
-const LIFECYCLE = { LifecycleConfiguration: { Rules: [{ Id: 'Runs', Status: 'Enabled', ExpirationInDays: 9 }] } };
-const bucket = (physicalId: string) => {
-  return { logicalId: physicalId, type: 'AWS::S3::Bucket', properties: LIFECYCLE, physicalId };
-};
 
 /** The result of a check in a local cloud that answers so, and what was asked. */
 async function checkedIn(id: string, answers: Answers) {
@@ -32,7 +26,7 @@ async function checkedIn(id: string, answers: Answers) {
   };
   // The checks ask for the published run alone.
   const runs = { published: async () => run } as unknown as Runs;
-  const stack = stackOf([bucket('bucket'), bucket('logs')]);
+  const stack = stackOf([]);
   const pace = { everyMs: 10, patienceMs: 40, runMs: 0 };
   const { signal } = new AbortController();
   const check = ALL_CHECKS.find((one) => one.id === id) ?? expect.unreachable();
@@ -42,23 +36,18 @@ async function checkedIn(id: string, answers: Answers) {
 }
 
 const closed = refused('AccessDenied', 'no', { status: 403 });
-const noRules = refused('NoSuchLifecycleConfiguration', 'none', { status: 404 });
-const rules = xml(
-  '<LifecycleConfiguration><Rule><ID>Runs</ID><Status>Enabled</Status><Expiration><Days>9</Days></Expiration></Rule></LifecycleConfiguration>',
-);
 const byDefault = xml(
   '<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>',
 );
 const stored = { PutObject: {}, DeleteObject: {} };
 /** What the bucket says of itself. */
-const says = (answer: Handler | object) => ({ ListObjectsV2: answer });
+const says = (answer: object) => ({ ListObjectsV2: answer });
 const uncounted = { GetMetricData: { MetricDataResults: [] } };
 
 test.for<[string, Answers, string]>([
   ['plain-http', { ...stored, ...says({}) }, 'lets whoever has no credentials read the bucket'],
   ['foreign-key', { ...stored, ...says({}) }, 'lets whoever has no credentials read the bucket'],
   ['encryption', { HeadObject: xml(''), ...says(byDefault) }, 'keeps objects that nothing has encrypted'],
-  ['lifecycle', says(noRules), 'has no lifecycle rule of any bucket of the template'],
   ['metrics', { ...uncounted, ListMetrics: { Metrics: [] } }, 'counts nothing of the runs that it has made'],
 ])('%s is not enforced where the control request shows it', async ([id, answers, shown]) => {
   expect(await checkedIn(id, answers)).toMatchObject({
@@ -72,7 +61,6 @@ test.for<[string, Answers]>([
   ['plain-http', { ...stored, ...says(closed) }],
   ['foreign-key', { ...stored, ...says(closed) }],
   ['encryption', { HeadObject: xml(''), ...says(closed) }],
-  ['lifecycle', says(({ bucket: name }) => (name === 'logs' ? rules : noRules))],
 ])(
   '%s does not hold in a local cloud whose control request is refused or answered as by AWS',
   async ([id, answers]) => {

@@ -7,10 +7,9 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import { expect, test } from 'vitest';
 import { checked } from '../../../cli/checks/check.ts';
 import { stackOf } from '../../../cli/checks/deployed-stack.ts';
-import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
-import { reasonFor } from '../../../cli/verify/base/temporary.ts';
-import type { Verifying } from '../../../cli/verify/base/verifying.ts';
-import { LEFT_OVERS } from '../../../cli/verify/checks/left-overs.ts';
+import { LEFT_OVERS, reasonFor } from '../../../cli/verify/temporary.ts';
+import { ALL_CHECKS } from '../../../cli/verify/verify.ts';
+import type { Verifying } from '../../../cli/verify/verifying.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 

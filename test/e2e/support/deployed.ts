@@ -24,6 +24,7 @@ import type { LocalCloud } from './local-cloud.ts';
 import { startWitness } from './witness.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
+const CREDENTIALS = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 
 type Configuration = Omit<Parameters<typeof deploymentSchema.parse>[0] & object, 'crm'>;
 
@@ -45,6 +46,8 @@ export interface Deployed {
   target: Target;
   sandbox: Sandbox;
   cloud: LocalCloud;
+  /** For tests that invoke or throttle functions, which no command does. */
+  lambda: LambdaClient;
   /** Options with which a command finds it. */
   place: string[];
   configurationFile: string;
@@ -90,6 +93,7 @@ export async function deployForTests(
       name,
       sandbox,
       cloud,
+      lambda: new LambdaClient({ endpoint: cloud.endpoint, region: LOCAL_REGION, credentials: CREDENTIALS }),
       place: ['--deployment', name, '--region', LOCAL_REGION, '--endpoint-url', cloud.endpoint],
       configurationFile: file,
       issued: witness.secrets,

@@ -28,9 +28,10 @@ export async function missNextNight(system: Deployed) {
 }
 
 async function check(system: Deployed, time: Date) {
-  const { lambda, stack } = system.target;
   const Payload = JSON.stringify({ source: 'aws.events', time: time.toISOString() });
-  const answer = await lambda.send(new InvokeCommand({ FunctionName: `${stack}-RecordNight`, Payload }));
+  const answer = await system.lambda.send(
+    new InvokeCommand({ FunctionName: `${system.target.stack}-RecordNight`, Payload }),
+  );
   expect(answer.FunctionError).toBeUndefined();
   const lines = (await linesOf(system)).filter(({ step }) => step === 'RecordNight');
   return { lines, counted: lines.flatMap(({ NightIncomplete }) => NightIncomplete ?? []) };

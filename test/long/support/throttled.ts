@@ -9,8 +9,8 @@ const STEPS_OF_A_RUN = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishF
  * its alias, and for Step Functions has another name for it than AWS: the machine is changed meanwhile. Waits and pauses before retries
  * take a hundredth of their time, in other files too: without any, ten retries end sooner than the call that is in their way.
  */
-export async function throttled<T>({ target, cloud }: Deployed, work: () => Promise<T>): Promise<T> {
-  const { sfn, lambda, stack, StateMachineArn: stateMachineArn } = target;
+export async function throttled<T>({ target, cloud, lambda }: Deployed, work: () => Promise<T>): Promise<T> {
+  const { sfn, stack, StateMachineArn: stateMachineArn } = target;
   const scale = (waits: number) => {
     const body = JSON.stringify({ 'stepfunctions._SFN_WAIT_SCALE': waits });
     return fetch(`${cloud.endpoint}/_ministack/config`, { method: 'POST', body });

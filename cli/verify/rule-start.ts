@@ -1,12 +1,11 @@
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
-import type { Check } from '../../checks/check.ts';
-import { broken, CannotTell, type Finding, holds } from '../../checks/finding.ts';
-import { deployedRules, RULE_RIGHTS } from '../../checks/rules.ts';
-import { REWRITE } from '../../support/aws-error.ts';
-import { lookUntil } from '../base/look-until.ts';
-import { RULE_TARGET, removeRule, removingAll, temporaryName } from '../base/temporary.ts';
-import type { Verifying } from '../base/verifying.ts';
+import type { Check } from '../checks/check.ts';
+import { broken, CannotTell, type Finding, holds } from '../checks/finding.ts';
+import { deployedRules, RULE_RIGHTS } from '../checks/rules.ts';
+import { REWRITE } from '../support/aws-error.ts';
+import { RULE_TARGET, removeRule, removingAll, temporaryName } from './temporary.ts';
+import { lookUntil, type Verifying } from './verifying.ts';
 
 /** Whether the role of the nightly rules may start the machine: nothing else shows it before the first night. */
 export const RULE_START: Check<Verifying> = {

@@ -4,33 +4,20 @@ import {
   type Metric,
   type MetricDataQuery,
 } from '@aws-sdk/client-cloudwatch';
-import { DASHBOARD_ONLY, namespaceOf } from '../../../core/log/metrics.ts';
-import type { Check } from '../../checks/check.ts';
-import { CannotTell, type Finding, holds, holdsUnless, unknown } from '../../checks/finding.ts';
-import type { Target } from '../../support/target.ts';
-import { ALARM_RIGHTS } from '../base/deployed-alarms.ts';
-import { lookUntil } from '../base/look-until.ts';
-import { type Control, unlessNotEnforced } from '../base/not-enforced.ts';
-import { type Made, RUN_RIGHTS } from '../base/runs.ts';
-import type { Verifying } from '../base/verifying.ts';
-import { DASHBOARD_RIGHTS, metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
+import { DASHBOARD_ONLY, namespaceOf } from '../../core/log/metrics.ts';
+import type { Check } from '../checks/check.ts';
+import { type Finding, holds, unknown } from '../checks/finding.ts';
+import type { Target } from '../support/target.ts';
+import { type Made, RUN_RIGHTS } from './runs.ts';
+import { type Control, lookUntil, unlessNotEnforced, type Verifying } from './verifying.ts';
 
-/** Whether what is counted is what alarms and dashboard read. */
-export const METRIC_CHECKS: Check<Verifying>[] = [
-  {
-    id: 'metrics',
-    question: 'Have the metrics of that export come?',
-    rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`: AWS knows no resource for it'],
-    makes: true,
-    look: arrived,
-  },
-  {
-    id: 'read-metrics',
-    question: 'Is all counted that alarms and dashboard read?',
-    rights: [...ALARM_RIGHTS, ...DASHBOARD_RIGHTS],
-    look: read,
-  },
-];
+export const METRIC_CHECK: Check<Verifying> = {
+  id: 'metrics',
+  question: 'Have the metrics of that export come?',
+  rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`: AWS knows no resource for it'],
+  makes: true,
+  look: arrived,
+};
 
 /** The metrics that an export leaves under every condition, by the names of their dimensions. */
 function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, 'rows' | 'steps'>): Metric[] {
@@ -102,13 +89,7 @@ async function withoutData({ cloudwatch }: Pick<Target, 'cloudwatch'>, metrics: 
   return metrics.filter((_, index) => !counted.has(`m${index}`));
 }
 
-async function read(verifying: Verifying): Promise<Finding> {
-  const metrics = await watchedMetrics(verifying);
-  if (metrics.length === 0) throw new CannotTell('neither alarms nor a dashboard are there');
-  const wrong = new Set(metrics.filter((metric) => misreadMetric(metric, verifying)).map(metricText));
-  const found = `${new Set(metrics.map(metricText)).size} metrics, each of them counted by the functions or by AWS`;
-  return holdsUnless(
-    [...wrong].map((text) => `nothing counts ${text}`),
-    found,
-  );
+/** `crm-export-prod RunsEnded {entity=leads}` */
+function metricText({ Namespace, MetricName, Dimensions = [] }: Metric): string {
+  return `${Namespace} ${MetricName} {${Dimensions.map(({ Name, Value }) => `${Name}=${Value}`).join(', ')}}`;
 }

@@ -1,14 +1,13 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod/mini';
-import { parseJson } from '../../../core/json.ts';
-import { isListed } from '../../../core/log/log-fields.ts';
-import { METRICS } from '../../../core/log/metrics.ts';
-import type { Check } from '../../checks/check.ts';
-import { CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
-import { plain } from '../../support/text.ts';
-import { lookUntil } from '../base/look-until.ts';
-import { RUN_RIGHTS } from '../base/runs.ts';
-import type { Verifying } from '../base/verifying.ts';
+import { parseJson } from '../../core/json.ts';
+import { isListed } from '../../core/log/log-fields.ts';
+import { METRICS } from '../../core/log/metrics.ts';
+import type { Check } from '../checks/check.ts';
+import { CannotTell, type Finding, holdsUnless } from '../checks/finding.ts';
+import { plain } from '../support/text.ts';
+import { RUN_RIGHTS } from './runs.ts';
+import { lookUntil, type Verifying } from './verifying.ts';
 
 /**
  * Asks whether nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here

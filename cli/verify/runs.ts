@@ -1,12 +1,19 @@
-import { randomBytes } from 'node:crypto';
 import { paginateGetExecutionHistory, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import type { Entity } from '../../../core/config/entities.ts';
-import { STEPS } from '../../../core/step/steps.ts';
-import { CannotTell } from '../../checks/finding.ts';
-import { followRun } from '../../runs/executions.ts';
-import type { NamedRun, Run } from '../../runs/run/run.ts';
-import type { Target } from '../../support/target.ts';
-import type { Pace } from './pace.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { STEPS } from '../../core/step/steps.ts';
+import { CannotTell } from '../checks/finding.ts';
+import { followRun } from '../runs/executions.ts';
+import type { NamedRun, Run } from '../runs/run/run.ts';
+import type { Target } from '../support/target.ts';
+
+/** How often something is looked at, and for how long. */
+export interface Pace {
+  everyMs: number;
+  /** Logs and metrics come minutes after the run. */
+  patienceMs: number;
+  /** An export that takes longer is not waited for. */
+  runMs: number;
+}
 
 /** What a check needs that looks at a run which this verify makes. */
 export const RUN_RIGHTS = [
@@ -19,7 +26,6 @@ export const RUN_RIGHTS = [
 export interface Made extends NamedRun {
   /** The time before Step Functions was asked, by the clock of this machine. */
   askedAt: Date;
-  traceId: string;
   /** The steps whose functions the run called: not every run has every step. */
   steps: string[];
 }
@@ -29,8 +35,6 @@ export interface Runs {
   exported: () => Promise<Made>;
   /** The export of `exported`, if it is published. @throws CannotTell */
   published: () => Promise<Made & { manifestKey: string; key: string }>;
-  /** A run that has to fail. */
-  failing: (input: object) => Promise<Made>;
   /** Names of all that were started. */
   names: string[];
 }
@@ -47,13 +51,11 @@ interface RunsOptions {
 export function createRuns(options: RunsOptions): Runs {
   const names: string[] = [];
   let export_: Promise<Made> | undefined;
-  const make = (beginning: string, input: object) => {
-    const name = `${beginning}-${options.id}-${names.length}`;
-    names.push(name);
-    return made(options, name, input);
-  };
   const exported = () => {
-    export_ ??= make(`${options.entity}-verify`, { entity: options.entity });
+    if (export_) return export_;
+    const name = `${options.entity}-verify-${options.id}-0`;
+    names.push(name);
+    export_ = made(options, name);
     return export_;
   };
   return {
@@ -65,7 +67,6 @@ export function createRuns(options: RunsOptions): Runs {
       if (isPublished(run) && manifestKey && key) return { ...run, manifestKey, key };
       throw new CannotTell('the export was not published');
     },
-    failing: (input) => make('verify', input),
   };
 }
 
@@ -73,16 +74,13 @@ export function isPublished({ outcome, manifestKey }: Run): boolean {
   return outcome === 'published' && manifestKey !== null;
 }
 
-async function made({ target, entity, pace, signal }: RunsOptions, name: string, input: object): Promise<Made> {
+async function made({ target, entity, pace, signal }: RunsOptions, name: string): Promise<Made> {
   const askedAt = new Date();
-  const traceId = `1-${Math.floor(askedAt.getTime() / 1000).toString(16)}-${randomBytes(12).toString('hex')}`;
   const { executionArn = '' } = await target.sfn.send(
     new StartExecutionCommand({
       stateMachineArn: target.StateMachineArn,
       name,
-      input: JSON.stringify(input),
-      // X-Ray takes a part of the runs only where nobody asks for one.
-      traceHeader: `Root=${traceId};Sampled=1`,
+      input: JSON.stringify({ entity }),
     }),
   );
   const limit = AbortSignal.timeout(pace.runMs);
@@ -91,7 +89,7 @@ async function made({ target, entity, pace, signal }: RunsOptions, name: string,
     if (!limit.aborted || signal.aborted) throw error;
     throw new CannotTell(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });
-  return { ...run, askedAt, traceId, steps: await stepsOf(target, executionArn) };
+  return { ...run, askedAt, steps: await stepsOf(target, executionArn) };
 }
 
 async function stepsOf({ sfn: client }: RunsOptions['target'], executionArn: string): Promise<string[]> {

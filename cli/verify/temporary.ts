@@ -1,11 +1,18 @@
-import { SetAlarmStateCommand, type StateValue } from '@aws-sdk/client-cloudwatch';
+import {
+  type MetricAlarm,
+  paginateDescribeAlarms,
+  SetAlarmStateCommand,
+  type StateValue,
+} from '@aws-sdk/client-cloudwatch';
 import { DeleteRuleCommand, ListRulesCommand, RemoveTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import { paginateListSubscriptionsByTopic, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { DeleteQueueCommand, ListQueuesCommand } from '@aws-sdk/client-sqs';
-import { broken, type Finding } from '../../checks/finding.ts';
-import type { Target } from '../../support/target.ts';
-import { deployedAlarms } from './deployed-alarms.ts';
+import type { Check } from '../checks/check.ts';
+import { textOf } from '../checks/deployed-stack.ts';
+import { broken, type Finding, holds, unknown } from '../checks/finding.ts';
+import { missingRight } from '../checks/finding-of.ts';
+import type { Target } from '../support/target.ts';
 import type { Verifying } from './verifying.ts';
 
 /**
@@ -131,4 +138,42 @@ export async function removingAll(work: (made: Noting) => Promise<Finding>): Pro
   if (stays.length > 0) return broken(`could not be removed: ${stays.join(', ')}`, 'Remove it by hand.');
   if (result.status === 'rejected') throw result.reason;
   return result.value;
+}
+
+/** The alarms of the template, as they are in the account. */
+export async function deployedAlarms({ target, stack }: Pick<Verifying, 'target' | 'stack'>): Promise<MetricAlarm[]> {
+  const names = stack.ofType('AWS::CloudWatch::Alarm').map((alarm) => textOf(alarm, 'AlarmName'));
+  const alarms: MetricAlarm[] = [];
+  // Names of another deployment may begin so too: those of `prod-2`, where this is `prod`.
+  const look = { AlarmNamePrefix: `${target.stack}-` };
+  for await (const page of paginateDescribeAlarms({ client: target.cloudwatch }, look)) {
+    alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmName = '' }) => names.includes(AlarmName)));
+  }
+  return alarms;
+}
+
+interface Left extends Pick<Verifying, 'target' | 'stack'> {
+  /** What an earlier verify had left, by name. */
+  ofAnother: string[];
+}
+
+/** Made after all others: it looks once more for everything temporary, and removes it. */
+export const LEFT_OVERS: Check<Left> = {
+  id: 'left-overs',
+  question: 'Is everything temporary gone?',
+  rights: REMOVING_RIGHTS,
+  look: leftOvers,
+};
+
+async function leftOvers({ ofAnother, ...place }: Left): Promise<Finding> {
+  const { removed, errors } = await removeTemporary(place);
+  const earlier = ofAnother.length > 0 ? `; removed of an earlier verify: ${ofAnother.join(', ')}` : '';
+  const rights = errors.flatMap((error) => missingRight(error) ?? []);
+  if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
+    const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
+    return broken(`not all could be removed${earlier}`, `Remove by hand what has _verify_ in its name${lacking}.`);
+  }
+  if (rights.length > 0) return unknown(`these credentials lack the right ${rights.join(', ')}${earlier}`);
+  const found = removed.length > 0 ? `removed only now: ${removed.join(', ')}` : 'nothing temporary is left';
+  return holds(`${found}${earlier}`);
 }
