@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { COMPILE_CACHE } from './local/compile-cache.ts';
+import { RepeatReporter } from './test/support/repeat-reporter.ts';
+import { clockVariables, seedVariables } from './test/support/seeds.ts';
 
 const SECONDS = 1000;
 /** The end-to-end tests record what the functions do. These tests compare it with their rights once all have run. */
@@ -24,6 +26,7 @@ process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', Stri
 
 /** The tests without a local cloud. */
 const WITHOUT_CLOUD = {
+  env: { ...seedVariables('same'), ...clockVariables() },
   testTimeout: 60 * SECONDS,
   hookTimeout: 120 * SECONDS,
   sequence: { groupOrder: ORDER.together },
@@ -35,7 +38,7 @@ const WITHOUT_CLOUD = {
   unstubGlobals: true,
   restoreMocks: true,
 };
-/** The stack deployed to a local cloud: minutes at most, on two cores. */
+/** The stack deployed to a local cloud, which has the clock of the machine: minutes at most, on two cores. */
 const WITH_CLOUD = {
   globalSetup: LOCAL_CLOUD,
   testTimeout: 180 * SECONDS,
@@ -58,6 +61,7 @@ const NO_UNIT_TESTS = [...configDefaults.exclude, 'test/e2e/**', 'test/long/**',
 
 export default defineConfig({
   test: {
+    reporters: ['default', ...(process.env.GITHUB_ACTIONS ? ['github-actions'] : []), new RepeatReporter()],
     projects: [
       // npm test
       { test: { ...WITHOUT_CLOUD, name: 'unit', include: ['test/**/*.test.ts'], exclude: [...NO_UNIT_TESTS, SLOW] } },
@@ -80,7 +84,8 @@ export default defineConfig({
           name: 'long',
           globalSetup: LOCAL_CLOUD,
           include: ['test/long/**/*.test.ts'],
-          env: { TEST_RUNS: process.env.CI ? 'quarter' : 'all' },
+          env: { TEST_RUNS: process.env.CI ? 'quarter' : 'all', ...seedVariables('others each time') },
+          setupFiles: ['test/support/setup.ts'],
           // One by default on two cores: half of the time would be waits.
           maxWorkers: 2,
           testTimeout: 600 * SECONDS,

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { TEST_SEED } from '../support/seeds.ts';
 
 /** What `npm test` tries a fifth of, in full; in CI a quarter of it. */
 
@@ -14,7 +15,7 @@ const FILES = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/e2e/**'
 test('the properties and large loops of the unit tests hold', async ({ signal }) => {
   // Vitest tells the processes that it starts, by variables, that they are its workers.
   const own = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST|NODE_ENV)/.test(name));
-  const env = { ...Object.fromEntries(own), TEST_RUNS: process.env.TEST_RUNS };
+  const env = { ...Object.fromEntries(own), TEST_RUNS: process.env.TEST_RUNS, TEST_SEED: String(TEST_SEED) };
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'slow', ...FILES];
 
   const ran = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, maxBuffer: 1 << 28, signal }).then(

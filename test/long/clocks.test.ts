@@ -1,21 +1,20 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { instantOf } from '../../core/schedule/local-time.ts';
 import { tempDir } from '../local/support/support.ts';
+import { clockVariables, randomFrom, TEST_SEED } from '../support/seeds.ts';
 import { clockSensitiveTests } from './support/clock-sensitive.ts';
 
 /**
- * The tests of the unit project hold at any hour of any day: those that touch the clock are run at clocks that have made tests
- * red, or may. In CI at four of them, one each day, which have each hour, each kind of day and each zone.
+ * The tests without a local cloud pass at any hour of any day: those that touch the clock run at clocks that have made tests fail, or
+ * may. In CI that is a short list, which is always the same. Otherwise they also run at a clock that the seed of the run draws.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
-const PRELOAD = pathToFileURL(join(ROOT, 'test/support/shifted-clock.ts')).href;
 const FILES = clockSensitiveTests(ROOT);
 
 /** A night begins at 01:00 by default: before it, within its first hour, long after it, and while a test crosses midnight. */
@@ -35,22 +34,25 @@ const ALL = Object.entries(ZONES).flatMap(([zone, changes]) =>
     [LEAP_DAY, newYear(hour), ...changes].map((day): [string, string, string] => [day, hour, zone]),
   ),
 );
+/** Before the night on a day that is an hour shorter, and while a test crosses midnight, on a day that is an hour longer. */
 const IN_CI: typeof ALL = [
   ['2027-03-26', '00:30', 'Asia/Jerusalem'],
-  ['2028-01-01', '01:30', 'UTC'],
-  ['2028-02-29', '12:00', 'UTC'],
   ['2027-04-04', '23:59', 'Pacific/Auckland'],
 ];
 
-/** Each takes more than a minute: another one each day. */
-const BY_THE_DAY = IN_CI.filter((_, place) => place === new Date().getUTCDate() % IN_CI.length);
+/** A clock that the seed of the run decides, any minute of four years. */
+function drawnClock(): (typeof ALL)[number] {
+  const random = randomFrom(TEST_SEED);
+  const moment = new Date(Date.UTC(2027, 0, 1) + random() * 4 * 365 * 86_400_000).toISOString();
+  const zones = Object.keys(ZONES);
+  return [moment.slice(0, 10), moment.slice(11, 16), zones[Math.floor(random() * zones.length)] ?? 'UTC'];
+}
 
-/** What a Node process gets to be in a zone, at a clock that ticks on from a moment. */
-function shiftedTo(at: Date, zone: string): NodeJS.ProcessEnv {
+/** The variables of a run of the tests at a clock. */
+function runAt(at: Date, zone: string): NodeJS.ProcessEnv {
   // Vitest tells the processes that it starts, by variables, that they are its workers.
   const own = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST|NODE_OPTIONS|NODE_ENV)/.test(name));
-  const shift = String(at.getTime() - Date.now());
-  return { ...Object.fromEntries(own), TZ: zone, CLOCK_SHIFT_MS: shift, NODE_OPTIONS: `--import=${PRELOAD}` };
+  return { ...Object.fromEntries(own), TZ: zone, TEST_CLOCK: at.toISOString() };
 }
 
 const reportSchema = z.object({
@@ -77,7 +79,7 @@ async function redAt(
   const report = join(await tempDir(), 'report.json');
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'slow'];
   const args = [...vitest, '--reporter=json', `--outputFile=${report}`, ...given];
-  const options = { cwd: ROOT, env: shiftedTo(at, zone), maxBuffer: 1 << 28, signal };
+  const options = { cwd: ROOT, env: runAt(at, zone), maxBuffer: 1 << 28, signal };
   // Red tests make its exit code 1: the report says which.
   await promisify(execFile)(process.execPath, args, options).catch(() => undefined);
   const { numTotalTests, testResults } = reportSchema.parse(JSON.parse(await readFile(report, 'utf8')));
@@ -99,7 +101,7 @@ test('a process at a shifted clock, and one that it starts, read one clock that 
   const at = instantOf('Asia/Jerusalem', LEAP_DAY, '00:30');
 
   const { stdout } = await promisify(execFile)(process.execPath, ['-e', code], {
-    env: shiftedTo(at, 'Asia/Jerusalem'),
+    env: { ...process.env, ...clockVariables({ TEST_CLOCK: at.toISOString(), TZ: 'Asia/Jerusalem' }) },
   });
 
   const [first, ...rest]: number[] = JSON.parse(stdout);
@@ -123,7 +125,7 @@ test('files are found by what they do: those that name their clock, and those th
   expect(FILES).not.toContain('test/core/files/csv-scan.test.ts');
 });
 
-test.for(process.env.CI ? BY_THE_DAY : ALL)(
+test.for(process.env.CI ? IN_CI : [...ALL, drawnClock()])(
   'on %s at %s in %s every test that touches the clock is green',
   async ([day, hour, zone], { signal }) => {
     const { red, tests, files } = await redAt(instantOf(zone, day, hour), zone, FILES, signal);

@@ -45,9 +45,8 @@ test('openpyxl reads every cell as a text, equal to what was written', async () 
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
     const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-    const seed = Math.floor(Math.random() * 1_000_000);
     const texts = fc.array(fc.tuple(awkwardTexts, awkwardTexts), { minLength: 50, maxLength: 50 });
-    const drafts = fc.sample(texts, { numRuns: WORKBOOKS, seed });
+    const drafts = fc.sample(texts, WORKBOOKS);
     const written = drafts.map((rows) => [['id', 'a', 'b'], ...rows.map(([a, b], row) => [String(row), a, b])]);
     const paths: string[] = [];
     for (const [place, rows] of written.entries()) {
@@ -61,7 +60,7 @@ test('openpyxl reads every cell as a text, equal to what was written', async () 
     const read = stdout.trimEnd().split('\n');
     // Columns at the end that are empty in all rows are not there.
     const filled = (line: string) => JSON.parse(line).map(([id = '', a = '', b = '']: string[]) => [id, a, b]);
-    expect({ seed, read: read.map(filled) }).toEqual({ seed, read: written });
+    expect(read.map(filled)).toEqual(written);
   } finally {
     await record.close();
   }

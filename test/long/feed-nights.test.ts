@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { openDuckDb } from '../core/table/support.ts';
 import { feedNights } from '../support/feed-nights.ts';
 import { feedRecipe } from '../support/feed-recipes.ts';
 import { runs } from '../support/runs.ts';
+import { TEST_SEED } from '../support/seeds.ts';
 import { type Copies, openCopies, pythonForCopies } from './support/feeds/copies.ts';
 import { differencesOfCopy, differencesOfHistory } from './support/feeds/judge.ts';
 import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
@@ -21,9 +21,7 @@ import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
  */
 
 const NIGHTS = 30;
-/** `FEEDS_SEED=… npx vitest run --project long test/long/feed-nights.test.ts` has the same nights again. */
-const SEED = process.env.FEEDS_SEED ?? randomUUID().slice(0, 8);
-const SEEDS = Array.from({ length: runs(4) }, (_, place) => ({ seed: SEED, place }));
+const PLACES = Array.from({ length: runs(4) }, (_, place) => ({ seed: TEST_SEED, place }));
 
 let python: string;
 let dir: string;
@@ -82,7 +80,7 @@ async function compareHistory({ duckdb }: Scene, tables: Map<string, string>, wh
   return dates.length;
 }
 
-test.each(SEEDS)(
+test.each(PLACES)(
   'a copy that feeds keep is the newest table each morning, over thirty nights with faults ($seed, $place)',
   async ({ seed, place }) => {
     const draw = new Draw(`feeds/${seed}`, place);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { successorOf } from '../../core/oauth/generation.ts';
 import type { ClientAnswer } from '../oauth/support/clients-job.ts';
 import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
+import { randomFrom, TEST_SEED } from '../support/seeds.ts';
 
 /** CI kills fewer, by the same rules. */
 const KILLS = process.env.CI ? 20 : 200;
@@ -30,6 +31,7 @@ async function prepare(rotation: 'none' | 'strict') {
   const grant = await cloud.grant(3000);
   const survivor = await cloud.spawn();
   let next = cloud.spawn();
+  const random = randomFrom(TEST_SEED);
 
   const kill = async () => {
     const { versionId, tokens } = await grant.current();
@@ -40,7 +42,7 @@ async function prepare(rotation: 'none' | 'strict') {
     const begun = victim.begun();
     void victim.work({ ...job, clients: 3 });
     await begun;
-    await sleep(Math.random() * REFRESH_MS);
+    await sleep(random() * REFRESH_MS);
     victim.kill();
     const killedAt = Date.now();
     // What it had sent still arrives.

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -70,7 +70,7 @@ export function rawGet(url: string, headers: Record<string, string> = {}): Promi
   });
 }
 
-const VERIFIER = randomBytes(32).toString('base64url');
+const VERIFIER = 'a-code-verifier-of-at-least-43-characters-as-rfc-7636-asks';
 
 /** The address of the consent page, valid unless changed. */
 export function authorizeUrl(sandbox: Sandbox, change: Record<string, string> = {}): string {

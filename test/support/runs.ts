@@ -4,7 +4,7 @@ const A_FIFTH = 1 / 5;
 
 /**
  * How often a property or a large loop is tried: a fifth of it in `npm test`, all of it in `npm run test:long`, in CI a
- * quarter there. What fails says its own seed.
+ * quarter there. `TEST_SEED` decides which cases they are.
  */
 export function runs(full: number): number {
   return Math.ceil(full * (SHARES[process.env.TEST_RUNS ?? ''] ?? A_FIFTH));

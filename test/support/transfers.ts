@@ -165,17 +165,6 @@ export function failing(operation: Operation, fault: Fault, times = Number.POSIT
   return (request) => (request.operation === operation && request.attempt <= times ? fault : undefined);
 }
 
-/** Numbers in [0, 1) that are the same in every run (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
 /** A process with time for so many looks at the clock, and then with none. */
 export function secondsFor(looks: number): () => number {
   let left = looks;

@@ -4,8 +4,9 @@ import type { TransferError } from '../../transfer/base/errors.ts';
 import type { FileHead } from '../../transfer/base/types.ts';
 import { busy, EXPIRED, HTML_PAGE, inOrder, XML_ERROR } from '../support/origin/origin.ts';
 import type { Behaviour, OriginRequest, OriginScript } from '../support/origin/types.ts';
+import { randomFrom } from '../support/seeds.ts';
 import { transferSuite } from '../support/transfer-suite.ts';
-import { IMPATIENT, KIB, NOTHING, PART, secondsFor, seeded } from '../support/transfers.ts';
+import { IMPATIENT, KIB, NOTHING, PART, secondsFor } from '../support/transfers.ts';
 
 /** Origins that cut, lie, stall and change their mind. */
 
@@ -30,7 +31,7 @@ describe('cut', () => {
   test.each(strategies)(
     'at 10 random offsets of a %s file ends with the whole file',
     async (_strategy, size, usual) => {
-      const random = seeded(size);
+      const random = randomFrom(size);
       const offsets = Array.from({ length: 10 }, () => Math.floor(random() * size));
 
       const ran = await Promise.all(

@@ -3,11 +3,12 @@ import type { Resume } from '../../transfer/base/types.ts';
 import { abortUpload } from '../../transfer/transfer.ts';
 import { inOrder } from '../support/origin/origin.ts';
 import type { Behaviour } from '../support/origin/types.ts';
+import { randomFrom } from '../support/seeds.ts';
 import { TROUBLE } from '../support/strict-store/strict-store.ts';
 import type { FaultScript } from '../support/strict-store/types.ts';
 import { killedOnce } from '../support/transfer-kills.ts';
 import { callsOf, transferSuite } from '../support/transfer-suite.ts';
-import { type Changes, failing, LIMITS, PART, type Ran, secondsFor, seeded } from '../support/transfers.ts';
+import { type Changes, failing, LIMITS, PART, type Ran, secondsFor } from '../support/transfers.ts';
 
 /** A file that takes longer than one process may live. */
 
@@ -379,7 +380,7 @@ describe('an upload with parts that are not ours', () => {
     const { Store } = await import('../../transfer/store/store.ts');
     const { LIMITS } = await import('../../transfer/base/limits.ts');
     const signal = new AbortController().signal;
-    const calls = new Store(store, { limits: LIMITS, random: Math.random, signal });
+    const calls = new Store(store, { limits: LIMITS, random: randomFrom(1), signal });
     await calls.putPart({ key, uploadId }, number, body);
     calls.close();
   }
@@ -422,7 +423,7 @@ describe('an upload with parts that are not ours', () => {
 });
 
 describe('a process that is killed', () => {
-  const random = seeded(10);
+  const random = randomFrom(10);
   test.each([1, 2, 3, 4, 5])(
     'at a random moment (%i): the next one goes on, and sends at most one part for each connection again',
     async () => {

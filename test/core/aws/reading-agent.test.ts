@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -8,9 +7,10 @@ import { streamingLimits } from '../../../core/aws/reading-agent.ts';
 import { createBucket } from '../../../core/storage/bucket.ts';
 import { trustedCertificate } from '../../support/certificate.ts';
 import { failureOf } from '../../support/failures.ts';
+import { wholeContent } from '../../support/origin/content.ts';
 
 const certificate = trustedCertificate();
-const OBJECT = randomBytes(9_000_001);
+const OBJECT = wholeContent(1, 9_000_001);
 const connections = new Set<Socket>();
 let cutAfter = Number.POSITIVE_INFINITY;
 let server: Server;

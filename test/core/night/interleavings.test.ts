@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import type { Marked, Night } from '../../../core/night/marker.ts';
 import { type NightStore, recordNight } from '../../../core/night/record-night.ts';
-import { randomFrom } from '../../oauth/support/virtual-clock.ts';
 import { runs } from '../../support/runs.ts';
+import { randomFrom } from '../../support/seeds.ts';
 
 /** Seven runs of a date, and what else happens to it, in ten thousand orders of their calls. */
 const INTERLEAVINGS = runs(10_000);

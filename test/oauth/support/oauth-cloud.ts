@@ -14,6 +14,7 @@ import { createLedger } from '../../../core/oauth/ledger.ts';
 import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { deployment } from '../../support/builders.ts';
+import { TEST_SEED } from '../../support/seeds.ts';
 import type { ClientAnswer, Done, Job } from './clients-job.ts';
 
 const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
@@ -45,7 +46,7 @@ export async function startOAuthCloud() {
   const crm = deployment({ crm: { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl } }).crm;
 
   const spawn = async () => {
-    const child = new Child(cloud.endpoint, said);
+    const child = new Child(cloud.endpoint, said, TEST_SEED + pool.length);
     pool.push(child);
     await child.ready;
     return child;
@@ -121,10 +122,10 @@ class Child {
   alive = true;
   readonly #process: ChildProcess;
 
-  constructor(endpoint: string, said: string[]) {
+  constructor(endpoint: string, said: string[], seed: number) {
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     const env = { PATH, NODE_COMPILE_CACHE, AWS_ENDPOINT_URL: endpoint };
-    this.#process = fork(CHILD, { env, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    this.#process = fork(CHILD, [String(seed)], { env, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => said.push(text));
     }

@@ -5,10 +5,11 @@ import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
+import { randomFrom } from '../../support/seeds.ts';
 import { FakeEndpoint } from './fake-endpoint.ts';
 import { FakeLedger } from './fake-ledger.ts';
 import { FakeSecrets } from './fake-secrets.ts';
-import { randomFrom, VirtualClock } from './virtual-clock.ts';
+import { VirtualClock } from './virtual-clock.ts';
 
 export const FIRST_VERSION = '00000000-0000-4000-8000-000000000001';
 const PLACES = { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' };

@@ -7,6 +7,7 @@ import type { FeedEnd, FeedHead, FeedPair } from '../../../../core/changes/chain
 import { pairDigest } from '../../../../core/changes/chain/pairs.ts';
 import { RunError } from '../../../../core/errors.ts';
 import { runs } from '../../../support/runs.ts';
+import { randomFrom } from '../../../support/seeds.ts';
 
 /** Values by their keys. */
 type Rows = Map<number, number>;
@@ -48,14 +49,7 @@ class World {
   #rowsOfNight: Rows = new Map(keys(30).map((key) => [key, key]));
 
   constructor(seed: number) {
-    let state = seed;
-    // mulberry32
-    this.#random = () => {
-      state = (state + 0x6d2b79f5) | 0;
-      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-    };
+    this.#random = randomFrom(seed);
   }
 
   below(most: number): number {
