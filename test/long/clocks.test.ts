@@ -117,7 +117,7 @@ test('a process at a shifted clock, and one that it starts, read one clock that 
 test('files are found by what they do: those that name their clock, and those that run a command line', () => {
   expect(FILES).toEqual(
     expect.arrayContaining([
-      'test/cli/report/deployments.test.ts',
+      'test/cli/report/report.test.ts',
       'test/cli/schedule/plan.test.ts',
       'test/cli/operator.test.ts',
     ]),
