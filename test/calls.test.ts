@@ -1,20 +1,18 @@
 import { globSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
 
 /** Every call of the command that people read, in pages, help texts and messages, names a command and options that exist. */
 
-const { commands } = await createProgram();
+const { commands } = await createProgram(LOADERS);
 /** Commands that earlier releases had. Only the lists of what was removed name them. */
-const REMOVED = ['deployments'];
+const REMOVED = ['deployments', 'history', 'schema'];
 /** Other programs that pages show calls of. */
 const OTHER_PROGRAMS = /^(?:aws|npx|npm|node|git|cdk|docker|python3?|pip|source|export|ssh|curl|crm-export) /;
 /** Options of other programs in messages that do not name the program right before them. */
-const OTHER_OPTIONS = [
-  ...['--version', '--revert-drift', '--semi-space-growth-factor'],
-  ...['--start-time', '--end-time', '--period', '--statistics'],
-];
+const OTHER_OPTIONS = [...['--version', '--revert-drift', '--semi-space-growth-factor']];
 
 function optionsOf({ options }: Command): string[] {
   return [...options.flatMap(({ short, long }) => [short, long]), '--help'].flatMap((flag) => flag ?? []);

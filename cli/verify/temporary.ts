@@ -100,7 +100,7 @@ async function removeObjects({ s3, BucketName: Bucket }: Target): Promise<string
 }
 
 /** What removing all of it needs. */
-export const REMOVING_RIGHTS = [
+const REMOVING_RIGHTS = [
   'events:ListRules on the rules',
   'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
   'events:DeleteRule on rules named `crm-export-NAME_verify_*`',

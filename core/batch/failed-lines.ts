@@ -78,7 +78,7 @@ export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
 const recordSchema = z.object({ id: z.guid() });
 
 /** @returns `undefined` for a line without a record. */
-export function idOf(text: string, line: number): string | undefined {
+function idOf(text: string, line: number): string | undefined {
   if (text.trim() === '') return undefined;
   const record = parseJson(recordSchema, text);
   if (record) return record.id;

@@ -4,7 +4,6 @@ import { findManifest } from '../../../cli/data/find.ts';
 import { firstRows } from '../../../cli/data/first-rows.ts';
 import { createManifests } from '../../../cli/data/manifests.ts';
 import { addPeek, rowsText } from '../../../cli/data/peek.ts';
-import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
