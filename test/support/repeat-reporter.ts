@@ -24,7 +24,9 @@ function commandFor({ project, relativeModuleId }: TestModule): string {
 }
 
 function variablesOf({ config }: TestProject, names: string[]): string {
-  return names.flatMap((name) => assignment(name, config.env[name])).join(' ');
+  // A project that sets no variable has no `env`, though its type says otherwise.
+  const env: Partial<typeof config.env> = config.env ?? {};
+  return names.flatMap((name) => assignment(name, env[name])).join(' ');
 }
 
 const assignment = (name: string, value: unknown): string[] => (value ? [`${name}=${value}`] : []);
