@@ -12,7 +12,10 @@ const REMOVED = ['deployments', 'history', 'schema'];
 /** Other programs that pages show calls of. */
 const OTHER_PROGRAMS = /^(?:aws|npx|npm|node|git|cdk|docker|python3?|pip|source|export|ssh|curl|crm-export) /;
 /** Options of other programs in messages that do not name the program right before them. */
-const OTHER_OPTIONS = [...['--version', '--revert-drift', '--semi-space-growth-factor']];
+const OTHER_OPTIONS = [
+  ...['--version', '--revert-drift', '--semi-space-growth-factor'],
+  ...['--start-time', '--end-time', '--period', '--statistics'],
+];
 
 function optionsOf({ options }: Command): string[] {
   return [...options.flatMap(({ short, long }) => [short, long]), '--help'].flatMap((flag) => flag ?? []);

@@ -26,7 +26,8 @@ const connect = once((): MailFailedRunsDeps => {
  */
 export async function handler({ detail }: Pick<EventBridgeEvent<string, unknown>, 'detail'>, context: Context) {
   try {
-    log.info('mailed', { error: await mailFailedRuns(detail, connect()) });
+    const { name: execution, error, entity, batch } = await mailFailedRuns(detail, connect());
+    log.about({ execution, entity, batch }).info('mailed', { error });
   } catch (error) {
     throw crash(MAILER, error, context.awsRequestId, log);
   }

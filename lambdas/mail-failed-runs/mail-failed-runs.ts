@@ -26,7 +26,7 @@ export interface MailFailedRunsDeps {
 }
 
 /** The parts of a failed run that a mail may contain. Text from a person, the CRM or a crash is not among them. */
-interface FailedRun {
+export interface FailedRun {
   /** Name of the execution. */
   name: string;
   error: ErrorName | keyof typeof OTHER_ENDS;
@@ -41,15 +41,15 @@ interface FailedRun {
 /**
  * Mails one failed run to the topic of the alarms.
  * @param detail `detail` of the event that Step Functions sends when an execution ends
- * @returns the error that the mail names
+ * @returns the run that the mail names
  * @throws ZodError if `detail` does not describe the end of an execution
  */
-export async function mailFailedRuns(detail: unknown, deps: MailFailedRunsDeps): Promise<FailedRun['error']> {
+export async function mailFailedRuns(detail: unknown, deps: MailFailedRunsDeps): Promise<FailedRun> {
   const run = failedRunOf(z.parse(detailSchema, detail));
   const date = run.entity && (await newestDate(run.entity, deps.bucket));
   const mail = mailOf(run, date, deps);
   await deps.publish(mail.subject, messageOf(mail));
-  return run.error;
+  return run;
 }
 
 /** The fields that AWS was recorded to send; null where they do not apply (test_event_bridge_events_base of LocalStack). */
