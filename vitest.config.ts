@@ -61,6 +61,8 @@ const NO_UNIT_TESTS = [...configDefaults.exclude, 'test/e2e/**', 'test/long/**',
 
 export default defineConfig({
   test: {
+    // A file of test/screens/ that is missing fails, also where the variable CI is not set. Only -u writes.
+    update: 'none',
     reporters: ['default', ...(process.env.GITHUB_ACTIONS ? ['github-actions'] : []), new RepeatReporter()],
     projects: [
       // npm test

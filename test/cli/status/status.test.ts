@@ -5,6 +5,7 @@ import { statusText } from '../../../cli/status/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
+import { expectScreen } from '../../support/screen.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -77,22 +78,9 @@ test('the night is told where an entity that starts once a week has a date of it
 });
 
 test('of a night that is whole the screen says so, with what readers have, the grant and the next start', async () => {
-  const { cli } = await deployed(whole);
-
-  const { code, stdout, stderr } = await cli('status');
+  const { code, stderr } = await expectScreen('status-whole', await deployed(whole), 'status', '--deployment', 'test');
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout.split('\n')).toEqual([
-    '✓ Last night: 7 of 7 published (test)',
-    '',
-    '  entity           2026-11-20  readers have',
-    ...ENTITIES.map((entity) => `  ${`✓ ${entity}`.padEnd(15)}  published   2026-11-20, 6 h old`),
-    '',
-    'Alarms: none is raised',
-    'Grant: tokens obtained 5 h ago',
-    'Next start: 2026-11-21 01:00 UTC, leads of 2026-11-21',
-    '',
-  ]);
 });
 
 describe('of a night that is not whole', () => {
@@ -111,36 +99,29 @@ describe('of a night that is not whole', () => {
         owner: { S: '' },
         deadline: { N: '0' },
         diedAt: { S: start },
-        reason: { S: 'no' },
+        reason: { S: 'The token endpoint answered 400: invalid_grant.' },
       }),
     );
 
-  test('what is missing comes first, each with a command that can be pasted', async () => {
+  test('what is missing comes first, each with a command', async () => {
+    const { code, stderr } = await expectScreen('status', await trouble(), 'status', '--deployment', 'test');
+
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+  });
+
+  test('each command can be pasted: it names the same place', async () => {
     const { cli, endpoint } = await trouble();
 
-    const { code, stdout } = await cli('status', '--region', 'eu-central-1');
+    const { stdout } = await cli('status', '--region', 'eu-central-1');
 
-    expect(code).toBe(1);
-    const lines = stdout.trimEnd().split('\n');
     const place = `--region eu-central-1 --endpoint-url ${endpoint} --deployment test`;
-    expect(lines.slice(3, 14).map((line) => line.trim().replace(/ {2,}/g, '  '))).toEqual([
-      '✕ leads  ReauthorizationRequired  2026-11-19, 30 h old',
+    const commands = stdout.split('\n').filter((line) => line.includes('->'));
+    expect(commands.map((line) => line.trim())).toEqual([
       `-> npx --no -- crm-export show leads-20261120T010005Z-abcdef ${place}`,
-      '‖ customers  paused  2026-11-19, 30 h old',
-      '‖ meetings  paused  2026-11-19, 30 h old',
       `-> npx --no -- crm-export resume customers meetings ${place}`,
-      '✕ contacts  quarantined  2026-11-19, 30 h old',
       `-> npx --no -- crm-export show contacts-20261120T010005Z-abcdef ${place}`,
-      '‖ employers  without a rule  2026-11-19, 30 h old',
       `-> AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test --revert-drift --region eu-central-1`,
-      '… workflows  under way  2026-11-19, 30 h old',
-      '✓ agent-numbers  published  2026-11-20, 6 h old',
-    ]);
-    expect(lines.slice(15)).toEqual([
-      'Alarms: raised: ExecutionsAborted',
-      `Grant: It is dead since ${start}: no`,
-      `    -> npx --no -- crm-export authorize ${place}`,
-      'Next start: 2026-11-21 01:00 UTC, leads of 2026-11-21',
+      `-> npx --no -- crm-export authorize ${place}`,
     ]);
   });
 

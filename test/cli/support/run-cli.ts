@@ -63,9 +63,15 @@ function unnamed(command: Command): void {
 /** Runs a command line in this process, which is quicker than a process of its own; several at once are kept apart. */
 export const runCli = (...args: string[]): Promise<CliResult> => startCli(...args).ended;
 
+/** Runs a command line in this process, with these environment variables. */
+export const runCliWith = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<CliResult> =>
+  startWith({ ...WITHOUT_AWS, ...env }, args).ended;
+
 /** A command line that runs: what it has written so far, and all of it with its exit code at its end. */
-export function startCli(...args: string[]): { soFar: Readonly<CliResult>; ended: Promise<CliResult> } {
-  for (const [name, value] of Object.entries(WITHOUT_AWS)) vi.stubEnv(name, value);
+export const startCli = (...args: string[]) => startWith(WITHOUT_AWS, args);
+
+function startWith(env: NodeJS.ProcessEnv, args: string[]): { soFar: Readonly<CliResult>; ended: Promise<CliResult> } {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   captureOutput();
   const before = process.exitCode;
   onTestFinished(() => {

@@ -1,17 +1,24 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { addList } from '../../../../cli/runs/list/list.ts';
 import { sinceArgument } from '../../../../cli/runs/list/list-options.ts';
 import { listRuns } from '../../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../../cli/runs/list/runs-text.ts';
 import type { Run } from '../../../../cli/runs/run/run.ts';
 import { durationText, plainLine } from '../../../../cli/support/text.ts';
+import type { Entity } from '../../../../core/config/entities.ts';
 import { ERRORS } from '../../../../core/errors.ts';
 import { earlierText } from '../../../../core/export/layout.ts';
 import { run, runState } from '../../../support/builders.ts';
+import { clockAt } from '../../../support/clock.ts';
+import { expectScreen } from '../../../support/screen.ts';
 import { aRun } from '../../support/a-run.ts';
 import { bucketRefuses } from '../../support/cloud/answers.ts';
 import { aws } from '../../support/cloud/cloud.ts';
 import { type Execution, executions } from '../../support/cloud/executions.ts';
+import { useCommands } from '../../support/run-cli.ts';
+
+useCommands({ list: addList });
 
 const NOW = new Date('2026-11-20T12:00:00Z');
 const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
@@ -215,6 +222,50 @@ test('80 columns keep rows and bytes of a night, each name on a line of its own'
   ]);
 });
 
+describe('on the screen of a person', () => {
+  clockAt('2026-11-20T05:00:00Z');
+
+  test('a night has a line for each run, what there is no room for is named, and notes say why a run waits', async () => {
+    const { code, stderr } = await expectScreen('list', await aNight(), 'list', '--deployment', 'test');
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+/** A night with runs that are under way, failed, published with warnings, and published again. */
+async function aNight() {
+  const deadline = '2026-11-20T07:00:00.000Z';
+  const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline };
+  const waits = runState({ checks: 2, waitSeconds: 60, trouble, run: run({ entity: 'meetings', deadline }) });
+  const of = (entity: Entity, start: string, more: Partial<Execution> = {}) =>
+    execution(`${entity}-20261120T${start.replaceAll(':', '')}Z-${entity.length}f2d`, {
+      ...{ input: { entity }, start: `2026-11-20T${start}.000Z`, stop: `2026-11-20T${start}.900Z`, ...more },
+    });
+  const entered: Execution['entered'] = [['WaitBeforeCheck', '2026-11-20T04:59:30.000Z', waits]];
+  const again = of('leads', '03:00:00');
+  const warned = of('agent-numbers', '01:10:00');
+  const first = of('leads', '01:00:00');
+  const failed = { status: 'FAILED', error: 'ReauthorizationRequired', cause: 'The grant is dead.' };
+  const cloud = await aws(
+    executions([
+      of('meetings', '04:58:00', { status: 'RUNNING', entered }),
+      again,
+      of('customers', '01:20:00', failed),
+      warned,
+      first,
+    ]),
+  );
+  const publish = ({ name, start }: Execution, entity: Entity, rows: number, warnings: string[] = []) =>
+    cloud.publish({
+      ...{ entity, execution: name },
+      manifest: { startedAt: start, warnings, file: { rows, bytes: rows * 65 } },
+    });
+  publish(first, 'leads', 1238);
+  publish(warned, 'agent-numbers', 310, ['One.', 'Two.']);
+  publish(again, 'leads', 1240);
+  return cloud;
+}
+
 test('what a narrow terminal has no room for is named', () => {
   const shown = (columns: number) => runsText([failure], { isTTY: true, columns }, asked);
   expect(shown(40)).toMatch(/\nNo room for: took, standing, date, bytes, rows; --json has all\.$/);
@@ -297,10 +348,6 @@ test('published runs with warnings are marked, and runs that wait tell why', asy
     { run: 'leads-warned', warningCount: 2, waiting: null },
   ]);
   const reason = 'WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 2099-11-20 01:01:00';
-  const table = runsText(rows, { isTTY: true }, asked);
-  expect(table).toMatch(/ published \(!\) .* leads-warned/);
-  expect(table).toContain(`\n\n  leads-waits: ${reason}`);
-  expect(table).toContain('\n  leads-warned: 2 warnings, which show prints');
   const [first, second] = runsText(rows, {}, asked).split('\n');
   expect(first).toContain(`\tleads-waits\t\t${reason}`);
   expect(second).toMatch(/\tpublished\t.*\tleads-warned\t2$/);

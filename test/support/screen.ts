@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { CRM_EXPORT } from '../../core/commands.ts';
+import { type CliResult, runCliWith } from '../cli/support/run-cli.ts';
+
+const SCREENS = join(import.meta.dirname, '../screens');
+
+/**
+ * Runs a command on a terminal of 80 columns without colour, and compares its screen with `test/screens/NAME.txt`.
+ *
+ * The command finds the AWS of the test in a configuration file of AWS, as it finds an account. With `--endpoint-url`, the screen would
+ * have a port that is another one in each run, and no links to the console.
+ */
+export async function expectScreen(name: string, aws: { endpoint: string }, ...args: string[]): Promise<CliResult> {
+  useTerminal();
+  const result = await runCliWith({ AWS_CONFIG_FILE: configurationFile(aws.endpoint) }, ...args);
+  const screen = `$ ${CRM_EXPORT} ${args.join(' ')}\n${result.shown}`;
+  await expect(screen).toMatchFileSnapshot(join(SCREENS, `${name}.txt`));
+  return result;
+}
+
+/** Standard output is a terminal until the end of the test. */
+function useTerminal(): void {
+  const { isTTY, columns } = process.stdout;
+  Object.assign(process.stdout, { isTTY: true, columns: 80 });
+  onTestFinished(() => void Object.assign(process.stdout, { isTTY, columns }));
+}
+
+function configurationFile(endpoint: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'aws-configuration-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'config');
+  const lines = ['region = us-east-1', `endpoint_url = ${endpoint}`];
+  const credentials = ['aws_access_key_id = 000000000000', 'aws_secret_access_key = local'];
+  writeFileSync(file, ['[default]', ...lines, ...credentials, ''].join('\n'));
+  return file;
+}
