@@ -11,8 +11,6 @@ interface Listed {
   description: string;
   /** What `--deployment` says, where it names none that there is. */
   names?: string;
-  /** With --configuration and without --deployment it works on no deployment. */
-  byFile?: true;
 }
 
 /** All commands in the order of the help. `loaders.ts` names their files. */
@@ -131,8 +129,7 @@ const COMMANDS = {
   },
   probe: {
     group: 'setUp',
-    description: 'meet the CRM for the first time: what it answers beside what is assumed, by one export of one column',
-    byFile: true,
+    description: 'compare what the CRM answers with what is assumed, by one export of one column',
   },
   doctor: {
     group: 'health',
@@ -175,9 +172,8 @@ export async function createProgram(loaders: Loaders, args?: string[]): Promise<
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');
   program.hook('preAction', async (_, command) => {
-    const { deployment, allDeployments, configuration } = command.opts();
-    const { names, byFile } = LISTED[command.name()] ?? {};
-    if (names || (byFile && configuration !== undefined)) return;
+    const { deployment, allDeployments } = command.opts();
+    if (LISTED[command.name()]?.names) return;
     if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
       return;
     (await import('./deployment-choice.ts')).giveDeployment(command);

@@ -36,6 +36,8 @@ export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
     `  ${CRM_EXPORT} show leads ${place}`,
     `  ${CRM_EXPORT} report ${place}`,
     `  ${CRM_EXPORT} doctor --configuration ${quoted(configurationFile)} ${place}`,
+    'Compare what the CRM answers with what is assumed (docs/operating.md, "First contact"):',
+    `  ${CRM_EXPORT} probe --configuration ${quoted(configurationFile)} ${place}`,
     ...(updates ? ['Update customers by a file (docs/updates.md):', `  ${CRM_EXPORT} update FILE.csv ${place}`] : []),
     'Authorize again:',
     `  ${CRM_EXPORT} authorize ${place}`,

@@ -1,5 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
+import { callbackOf } from '../cli/authorize/redirect-uri.ts';
 import { entitiesArgument, numberArgument } from '../cli/support/command-options.ts';
 import { configurationProblems } from '../core/config/configuration.ts';
 import { ENTITIES, type Entity, entitySchema } from '../core/config/entities.ts';
@@ -13,6 +14,8 @@ export interface OtherCrm {
   clientSecret: string;
   /** Hosts of its files, where they lie elsewhere than the interface. */
   fileHosts?: string[];
+  /** The redirect address that the client has registered. Default: any free port of 127.0.0.1. */
+  callback?: { port?: number; redirectUri?: string };
 }
 
 const optionsSchema = z.object({
@@ -36,6 +39,8 @@ const otherCrmSchema = z.object({
   authUrl: z.string().optional(),
   clientId: z.string().optional(),
   fileHost: z.array(z.string()).optional(),
+  port: z.number().optional(),
+  redirectUri: z.string().optional(),
 });
 
 export interface StartOptions extends Omit<z.infer<typeof optionsSchema>, 'entity'> {
@@ -69,6 +74,17 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
       'hosts of its files, where they are not that of --crm-url',
       (host, before: string[] = []) => [...before, host],
     )
+    .option(
+      '--port <n>',
+      'port of the redirect address http://127.0.0.1:PORT/callback, if the client has a fixed one',
+      numberArgument('A port is a whole number from 1 to 65535.', 1, 65_535),
+    )
+    .addOption(
+      new Option(
+        '--redirect-uri <uri>',
+        'the redirect address of the client, if it is another address of this machine',
+      ).conflicts('port'),
+    )
     .option('--updates', 'customer updates, which only the sandbox has by itself: requests the scope customers:update')
     .option(
       '--second-night',
@@ -97,14 +113,20 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
 }
 
 function otherCrm(given: z.infer<typeof otherCrmSchema>, clientSecret: string | undefined): OtherCrm | undefined {
-  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts } = given;
+  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts, port, redirectUri } = given;
   const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId };
-  if (!url && !authUrl && !clientId) return undefined;
+  if (!url && !authUrl && !clientId) {
+    if (port === undefined && redirectUri === undefined) return undefined;
+    throw new ConfigurationError('--port and --redirect-uri are for a client of another CRM: add --crm-url.');
+  }
   const missing = Object.entries({ ...parts, CRM_CLIENT_SECRET: clientSecret }).filter(([, value]) => !value);
   if (url && authUrl && clientId && clientSecret) {
     const problems = configurationProblems({ local: true, crm: { baseUrl: url, authUrl, fileHosts } });
     if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
-    return { url, authUrl, clientId, clientSecret, fileHosts };
+    const callback = { ...(port !== undefined && { port }), ...(redirectUri !== undefined && { redirectUri }) };
+    if (callbackOf(callback).hosts.length === 0)
+      throw new ConfigurationError('--redirect-uri must be an http address of this machine: nothing else can listen.');
+    return { url, authUrl, clientId, clientSecret, fileHosts, callback };
   }
   const names = missing.map(([name]) => (name.startsWith('-') ? name : `the environment variable ${name}`));
   throw new ConfigurationError(`Another CRM needs its addresses and its client: ${names.join(', ')} is missing.`);

@@ -77,9 +77,9 @@ async function prepare(
   // The region of the deployment, whatever AWS_REGION says where this was started.
   const place = { endpointUrl: cloud.endpoint, region: LOCAL_REGION };
   const target = await connect({ deployment: LOCAL_DEPLOYMENT, ...place });
-  const { clientId, clientSecret } = crm;
+  const { clientId, clientSecret, callback } = crm;
   const onUrl = sandbox ? approveConsent : (url: string) => screen.line(`Open: ${url}`);
-  const consent = { crm: configuration.deployment.crm, clientId, clientSecret, signal, onUrl };
+  const consent = { crm: configuration.deployment.crm, clientId, clientSecret, ...callback, signal, onUrl };
   const scopes = ({ scope }: { scope: string }) => `scopes: ${scope}`;
   await screen.step('Authorization code flow', () => authorize(target, consent), scopes);
   const updates = configuration.deployment.customerUpdates;

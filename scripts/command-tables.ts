@@ -113,7 +113,6 @@ const RIGHTS: Right[] = [
   { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: GRANT },
   { action: 's3:GetObject', on: '`changes/*`', commands: ['changes'] },
   { action: 's3:PutObject', on: '`changes/*/head.json`', commands: ['changes --release'] },
-  { action: 's3:PutObject', on: '`probes/*`', commands: ['probe --save'] },
   { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },
   { action: 's3:PutObject', on: '`updates/*/input.jsonl`, `updates/*/stop.json`', commands: ['update'] },
   { action: 's3:AbortMultipartUpload', on: '`updates/*/input.jsonl`', commands: ['update'] },
@@ -125,7 +124,7 @@ const RIGHTS: Right[] = [
   {
     action: 'kms:GenerateDataKey',
     on: 'the key, through S3',
-    commands: ['update', 'changes --release', 'probe --save'],
+    commands: ['update', 'changes --release'],
   },
   { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: GRANT },
 ];

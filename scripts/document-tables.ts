@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { isObservable, OPEN_POINTS } from '../cli/probe/open-points/open-points.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
@@ -48,15 +47,6 @@ export function checkTable(): string {
     ['Check', 'Stops a file', 'Setting, and its default', 'Unknown stops', 'A person may release it'],
     rows,
   );
-}
-
-/** What the interface document leaves open, and how a first meeting with the CRM shows it. */
-export function openPointsTable(): string {
-  const rows = OPEN_POINTS.map((row) => {
-    const seen = isObservable(row) ? row.observed : `cannot be seen: ${row.cannotBeSeen}`;
-    return [row.point, row.assumed, row.tolerated, seen];
-  });
-  return markdownTable(['Open point', 'Default', 'Tolerated / configurable', 'How `probe` sees it'], rows);
 }
 
 export function alarmTable(): string {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import * as z from 'zod';
 import { changesSchema } from '../cli/changes/feeds.ts';
 import { checksSchema } from '../cli/checks/print.ts';
+import { probeReportSchema } from '../cli/probe/probe.ts';
 import { runSchema } from '../cli/runs/run/run.ts';
 import { statusSchema } from '../cli/status/schema.ts';
 import { batchManifestSchema } from '../core/batch/batch-manifest.ts';
@@ -13,20 +14,11 @@ import { deploymentSchema } from '../core/config/deployment.ts';
 import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
 import { nightSchema } from '../core/night/marker.ts';
-import { probeReportSchema } from '../core/probe/probe-report.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
-import {
-  alarmTable,
-  checkTable,
-  configurationTable,
-  entityTable,
-  errorTable,
-  openPointsTable,
-  withAdvice,
-} from './document-tables.ts';
+import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
 import { kernelBytes } from './kernel.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 import { synthesise } from './synthesise.ts';
@@ -67,8 +59,6 @@ export const GENERATED: Record<string, Text> = {
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
-  'docs/interface/open-points.md': () =>
-    documentText('docs/interface/open-points.md', { 'open-points': openPointsTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/runbook.md': async () =>

@@ -75,7 +75,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
 }
 
 /** A grant that a person consents to now, stored nowhere. @throws CommandError */
-export async function newGrant(client: ChosenClient, clock: Clock, options: AuthorizeOptions, reached: Reached = {}) {
+async function newGrant(client: ChosenClient, clock: Clock, options: AuthorizeOptions, reached: Reached = {}) {
   const { crm, configuration = 'config/NAME.json', signal } = options;
   signal?.throwIfAborted();
   const verifier = randomBytes(32).toString('base64url');

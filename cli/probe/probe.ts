@@ -1,26 +1,159 @@
-import { converse, type Ended, type ProbeDeps } from './conversation/converse.ts';
-import type { Conversation, SeenGrant } from './conversation/exchange.ts';
-import { sightingsOf } from './sightings/observers.ts';
-import type { Sighting } from './sightings/sighting.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import * as z from 'zod/mini';
+import type { Deployment } from '../../core/config/deployment.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { type AccessToken, createGetAccessToken } from '../../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../../core/oauth/compose.ts';
+import { newestOf } from '../../core/oauth/grant-store.ts';
+import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
+import { packageVersion } from '../../core/package-version.ts';
+import { RetryableError, TransferError } from '../../transfer/base/errors.ts';
+import { watchClock } from '../authorize/aws-clock.ts';
+import { configured } from '../doctor/configuration.ts';
+import { commandFor, entityArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import { ended as endOf } from '../support/ended.ts';
+import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { colorsFor, plainLine } from '../support/text.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
+import { type Call, type Meeting, meet, type Seen } from './meeting.ts';
+import { type PointSeen, pointsOf } from './points.ts';
 
-/** What came of a first meeting with the CRM. */
-export interface Probed {
-  /** One for each open point, in the order of docs/interface/open-points.md. */
-  sightings: Sighting[];
-  /** What was seen: shapes, and no value of a record, token, id or link. */
-  conversation: Conversation;
-  /** Why the meeting went no further; `null` where it came to its end. */
-  ended: Ended | null;
+/** `probe`: what the CRM answers beside what is assumed of it, with the grant of a deployment (docs/adr/0037). */
+
+interface ProbeOptions extends TargetOptions {
+  configuration?: string;
+  entity?: Entity;
+  json?: boolean;
 }
 
-/** Meets the CRM once, within the bounds of a probe (docs/adr/0037), and says of every open point what was seen. */
-export async function probe(deps: ProbeDeps): Promise<Probed> {
-  const { conversation, ended } = await converse(deps);
-  return { sightings: sightingsOf(conversation), conversation, ended };
+const pointSchema = z.strictObject({
+  id: z.string(),
+  point: z.string().check(z.describe('The row of docs/interface/open-points.md.')),
+  verdict: z.enum(['as assumed', 'otherwise', 'not seen']),
+  what: z.string(),
+  fails: z.boolean().check(z.describe('A run fails by what is otherwise.')),
+  setting: z.nullable(z.string()).check(z.describe('What to change where it is otherwise.')),
+});
+
+const callSchema = z.strictObject({
+  call: z.string().check(z.describe('As the interface document writes it.')),
+  status: z.nullable(z.int()).check(z.describe('null: there was no answer.')),
+  milliseconds: z.int(),
+  mediaType: z.string(),
+  shape: z.string().check(z.describe('Keys and types of the body.')),
+  code: z.nullable(z.string()).check(z.describe('The code of an error.')),
+});
+
+/** The document of `--json`: shapes only. */
+export const probeReportSchema = z.strictObject({
+  ok: z.boolean().check(z.describe('Whether the command ends with exit code 0.')),
+  at: z.iso.datetime(),
+  release: z.string().check(z.describe('Of the checkout that asked.')),
+  host: z.string().check(z.describe('Of crm.baseUrl.')),
+  entity: z.nullable(z.string()).check(z.describe('The one that was exported.')),
+  ended: z.nullable(z.string()).check(z.describe('Why it went no further.')),
+  points: z.array(pointSchema),
+  calls: z.array(callSchema),
+});
+
+/** Registers `probe`. */
+export function addProbe(command: Command): void {
+  command
+    .option('--configuration <file>', 'has the extra keys of requests; default: config/NAME.json', pathArgument)
+    .option('--entity <name>', 'the one to export; default: the first that lists its fields', entityArgument)
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(probe);
+  withExamples(command, {
+    'probe --deployment prod': 'read the fields of all entities, and export one column of one of them',
+    'probe --deployment prod --entity meetings': 'export a column of meetings',
+  });
 }
 
-/** What is known where the CRM gave no token. */
-export function notMet(grant: SeenGrant, scopes: string[], ended: Ended): Probed {
-  const conversation = { grant, scopes, exchanges: [], fields: [], exports: [], update: null };
-  return { sightings: sightingsOf(conversation), conversation, ended };
+async function probe(options: ProbeOptions): Promise<void> {
+  const target = await connect(options);
+  const { deployment } = configured(options, await deployedConfiguration(target));
+  const token = await storedToken(target, deployment.crm, options);
+  const seen: Seen = { scope: token.scope, calls: [], lists: [], statuses: [] };
+  const { host } = new URL(deployment.crm.baseUrl);
+  const tell = options.json ? printErr : printOut;
+  tell(`The CRM at ${host}: each call once, one export of one column.`);
+  const meeting = { deployment, token, entity: options.entity, elapsed: () => performance.now() };
+  const ended = await untilInterrupted('', (signal) => {
+    const pause = (ms: number) => sleep(ms, undefined, { signal });
+    return endOfMeeting({ ...meeting, signal, sleep: pause, onCall: (call) => tell(lineOf(call)) }, seen);
+  });
+  const points = pointsOf(seen);
+  const code = ended?.code ?? (points.some(({ fails }) => fails) ? RUN_FAILED : 0);
+  if (options.json) printJson(documentOf(seen, points, { host, ok: code === 0, ended: ended?.sentence ?? null }));
+  else for (const line of linesOf(points)) printOut(line);
+  if (ended) throw new CommandError(ended.sentence, ended.code, { documented: options.json === true });
+  process.exitCode = code;
+}
+
+/** What was seen is shown however the meeting ends. @returns `undefined` where it came to its end */
+async function endOfMeeting(meeting: Meeting, seen: Seen) {
+  try {
+    await meet(meeting, seen);
+    return undefined;
+  } catch (error) {
+    if (meeting.signal.aborted) return { sentence: 'Interrupted: nothing more was asked.', code: INTERRUPTED };
+    if (error instanceof TransferError || error instanceof RetryableError)
+      return { sentence: error.message, code: RUN_FAILED };
+    return endOf(error);
+  }
+}
+
+/**
+ * The stored token. One that is due is refreshed as by a run, and stored; no other is, nor one that a function is to refresh first.
+ * @throws RunError of the grant, such as `ReauthorizationRequired`; CommandError
+ */
+async function storedToken(target: Target, crm: Deployment['crm'], place: TargetOptions): Promise<AccessToken> {
+  const { now } = watchClock(target.secrets);
+  const places = {
+    clientSecretId: target.ClientSecretId,
+    tokensSecretId: target.TokensSecretId,
+    ledgerTable: target.LedgerTableName,
+  };
+  const deps = accessTokenDeps(places, {
+    ...{ crm, now, sleep: (ms: number) => sleep(ms), random: Math.random },
+    ...{ secrets: target.secrets, dynamo: target.dynamo, count: () => undefined },
+    secondsLeft: () => Number.POSITIVE_INFINITY,
+    authorizeCommand: commandFor('authorize', place),
+  });
+  const { tokens } = (await newestOf(deps.store)).newest;
+  if (!isUntried(tokens)) return createGetAccessToken(deps)();
+  if (tokenFreshness(tokens, undefined, now()) !== 'stale') return tokens;
+  const what = `The access token has ended (${tokens.expiresAt}), and no function has refreshed the grant yet`;
+  const advice = `Start a run, which refreshes it: ${commandFor('start leads --wait', place)}`;
+  throw new CommandError(`${what}. Nothing was asked of the CRM. ${advice}`, RUN_FAILED);
+}
+
+function documentOf(
+  { calls, entity }: Seen,
+  points: PointSeen[],
+  end: { host: string; ok: boolean; ended: string | null },
+): z.infer<typeof probeReportSchema> {
+  const at = new Date().toISOString();
+  const told = points.map((point) => ({ ...point, fails: point.fails ?? false }));
+  return { ...end, at, release: packageVersion(), entity: entity ?? null, points: told, calls };
+}
+
+function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): string {
+  const answered = [status, mediaType, code].filter(Boolean).join(' ');
+  return `  ${plainLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
+}
+
+/** A line for each point, with the setting of what is otherwise. */
+function linesOf(points: PointSeen[]): string[] {
+  const { red, yellow, green, dim } = colorsFor(process.stdout);
+  const signs = { 'as assumed': green('✓'), otherwise: yellow('!'), 'not seen': dim('-') };
+  const widest = Math.max(...points.map(({ id }) => id.length));
+  return points.map(({ id, verdict, what, setting, fails }) => {
+    const advice = verdict === 'otherwise' && setting !== null ? ` Setting: ${setting}.` : '';
+    return `${fails ? red('✗') : signs[verdict]} ${id.padEnd(widest)}  ${verdict}: ${plainLine(what)}${advice}`;
+  });
 }

@@ -146,7 +146,7 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
 /** What a header can hold of a token, which nobody checked: the token endpoint may answer any text. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-export function isSendable(accessToken: string): boolean {
+function isSendable(accessToken: string): boolean {
   return SENDABLE.test(accessToken);
 }
 

@@ -31,7 +31,7 @@ export function mayBecomeKnown(since: string, now: Date): boolean {
 }
 
 /** The id in an answer to stage 1; `undefined` where it holds none. */
-export function exportIdIn(answer: unknown): string | undefined {
+function exportIdIn(answer: unknown): string | undefined {
   const id = createdSchema.safeParse(answer);
   return id.success && id.data ? id.data : undefined;
 }
@@ -73,24 +73,13 @@ function idsOf(record: Record<string, unknown>): string[] {
   return ID_FIELDS.flatMap((field) => z.guid().safeParse(record[field]).data ?? []);
 }
 
-/** The record in an answer to stage 2; `undefined` where it holds none. */
-export function recordIn(answer: unknown, exportId: string): { status: string; ids: string[] } | undefined {
-  const record = z.safeParse(recordSchema(exportId), answer);
-  return record.success ? { status: record.data.status, ids: idsOf(record.data) } : undefined;
-}
-
 /** The status that a word of the CRM means; `undefined` for one that is not known. */
-export function wordOf(status: string): StatusAnswer['status'] | undefined {
+function wordOf(status: string): StatusAnswer['status'] | undefined {
   const word = status.trim().toUpperCase();
   return STATUSES.find((known) => known === word);
 }
 
 const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
-
-/** The address of the file in an answer to stage 3, a secret; `undefined` where it holds none. */
-export function linkIn(answer: unknown): string | undefined {
-  return z.safeParse(linkSchema, answer).data?.url;
-}
 
 /** Stage 1. @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws */
 export async function createExport(

@@ -34,16 +34,7 @@ const fieldsSchema = unwrapped(
 /** The fields of an entity in the order in which the CRM lists them. */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
   const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
-  return toFields(await crm.call(call, fieldsSchema));
-}
-
-/** The fields in an answer, as `readFields` reads it; `undefined` where it holds none. */
-export function fieldsIn(answer: unknown): Field[] | undefined {
-  const fields = z.safeParse(fieldsSchema, answer);
-  return fields.success ? toFields(fields.data) : undefined;
-}
-
-function toFields(fields: z.infer<typeof fieldsSchema>): Field[] {
+  const fields = await crm.call(call, fieldsSchema);
   return fields.map(({ fieldName, label, fieldLabel, type, fieldType }) => ({
     name: fieldName,
     label: textsOf(label, fieldLabel).find(isPlainLabel) ?? null,

@@ -16,7 +16,7 @@ const commands = withSandbox.flatMap((line) => /^ {2}npx --no -- crm-export (.+)
 
 test('the commands to look around with are named', () => {
   expect(commands.map((command) => command.split(' ')[0])).toEqual(
-    expect.arrayContaining(['start', 'show', 'report', 'doctor', 'authorize', 'update']),
+    expect.arrayContaining(['start', 'show', 'report', 'doctor', 'probe', 'authorize', 'update']),
   );
 });
 
@@ -33,9 +33,9 @@ test.each(commands)('the command knows: %s', async (line) => {
   expect(parsed).toBe(true);
 });
 
-test('the command that reads a configuration is given the one that is deployed', () => {
-  const doctor = commands.find((command) => command.startsWith('doctor '));
-  expect(doctor).toContain(`--configuration ${RUNNING.configurationFile}`);
+test.each(['doctor', 'probe'])('%s, which reads a configuration, is given the one that is deployed', (name) => {
+  const found = commands.find((command) => command.startsWith(`${name} `));
+  expect(found).toContain(`--configuration ${RUNNING.configurationFile}`);
 });
 
 test('how to make a fault, and to end it, is printed for the sandbox only', () => {

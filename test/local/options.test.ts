@@ -58,6 +58,7 @@ test('every option is read', () => {
       authUrl: 'https://crm.example/auth',
       clientId: 'me',
       clientSecret: 'the-secret',
+      callback: {},
     },
   });
 });
@@ -65,6 +66,18 @@ test('every option is read', () => {
 test('the files of another CRM may lie on hosts of their own', () => {
   const hosts = ['--file-host', 'files.example', '--file-host', '.cdn.example'];
   expect(parseOptions([...crm, ...hosts], secret).crm?.fileHosts).toEqual(['files.example', '.cdn.example']);
+});
+
+test('a client of another CRM may have a fixed redirect address on this machine', () => {
+  const callback = (...args: string[]) => parseOptions([...crm, ...args], secret).crm?.callback;
+  expect(callback('--port', '8400')).toEqual({ port: 8400 });
+  const redirectUri = 'http://localhost:8400/back';
+  expect(callback('--redirect-uri', redirectUri)).toEqual({ redirectUri });
+  expect(() => callback('--redirect-uri', 'https://crm.example/back')).toThrow(
+    /must be an http address of this machine/,
+  );
+  expect(() => callback('--redirect-uri', 'back')).toThrow(/must be an absolute address/);
+  expect(() => parseOptions(['--port', '8400'], none)).toThrow(/add --crm-url/);
 });
 
 test('a secret in the environment alone does not ask for another CRM', () => {
@@ -90,6 +103,12 @@ const refused: [string, string[], RegExp][] = [
   ['waits of no length', ['--poll-seconds', '0'], /Whole seconds from 1 to 3600/],
   ['waits that are no number', ['--poll-seconds', 'soon'], /Whole seconds/],
   ['waits of half a second', ['--poll-seconds', '0.5'], /Whole seconds/],
+  ['a port that is none', ['--port', '0'], /A port is a whole number from 1 to 65535/],
+  [
+    'two redirect addresses',
+    ['--port', '1', '--redirect-uri', 'http://localhost:2/'],
+    /cannot be used with option '--port/,
+  ],
   ['a file as an address', ['--crm-url', 'file:///etc/passwd'], /An address begins with http/],
   ['no address', ['--auth-url', 'crm'], /An address begins with http/],
   ['a cloud elsewhere', ['--endpoint-url', 'https://s3.amazonaws.com'], /loopback/],
@@ -135,7 +154,16 @@ test('addresses that no configuration may have are refused at once, in the words
 test('help names every option', () => {
   written.length = 0;
   expect(() => parseOptions(['--help'], none)).toThrow(expect.objectContaining({ exitCode: 0 }));
-  for (const option of ['--entity', '--keep', '--json', '--crm-url', '--endpoint-url', '--poll-seconds']) {
+  for (const option of [
+    '--entity',
+    '--keep',
+    '--json',
+    '--crm-url',
+    '--port',
+    '--redirect-uri',
+    '--endpoint-url',
+    '--poll-seconds',
+  ]) {
     expect(written.join('')).toContain(option);
   }
 });

@@ -95,7 +95,6 @@ const NEVER: What[] = [
   listing('changes/entity=leads/base/'),
   object('updates/batch/input.jsonl'),
   object('updates/batch/input.jsonl', 'true'),
-  object('probes/latest.json'),
   listing(''),
   listing('runs/entity=leads/'),
   listing('updates/'),

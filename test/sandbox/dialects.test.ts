@@ -1,7 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { DIALECTS } from '../../sandbox/dialects.ts';
 import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
 import type { Settings } from '../../sandbox/world/settings.ts';
 import { readWorkbook } from '../support/workbook.ts';
@@ -21,12 +20,6 @@ async function writtenAs(written: NonNullable<FaultInput['written']>) {
   sandbox.faults.add({ path: 'file', written });
   return (await rawGet(await exportedFile(sandbox, 'leads', COLUMNS))).bytes;
 }
-
-test('there are forty dialects, each with a name of its own and faults that the sandbox takes', async () => {
-  const { faults } = await sandboxFor();
-  expect(new Set(DIALECTS.map(({ name }) => name)).size).toBeGreaterThanOrEqual(40);
-  expect(DIALECTS.flatMap((dialect) => (dialect.faults ?? []).map((fault) => faults.add(fault)))).not.toEqual([]);
-});
 
 test.each([
   ['jobId', (id: string) => ({ jobId: id })],

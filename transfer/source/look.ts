@@ -1,17 +1,15 @@
-import { TransferError } from '../base/errors.ts';
 import { agentFor } from '../base/http.ts';
 import { LIMITS, type Limits } from '../base/limits.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { Blocks } from './blocks.ts';
 import { guardedLookup } from './guard.ts';
 import { Link } from './link.ts';
-import { EmptyFile, openSource, type Range } from './open.ts';
+import { openSource } from './open.ts';
 
 interface LookOptions {
   policy: SourcePolicy;
   /** Bytes of which nothing more is read. */
   mostBytes: number;
-  range?: Range;
   signal: AbortSignal;
   limits?: Partial<Limits>;
 }
@@ -19,10 +17,6 @@ interface LookOptions {
 /** The beginning of a file, or all of it. */
 export interface Looked {
   head: FileHead;
-  /** It has a strong ETag. */
-  etag: boolean;
-  /** It was answered as the range that was asked for. */
-  ranged: boolean;
   /** Nothing but the closing of the connection marks its end. */
   undeclaredEnd: boolean;
   bytes: Buffer;
@@ -36,7 +30,7 @@ export interface Looked {
  * @throws TransferError, RetryableError; the signal's reason
  */
 export async function lookAtFile(address: string, options: LookOptions): Promise<Looked> {
-  const { policy, range, signal } = options;
+  const { policy, signal } = options;
   const lookup = guardedLookup(policy);
   const ends = { lookup, keepAlive: false };
   const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
@@ -44,13 +38,10 @@ export async function lookAtFile(address: string, options: LookOptions): Promise
   const link = new Link(async () => address);
   try {
     const source = { ...context, link, policy, allowUndeclaredEnd: true, agents, blocks: new Blocks() };
-    const { head, etag, ranged, undeclaredEnd, body } = await openSource(source, range, null);
+    const { head, undeclaredEnd, body } = await openSource(source, undefined, null);
     const read = await readUpTo(body, options.mostBytes);
     body.close();
-    return { head, etag: etag !== null, ranged, undeclaredEnd, ...read };
-  } catch (error) {
-    if (error instanceof EmptyFile) throw new TransferError('refused', 'The range of an empty file was refused.');
-    throw error;
+    return { head, undeclaredEnd, ...read };
   } finally {
     agents.https.destroy();
     agents.http.destroy();

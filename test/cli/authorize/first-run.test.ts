@@ -1,7 +1,7 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { addAuthorize } from '../../../cli/authorize/authorize-command.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
-import { sandboxFor } from '../probe/support/probed.ts';
+import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { Answers } from '../support/cloud/answers.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -39,7 +39,8 @@ function grantParts(): Answers {
 
 /** `authorize` with a person who consents at once, and with what becomes of a run. */
 async function authorized(run: Omit<Execution, 'name' | 'input'>, more: Answers, ...args: string[]) {
-  const sandbox = await sandboxFor({ jobChecks: 1 });
+  const sandbox = await startSandbox({ rows: 5, jobChecks: 1 });
+  onTestFinished(() => sandbox.close());
   const { baseUrl, authUrl } = sandbox;
   const machine = executions([], { onStart: () => run });
   const cloud = await aws(configured({ crm: { baseUrl, authUrl } }), more, grantParts(), machine);

@@ -1,0 +1,208 @@
+import { exceptedOf } from '../../core/config/chosen-columns.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { contentType, readJson, shapeOf } from '../../core/crm/answers.ts';
+import { nameOf } from '../../core/crm/call.ts';
+import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
+import type { CrmAnswer } from '../../core/crm/error-code.ts';
+import { createExport, readStatus, requestDownload } from '../../core/crm/exports.ts';
+import { type Field, readFields } from '../../core/crm/fields.ts';
+import { refusal } from '../../core/crm/refusals.ts';
+import { RunError } from '../../core/errors.ts';
+import { meantBy } from '../../core/export/left-out.ts';
+import { buildRequest } from '../../core/export/request.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
+import type { AccessToken } from '../../core/oauth/access-token.ts';
+import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
+import { lookAt, policyOf, type SeenFile } from './seen-file.ts';
+
+/**
+ * Calls the CRM with the code of a run. A call that was refused is not repeated, and one probe makes one export at most.
+ * Keeps what the answers look like: names, types, words of statuses, times and sizes; no value of a record, token or address of a file.
+ */
+
+/** A call of the transcript. */
+export interface Call {
+  /** As the interface document writes it: `GET /leads/fields`. */
+  call: string;
+  /** `null` = there was no answer. */
+  status: number | null;
+  milliseconds: number;
+  mediaType: string;
+  /** Keys and types of the body. */
+  shape: string;
+  /** The code of an error. */
+  code: string | null;
+}
+
+/** What was seen; a part that is missing was not come to. */
+export interface Seen {
+  /** Scopes of the token; '' = the CRM named none. */
+  scope: string;
+  calls: Call[];
+  /** The scheme that a refusal of the token asks for. */
+  scheme?: string;
+  lists: { entity: Entity; at: string | null; error?: RunError }[];
+  entity?: Entity;
+  /** Places in the answers: `id`, `data.id`. */
+  idAt?: string;
+  statuses: { at: string; word: string; seconds: number }[];
+  link?: { host: string; isListed: boolean; lifeSeconds: number | null };
+  file?: SeenFile;
+  /** What a run would have ended in at the last call. */
+  failed?: RunError;
+}
+
+export interface Meeting {
+  deployment: Deployment;
+  token: AccessToken;
+  /** Default: the first whose fields a run can read. */
+  entity?: Entity | undefined;
+  /** Milliseconds of a clock that only goes forward. */
+  elapsed: () => number;
+  sleep: (ms: number) => Promise<void>;
+  signal: AbortSignal;
+  /** Called after each call. */
+  onCall: (call: Call) => void;
+}
+
+const LIST_KEYS = ['data', 'fields', 'items'];
+const FIRST_WAIT_MS = 2000;
+const LONGEST_WAIT_MS = 15_000;
+
+/**
+ * Reads the fields of all entities, makes one export of one column, and fetches its file.
+ * @param seen gets what is seen, also where this throws
+ * @throws RunError as a run would, TransferError, RetryableError, the signal's reason
+ */
+export async function meet(meeting: Meeting, seen: Seen): Promise<void> {
+  const { deployment } = meeting;
+  const crm = keepingClient(meeting, seen);
+  try {
+    const { entity, fields } = await chosenList(crm, meeting, seen);
+    seen.entity = entity;
+    const column = columnOf(deployment, entity, fields);
+    const time = { timeoutMs: deployment.crm.createTimeoutSeconds * 1000 };
+    const id = await createExport(crm, entity, requestOf(deployment, entity, column), time);
+    seen.idAt = placeOf(crm.last(), ['id', 'uuid', 'exportId'], id);
+    await waitFor(crm, meeting, seen, { entity, id });
+    const { href, hostname, search } = new URL(await requestDownload(crm, entity, id));
+    const isListed = isAllowedHost(hostname, policyOf(deployment));
+    const seconds = /[?&]x-(?:amz|goog)-expires=(\d{1,8})(?:&|$)/i.exec(search)?.[1];
+    seen.link = {
+      host: printableHost(hostname),
+      isListed,
+      lifeSeconds: seconds === undefined ? null : Number(seconds),
+    };
+    if (isListed) seen.file = await lookAt(href, meeting, { entity, fields, column });
+  } catch (error) {
+    if (error instanceof RunError) seen.failed = error;
+    throw error;
+  }
+}
+
+/** `last`: the body of the last answer, for places in it. */
+interface KeepingClient extends CrmClient {
+  last: () => unknown;
+}
+
+/** The client of a run, which keeps shapes. Its token cannot be replaced, so no call is repeated after a 401 or 403. */
+function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, seen: Seen): KeepingClient {
+  const log = { info: () => undefined, error: () => undefined };
+  const now = () => new Date();
+  const crm = createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken: async () => token, log, now });
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  aborted.catch(() => undefined);
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  let body: unknown;
+  const call: CrmClient['call'] = async (call, schema) => {
+    const began = elapsed();
+    const exchange = await Promise.race([crm.exchange(call), aborted]);
+    const text = await exchange.response?.text().catch(() => undefined);
+    body = jsonOrUndefined(text);
+    const shape = body === undefined ? `no JSON (${text?.length ?? 0} characters)` : shapeOf(body);
+    const milliseconds = Math.round(elapsed() - began);
+    const kept = { call: nameOf(call), milliseconds, shape, ...statusOf(exchange.response) };
+    seen.calls.push(kept);
+    onCall(kept);
+    if (!exchange.response) throw exchange.unanswered;
+    const { response } = exchange;
+    if (response.status === 401) {
+      seen.scheme = /^[a-z]{1,20}(?= |$)/i.exec(response.headers.get('www-authenticate') ?? '')?.[0] ?? '';
+      throw new RunError('AuthRefused', `${nameOf(call)} was answered 401: the CRM refuses the stored token.`);
+    }
+    if (!response.ok) throw refusal(response, call, token, now());
+    return readJson(response, call, schema);
+  };
+  return { call, last: () => body };
+}
+
+function statusOf(answer: CrmAnswer | undefined): Pick<Call, 'status' | 'mediaType' | 'code'> {
+  if (!answer) return { status: null, mediaType: '', code: null };
+  return { status: answer.status, mediaType: contentType(answer).replace(/[() ]/g, ''), code: answer.code ?? null };
+}
+
+/** The list of the wanted entity, or the first that a run can read. @throws RunError */
+async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { calls, lists }: Seen) {
+  let chosen: { entity: Entity; fields: Field[] } | undefined;
+  for (const entity of new Set([wanted ?? 'leads', ...ENTITIES])) {
+    const fields = await readFields(crm, entity).catch((error: unknown) => {
+      if (error instanceof RunError) return error;
+      throw error;
+    });
+    const isRefused = fields instanceof RunError;
+    lists.push(isRefused ? { entity, at: null, error: fields } : { entity, at: placeOf(crm.last(), LIST_KEYS) });
+    // The other calls would end like the first one.
+    const isSilent = calls.length === 1 && [null, 401].includes(calls[0]?.status ?? null);
+    if (isRefused && (isSilent || entity === wanted)) throw fields;
+    if (!isRefused) chosen ??= { entity, fields };
+  }
+  if (chosen) return chosen;
+  throw lists[0]?.error ?? new RunError('CrmContractError', 'The CRM lists no fields.');
+}
+
+/** The column that says least of a person; never one that the configuration leaves out. @throws RunError */
+function columnOf(deployment: Deployment, entity: Entity, fields: Field[]): string {
+  const left = new Set(meantBy(exceptedOf(deployment.entities[entity]), fields).leftOut.map(({ name }) => name));
+  const allowed = fields.filter(({ name }) => !left.has(name));
+  const harmless = allowed.find(({ type }) => /uuid|bool|int/i.test(type ?? ''));
+  const column = allowed.find(({ name }) => name === 'id') ?? harmless ?? allowed[0];
+  if (column) return column.name;
+  throw new RunError('ConfigInvalid', `columns.except of ${entity} leaves out all columns that the CRM lists.`);
+}
+
+/** As a run requests it, without what the configuration selects, sorts or sends by mail. */
+function requestOf({ crm, entities }: Deployment, entity: Entity, column: string) {
+  const { sorts: _, filters: __, filtersOperator: ___, ...plan } = entities[entity];
+  return buildRequest({ entity }, { ...plan, sendEmail: false }, crm, [column]);
+}
+
+/** Reads the status until the export is PROCESSED. @throws RunError */
+async function waitFor(
+  crm: KeepingClient,
+  { deployment, elapsed, sleep }: Meeting,
+  { statuses }: Seen,
+  { entity, id }: { entity: Entity; id: string },
+): Promise<void> {
+  const { deadlineSeconds } = deployment.entities[entity].polling;
+  const began = elapsed();
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
+    const { status } = await readStatus(crm, entity, id);
+    const seconds = Math.round((elapsed() - began) / 100) / 10;
+    statuses.push({ at: placeOf(crm.last(), ['status']), word: status, seconds });
+    if (status === 'PROCESSED') return;
+    if (status === 'FAILED') throw new RunError('ExportFailed', 'The CRM reports the export as FAILED.');
+    if (seconds + wait / 1000 > deadlineSeconds)
+      throw new RunError('ExportDeadlineExceeded', `The export is ${status} after ${seconds} s.`);
+    await sleep(wait);
+  }
+}
+
+/** The key under which an answer holds what a run reads, itself or below `data`; `list` or `text` where it has no keys. */
+function placeOf(body: unknown, keys: string[], value?: unknown): string {
+  if (typeof body !== 'object' || body === null) return 'text';
+  if (Array.isArray(body)) return 'list';
+  const isHere = (key: string) => key in body && (value === undefined || Reflect.get(body, key) === value);
+  const data = 'data' in body ? body.data : undefined;
+  return keys.find(isHere) ?? (data === undefined ? 'elsewhere' : `data.${placeOf(data, keys, value)}`);
+}
