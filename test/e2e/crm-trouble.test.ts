@@ -398,7 +398,7 @@ describe('what the functions say of themselves', () => {
     for (const line of lines) expect(line).toMatchObject({ step: expect.any(String), execution: expect.any(String) });
     // A run may fail before it has an export, and is recorded and mailed all the same.
     const early = ['CreateExport', 'RecordNight', 'MailFailedRuns'];
-    for (const line of lines.filter(({ step, exportId }) => exportId !== undefined || !early.includes(step))) {
+    for (const line of lines.filter(({ step, exportId }) => exportId !== undefined || !early.includes(String(step)))) {
       expect(line).toMatchObject({ entity: expect.any(String), exportId: expect.any(String) });
     }
     const without = lines.filter(({ entity, step }) => entity === undefined && step !== 'MailFailedRuns');
