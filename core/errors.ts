@@ -65,7 +65,7 @@ export const ERRORS = {
     'Nothing was published. Start the run again. If the CRM does export such files, allow them: CSV and xlsx in files.formats, others, unjudged, in entities.ENTITY.opaque.',
   ),
   CheckUnfinished: final(
-    'Nothing was published. Give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy; or let the CRM export plain CSV, which is read over several invocations. Then start the run again.',
+    'Nothing was published. If time was short, give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy. Otherwise let the CRM export plain CSV. Then start the run again.',
   ),
   FileQuarantined: final(
     `Readers keep the last good file. Look at this one: ${CRM_EXPORT} download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.`,

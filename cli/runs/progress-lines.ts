@@ -4,6 +4,8 @@ import { reasonText, timesText } from './run/waiting.ts';
 
 /** A moving file gets a line this often. */
 const MOVED_EVERY_SECONDS = 10;
+/** The states in which a file moves. */
+const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
 
 /**
  * Prints one line for each change of state of a run and, while its file moves, one line every ten seconds. The lines are
@@ -15,7 +17,9 @@ export function progressLines(print: (line: string) => void): (progress: Progres
     const { entity, state: name, bytes, seconds } = progress;
     if (name === '') return;
     const state = stateText(progress);
-    const moved = bytes !== null && seconds - shown.seconds >= MOVED_EVERY_SECONDS;
+    // A run keeps the bytes of its file after the last one is stored.
+    const isMoving = bytes !== null && MOVING.includes(name);
+    const moved = isMoving && seconds - shown.seconds >= MOVED_EVERY_SECONDS;
     const text = state !== shown.state ? state : moved ? fileText(progress, shown) : '';
     if (text === '') return;
     print(`  ${entity}: ${text} (${seconds.toFixed(1)} s)`);

@@ -84,7 +84,8 @@ function adviceFor({ batch }: Started, counts: Counts, options: FinishOptions): 
   const resumable = counts.FAILED + counts.UNKNOWN + counts.NOT_SENT > 0;
   const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
   return [
-    ...(counts.REJECTED > 0 ? [`To correct lines: ${correct}`] : []),
-    ...(resumable ? [`To send the others again: ${commandFor(`update --resume ${batch}`, options)}`] : []),
+    // First, because a batch after which another began is not resumed without a further option.
+    ...(resumable ? [`To send lines again: ${commandFor(`update --resume ${batch}`, options)}`] : []),
+    ...(counts.REJECTED > 0 ? [`To correct rejected lines: ${correct}`] : []),
   ];
 }

@@ -77,9 +77,9 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   const target = await connectForUpdates(options);
   const batch = options.resume ?? '';
   const unsummarized = await refuseToResume(target, batch);
+  if (!options.overNewer) await refuseLaterBatches(target, batch, options);
   if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized.stopDate);
   printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
-  if (!options.overNewer) await refuseLaterBatches(target, batch, options);
   return withSource(unfinishedLines(target, batch), options, target);
 }
 
@@ -115,10 +115,10 @@ async function showDryRun({ source, records, lines }: CheckedUpdates): Promise<v
 async function send(checked: CheckedUpdates, target: UpdatesTarget, options: UpdateOptions): Promise<void> {
   await askBefore(checked, target, options);
   const { maxRate, stopAfterFailures, resume, overNewer } = options;
-  // A batch may have begun while the person was asked.
-  if (resume !== undefined && !overNewer) await refuseLaterBatches(target, resume, options);
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
   const key = await uploadInput(target.store, batch, checked, resume !== undefined);
+  // Another batch may have begun while the person was asked and the lines were stored. The next resume finds the same lines there.
+  if (resume !== undefined && !overNewer) await refuseLaterBatches(target, resume, options);
   // The name is printed before the start, whose answer may be lost: it is the one to look up.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const how = { maxRate, stopAfterFailures };

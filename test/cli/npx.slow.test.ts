@@ -14,13 +14,16 @@ interface Ended {
   stderr: string;
 }
 
-/** A process of its own, in the checkout. The tests themselves may run by npx, which says so in the environment. */
+/**
+ * A process of its own, in the checkout. The tests themselves may run by npx, which says so in the environment. npm compares the
+ * times of its lock files with the clock of the machine, so the process has that clock.
+ */
 const typed = (command: string, ...args: string[]) =>
   new Promise<Ended>((resolve) => {
     const child = execFile(
       command,
       args,
-      { cwd: PROJECT, env: { ...process.env, npm_command: undefined } },
+      { cwd: PROJECT, env: { ...process.env, npm_command: undefined, NODE_OPTIONS: undefined } },
       (_, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
   });

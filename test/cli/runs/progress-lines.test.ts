@@ -67,6 +67,12 @@ test('while a file moves, one line comes every ten seconds: bytes, rate and shar
   ]);
 });
 
+test('after the last byte is stored, no line about the file comes any more', () => {
+  const stored = (seconds: number) => ({ state: 'PublishFile', bytes: 96_000_000, totalBytes: 96_000_000, seconds });
+
+  expect(linesOf(stored(5), stored(15), stored(45))).toEqual(['  leads: PublishFile, 1 check (5.0 s)']);
+});
+
 test('a file that stands still says so; of one whose size is not known there is no share', () => {
   const moving = (seconds: number, bytes: number) => ({ state: 'DownloadFile', bytes, seconds });
 
