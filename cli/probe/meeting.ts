@@ -1,4 +1,3 @@
-import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { contentType, readJson, shapeOf } from '../../core/crm/answers.ts';
@@ -9,10 +8,11 @@ import { createExport, readStatus, requestDownload } from '../../core/crm/export
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { refusal } from '../../core/crm/refusals.ts';
 import { RunError } from '../../core/errors.ts';
-import { meantBy } from '../../core/export/left-out.ts';
+import { chooseColumns } from '../../core/export/choose-columns.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { jsonOrUndefined } from '../../core/json.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
+import { TransferError } from '../../transfer/base/errors.ts';
 import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
 import { lookAt, policyOf, type SeenFile } from './seen-file.ts';
 
@@ -47,7 +47,8 @@ export interface Seen {
   /** Places in the answers: `id`, `data.id`. */
   idAt?: string;
   statuses: { at: string; word: string; seconds: number }[];
-  link?: { host: string; isListed: boolean; lifeSeconds: number | null };
+  /** `rejected`: why the address, a redirect of it or what its name resolves to is not fetched from. */
+  link?: { host: string; isListed: boolean; lifeSeconds: number | null; rejected?: string };
   file?: SeenFile;
   /** What a run would have ended in at the last call. */
   failed?: RunError;
@@ -97,6 +98,8 @@ export async function meet(meeting: Meeting, seen: Seen): Promise<void> {
     if (isListed) seen.file = await lookAt(href, meeting, { entity, fields, column });
   } catch (error) {
     if (error instanceof RunError) seen.failed = error;
+    if (error instanceof TransferError && error.reason === 'address-rejected' && seen.link)
+      seen.link.rejected = error.message;
     throw error;
   }
 }
@@ -110,7 +113,7 @@ interface KeepingClient extends CrmClient {
 function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, seen: Seen): KeepingClient {
   const log = { info: () => undefined, error: () => undefined };
   const now = () => new Date();
-  const crm = createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken: async () => token, log, now });
+  const crm = createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken: async () => token, log, now, signal });
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   aborted.catch(() => undefined);
   signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -152,23 +155,23 @@ async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { cal
     });
     const isRefused = fields instanceof RunError;
     lists.push(isRefused ? { entity, at: null, error: fields } : { entity, at: placeOf(crm.last(), LIST_KEYS) });
-    // The other calls would end like the first one.
-    const isSilent = calls.length === 1 && [null, 401].includes(calls[0]?.status ?? null);
-    if (isRefused && (isSilent || entity === wanted)) throw fields;
+    // The other calls would end like this one.
+    const isForAll = isRefused && (fields.transient || (calls.length === 1 && calls[0]?.status === 401));
+    if (isRefused && (isForAll || entity === wanted)) throw fields;
     if (!isRefused) chosen ??= { entity, fields };
   }
   if (chosen) return chosen;
   throw lists[0]?.error ?? new RunError('CrmContractError', 'The CRM lists no fields.');
 }
 
-/** The column that says least of a person; never one that the configuration leaves out. @throws RunError */
+/** Of the columns that a run requests, the one that says least of a person. @throws RunError where a run requests nothing */
 function columnOf(deployment: Deployment, entity: Entity, fields: Field[]): string {
-  const left = new Set(meantBy(exceptedOf(deployment.entities[entity]), fields).leftOut.map(({ name }) => name));
-  const allowed = fields.filter(({ name }) => !left.has(name));
+  const { columns } = chooseColumns(deployment.entities[entity], { entity }, fields, undefined);
+  const allowed = fields.filter(({ name }) => columns.includes(name));
   const harmless = allowed.find(({ type }) => /uuid|bool|int/i.test(type ?? ''));
   const column = allowed.find(({ name }) => name === 'id') ?? harmless ?? allowed[0];
   if (column) return column.name;
-  throw new RunError('ConfigInvalid', `columns.except of ${entity} leaves out all columns that the CRM lists.`);
+  throw new RunError('ConfigInvalid', `The configuration of ${entity} chooses no column that the CRM lists.`);
 }
 
 /** As a run requests it, without what the configuration selects, sorts or sends by mail. */
@@ -189,7 +192,7 @@ async function waitFor(
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
     const { status } = await readStatus(crm, entity, id);
     const seconds = Math.round((elapsed() - began) / 100) / 10;
-    statuses.push({ at: placeOf(crm.last(), ['status']), word: status, seconds });
+    statuses.push({ at: placeOf(crm.last(), ['status'], status), word: status, seconds });
     if (status === 'PROCESSED') return;
     if (status === 'FAILED') throw new RunError('ExportFailed', 'The CRM reports the export as FAILED.');
     if (seconds + wait / 1000 > deadlineSeconds)
@@ -198,11 +201,19 @@ async function waitFor(
   }
 }
 
-/** The key under which an answer holds what a run reads, itself or below `data`; `list` or `text` where it has no keys. */
-function placeOf(body: unknown, keys: string[], value?: unknown): string {
+/**
+ * The key under which an answer holds what a run reads, itself or below `data`; `list` or `text` where it has no keys.
+ * @param value what a run has read there, in any letter case
+ */
+function placeOf(body: unknown, keys: string[], value?: string): string {
   if (typeof body !== 'object' || body === null) return 'text';
   if (Array.isArray(body)) return 'list';
-  const isHere = (key: string) => key in body && (value === undefined || Reflect.get(body, key) === value);
+  const isHere = (key: string) =>
+    key in body && (value === undefined || wordOf(Reflect.get(body, key)) === wordOf(value));
   const data = 'data' in body ? body.data : undefined;
   return keys.find(isHere) ?? (data === undefined ? 'elsewhere' : `data.${placeOf(data, keys, value)}`);
+}
+
+function wordOf(value: unknown): unknown {
+  return typeof value === 'string' ? value.trim().toLowerCase() : value;
 }

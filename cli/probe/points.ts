@@ -11,12 +11,14 @@ interface Observation {
   what: string;
   /** A run would fail by it. */
   fails?: boolean;
+  /** In place of the setting of the point; `null` = no setting helps. */
+  setting?: string | null;
 }
 
 interface Point {
   /** The row of docs/interface/open-points.md. */
   point: string;
-  /** The setting that expresses another answer. */
+  /** The setting to change where a run would fail. */
   setting?: string;
   /** `undefined` = not seen. */
   observe: (seen: Seen) => Observation | undefined;
@@ -25,6 +27,7 @@ interface Point {
 export interface PointSeen extends Observation {
   id: string;
   point: string;
+  /** `null` where a run would not fail, or no setting helps. */
   setting: string | null;
 }
 
@@ -39,6 +42,8 @@ const POINTS: Record<string, Point> = {
     observe: ({ lists }) => {
       const unread = lists.find(({ error }) => error?.name === 'CrmContractError')?.error;
       if (unread) return failing(unread.message);
+      const refused = refusedOf(lists);
+      if (refused.length > 0) return failing(`The CRM refuses the fields of ${refused.join(', ')}.`);
       const read = lists.filter(({ at }) => at !== null);
       const other = read.find(({ at }) => at !== 'list');
       if (other) return tolerated(`The list is in ${other.at}.`);
@@ -50,8 +55,9 @@ const POINTS: Record<string, Point> = {
     observe: ({ lists }) => {
       const own = lists.find(({ entity }) => entity === 'agent-numbers');
       if (own && !own.error) return assumed('Their fields are answered at agent-numbers.');
-      const isOnlyOne = own?.error?.status === 404 && lists.some(({ error }) => !error);
-      return isOnlyOne ? failing('Their fields are answered 404, those of other entities are not.') : undefined;
+      return own && isOnlyOneMissing(own, lists)
+        ? failing('Their fields are answered 404, those of other entities are not.')
+        : undefined;
     },
   },
   'token-presentation': {
@@ -97,7 +103,8 @@ const POINTS: Record<string, Point> = {
     setting: 'crm.fileHosts',
     observe: (seen) => {
       if (!seen.link) return unread(seen, '/download');
-      const { host, isListed } = seen.link;
+      const { host, isListed, rejected } = seen.link;
+      if (rejected !== undefined) return { ...failing(rejected), setting: settingFor(rejected) };
       return isListed ? assumed(`Files come from ${host}.`) : failing(`Files come from ${host}, which is not listed.`);
     },
   },
@@ -155,9 +162,28 @@ const DESIGNED_SECONDS = 295;
 export function pointsOf(seen: Seen): PointSeen[] {
   return Object.entries(POINTS).map(([id, { point, setting, observe }]) => {
     const named = setting?.replace('ENTITY', seen.entity ?? 'ENTITY') ?? null;
-    const observed = observe(seen) ?? { verdict: 'not seen', what: 'The probe did not get that far.' };
-    return { id, point, setting: named, ...observed };
+    const observed = observe(seen) ?? notSeen('The probe did not get that far.');
+    return { id, point, setting: observed.fails ? named : null, ...observed };
   });
+}
+
+/** `meetings (403)` for each entity whose fields are refused. */
+function refusedOf(lists: Seen['lists']): string[] {
+  // Silence, a refused token and a busy CRM say nothing of the fields. A 403 for all entities is one of the scope.
+  const others = [undefined, 429, 503, ...(lists.some(({ error }) => !error) ? [] : [403])];
+  const refused = lists.filter((list) => !others.includes(list.error?.status) && !isOnlyOneMissing(list, lists));
+  return refused.map(({ entity, error }) => `${entity} (${error?.status})`);
+}
+
+/** Agent numbers may have another address. */
+function isOnlyOneMissing({ entity, error }: Seen['lists'][number], lists: Seen['lists']): boolean {
+  return entity === 'agent-numbers' && error?.status === 404 && lists.some((other) => !other.error);
+}
+
+/** What allows an address that was rejected with these words. */
+function settingFor(rejected: string): string | null {
+  if (/which is not in crm\.fileHosts/.test(rejected)) return 'crm.fileHosts';
+  return /not public: (?:private|carrierGradeNat|uniqueLocal)/.test(rejected) ? 'crm.privateHosts' : null;
 }
 
 /** An observer of the file, where one was fetched. */
@@ -172,7 +198,8 @@ function place(at: string | undefined, usual: string): Observation | undefined {
 
 /** The last call, if it ends so, had an answer that a run cannot read. */
 function unread({ calls, failed }: Seen, end: string): Observation | undefined {
-  return failed?.name === 'CrmContractError' && calls.at(-1)?.call.endsWith(end) ? failing(failed.message) : undefined;
+  const isUnread = failed?.name === 'CrmContractError' && calls.at(-1)?.call.endsWith(end);
+  return isUnread ? { ...failing(failed.message), setting: null } : undefined;
 }
 
 /** The file may be the export: only its first record is not known. */

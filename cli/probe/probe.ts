@@ -10,7 +10,7 @@ import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/errors.ts';
 import { watchClock } from '../authorize/aws-clock.ts';
-import { configured } from '../doctor/configuration.ts';
+import { type Configured, configured } from '../doctor/configuration.ts';
 import { commandFor, entityArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { ended as endOf } from '../support/ended.ts';
@@ -36,7 +36,7 @@ const pointSchema = z.strictObject({
   verdict: z.enum(['as assumed', 'otherwise', 'not seen']),
   what: z.string(),
   fails: z.boolean().check(z.describe('A run fails by what is otherwise.')),
-  setting: z.nullable(z.string()).check(z.describe('What to change where it is otherwise.')),
+  setting: z.nullable(z.string()).check(z.describe('What to change where a run fails; null: nothing.')),
 });
 
 const callSchema = z.strictObject({
@@ -75,14 +75,20 @@ export function addProbe(command: Command): void {
 
 async function probe(options: ProbeOptions): Promise<void> {
   const target = await connect(options);
-  const { deployment } = configured(options, await deployedConfiguration(target));
-  const token = await storedToken(target, deployment.crm, options);
-  const seen: Seen = { scope: token.scope, calls: [], lists: [], statuses: [] };
+  const configuration = configured(options, await deployedConfiguration(target));
+  const { deployment } = configuration;
+  const seen: Seen = { scope: '', calls: [], lists: [], statuses: [] };
   const { host } = new URL(deployment.crm.baseUrl);
   const tell = options.json ? printErr : printOut;
-  tell(`The CRM at ${host}: each call once, one export of one column.`);
-  const meeting = { deployment, token, entity: options.entity, elapsed: () => performance.now() };
-  const ended = await untilInterrupted('', (signal) => {
+  const ended = await untilInterrupted('Interrupted before the first call of the probe.', async (signal) => {
+    // A refresh spends the stored refresh token. Ctrl-C waits until the new one is stored.
+    const token = await storedToken(target, deployment.crm, options);
+    signal.throwIfAborted();
+    seen.scope = token.scope;
+    tell(`The CRM at ${host}: each call once, one export of one column.`);
+    const missing = missingOf(configuration);
+    if (missing !== undefined) tell(missing);
+    const meeting = { deployment, token, entity: options.entity, elapsed: () => performance.now() };
     const pause = (ms: number) => sleep(ms, undefined, { signal });
     return endOfMeeting({ ...meeting, signal, sleep: pause, onCall: (call) => tell(lineOf(call)) }, seen);
   });
@@ -92,6 +98,13 @@ async function probe(options: ProbeOptions): Promise<void> {
   else for (const line of linesOf(points)) printOut(line);
   if (ended) throw new CommandError(ended.sentence, ended.code, { documented: options.json === true });
   process.exitCode = code;
+}
+
+/** What could not be read of the deployed configuration, whose template holds only digests of filters and extra keys. */
+function missingOf({ unknown, finding }: Configured): string | undefined {
+  if (unknown.length === 0) return undefined;
+  const what = `The deployed filters or extra keys of ${unknown.join(', ')} are not known here, and are not sent`;
+  return plainLine(`${what}. ${[finding.found, finding.advice].filter(Boolean).join(' ')}`);
 }
 
 /** What was seen is shown however the meeting ends. @returns `undefined` where it came to its end */
@@ -147,13 +160,13 @@ function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): s
   return `  ${plainLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
 }
 
-/** A line for each point, with the setting of what is otherwise. */
+/** A line for each point, with the setting to change where a run fails. */
 function linesOf(points: PointSeen[]): string[] {
   const { red, yellow, green, dim } = colorsFor(process.stdout);
   const signs = { 'as assumed': green('✓'), otherwise: yellow('!'), 'not seen': dim('-') };
   const widest = Math.max(...points.map(({ id }) => id.length));
   return points.map(({ id, verdict, what, setting, fails }) => {
-    const advice = verdict === 'otherwise' && setting !== null ? ` Setting: ${setting}.` : '';
+    const advice = setting === null ? '' : ` Setting: ${setting}.`;
     return `${fails ? red('✗') : signs[verdict]} ${id.padEnd(widest)}  ${verdict}: ${plainLine(what)}${advice}`;
   });
 }

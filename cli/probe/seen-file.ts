@@ -43,8 +43,8 @@ export async function lookAt(
     return { facts: await factsOf(looked, deployment, requested), refused: null };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    // The beginning of a larger file may be cut in the middle of an archive.
-    return { facts: null, refused: looked.whole ? error.message : null };
+    // The beginning of a larger file may be cut in the middle of an archive. Other errors come of the limits of the probe.
+    return { facts: null, refused: looked.whole && error.name === 'FileRejected' ? error.message : null };
   }
 }
 

@@ -50,6 +50,8 @@ interface ClientDeps {
   now: () => Date;
   /** Called for every request. */
   count?: () => void;
+  /** Ends a request that has no answer yet. */
+  signal?: AbortSignal;
 }
 
 export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
@@ -131,7 +133,8 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
   };
   const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER_BYTES };
   try {
-    const answer = await wholeAnswer((signal) => http(call.path, { ...options, signal }), limits);
+    const until = (late: AbortSignal) => (deps.signal ? AbortSignal.any([late, deps.signal]) : late);
+    const answer = await wholeAnswer((late) => http(call.path, { ...options, signal: until(late) }), limits);
     const code = answer.ok ? undefined : await errorCode(answer, { call, token });
     const response = { ...answer, code };
     const { method, template: path } = call;

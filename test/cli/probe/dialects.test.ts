@@ -43,6 +43,14 @@ const DIALECTS: Record<string, Dialect> = {
     faults: [{ path: 'fields', entity: 'agent-numbers', answer: { status: 404 } }],
     ...{ otherwise: ['agent-numbers-address'], fails: true },
   },
+  'fields of one entity that are refused': {
+    faults: [{ path: 'fields', entity: 'meetings', answer: { status: 403 } }],
+    ...{ otherwise: ['fields-shape'], fails: true },
+  },
+  'fields of one entity that end in 500': {
+    faults: [{ path: 'fields', entity: 'meetings', answer: { status: 500 } }],
+    ...{ otherwise: ['fields-shape'], fails: true },
+  },
   'exports by another scope': one('export-scope', true, { exportScope: 'exports:read' }),
   'an id that is called jobId': one('export-id-field', true, { createAnswer: 'jobId' }),
   'an id inside of export': one('export-id-field', true, { createAnswer: 'nested' }),
@@ -51,11 +59,27 @@ const DIALECTS: Record<string, Dialect> = {
   'an id as a bare string': one('export-id-field', false, { createAnswer: 'string' }),
   'other status words': one('status-words', true, { statusWords: 'others' }),
   'a record below data': one('status-record', false, { recordShape: 'wrapped' }),
+  'a record below data, beside a status of the answer': {
+    settings: { jobChecks: 1 },
+    faults: [
+      {
+        ...{ path: 'status', done: true },
+        answer: { status: 200, body: { status: 'success', data: { status: 'PROCESSED' } } },
+      },
+    ],
+    ...{ otherwise: ['status-record'], fails: false },
+  },
   'a record below export': one('status-record', true, { recordShape: 'inExport' }),
   'a record with another id': one('status-record', true, { recordShape: 'otherId' }),
   'a link as downloadUrl': one('file-host', true, { linkAnswer: 'downloadUrl' }),
   'a link without a host': one('file-host', true, { linkAnswer: 'relative' }),
   'a link of another host': one('file-host', true, { linkHost: 'files.crm.example' }),
+  'a file behind a redirect to another host': file('file-host', true, [
+    { path: 'file', redirect: 'https://files.crm.example/1' },
+  ]),
+  'a file behind a redirect without https': file('file-host', true, [
+    { path: 'file', redirect: 'http://files.crm.example/1' },
+  ]),
   'a link for one minute': one('link-lifetime', false, { linkLife: 'amazon', urlSeconds: 60 }),
   'a file in a zip': file('file-format', false, written({ packed: 'zip' }, { contentType: 'application/zip' })),
   'JSON lines': file('file-format', true, written({ format: 'json-lines' })),

@@ -7,7 +7,7 @@ import { CANARY } from '../../support/builders.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { type Configuration, configured } from '../support/cloud/stack.ts';
+import { type Configuration, configured, OUTPUTS } from '../support/cloud/stack.ts';
 import { type CliResult, startCli, useCommands } from '../support/run-cli.ts';
 
 useCommands({ probe: addProbe });
@@ -20,11 +20,12 @@ async function sandboxFor(options: SandboxOptions = {}, faults: FaultInput[] = [
   return sandbox;
 }
 
-type Addresses = Pick<Sandbox, 'baseUrl' | 'authUrl' | 'issueTokens'>;
+type Addresses = Pick<Sandbox, 'baseUrl' | 'authUrl' | 'issueTokens'> &
+  Partial<Pick<Sandbox, 'clientId' | 'clientSecret'>>;
 
-/** A cloud with a deployment of this CRM whose grant is stored. */
+/** A cloud with a deployment of this CRM whose grant is stored; a new one can be stored once. */
 async function deployedFor(
-  { baseUrl, authUrl, issueTokens }: Addresses,
+  { baseUrl, authUrl, issueTokens, clientId, clientSecret }: Addresses,
   tokens: object = {},
   more: Configuration = {},
 ) {
@@ -34,8 +35,16 @@ async function deployedFor(
   const grant = { accessToken, refreshToken, scope: scopes.join(' '), obtainedAt, expiresAt, earlierObtainedAt: [] };
   return aws(configured({ ...more, crm: { baseUrl, authUrl } }), {
     GetSecretValue: ({ input }) => {
+      if (input.SecretId === OUTPUTS.ClientSecretId)
+        return { VersionId: 'v1', SecretString: JSON.stringify({ clientId, clientSecret }) };
       if (!('VersionStage' in input)) return refused('ResourceNotFoundException');
       return { VersionId: 'v1', SecretString: JSON.stringify({ ...grant, ...tokens }) };
+    },
+    PutSecretValue: ({ input }) => ({ VersionId: input.ClientRequestToken }),
+    GetItem: {},
+    UpdateItem: ({ input }) => {
+      const { ':taken': state, ...values } = input.ExpressionAttributeValues as Record<string, object>;
+      return state ? { Attributes: { state, owner: values[':owner'], deadline: values[':deadline'] } } : {};
     },
   });
 }
@@ -99,6 +108,52 @@ test('one export of one column is made, never of one that is left out, and with 
   expect(creates[0]?.request).toEqual({ columns: [expect.not.stringMatching(/^id$/)] });
 });
 
+test('of the columns that a run requests one is exported, and none where a run would stop', async () => {
+  const sandbox = await sandboxFor();
+  const only = { columns: ['createdAt'] };
+  const mistyped = { columns: { except: ['emial-adress'] } };
+
+  await (await deployedFor(sandbox, {}, { entities: { leads: only } })).cli('probe');
+  const stopped = await (await deployedFor(sandbox, {}, { entities: { leads: mistyped } })).cli('probe');
+
+  const creates = sandbox.ledger.calls({ kind: 'create' });
+  expect(creates.map(({ request }) => request)).toEqual([{ columns: ['createdAt'] }]);
+  expect(lastLine(stopped)).toMatch(/^ConfigInvalid: columns\.except of leads names "emial-adress"/);
+});
+
+test('the setting of a point is named where a run fails, and null where runs accept it', async () => {
+  const sandbox = await sandboxFor({}, [{ path: 'file', written: { packed: 'zip' }, contentType: 'application/zip' }]);
+  const cloud = await deployedFor(sandbox);
+
+  const { stdout } = await cloud.cli('probe');
+  const { points } = probeReportSchema.parse(JSON.parse((await cloud.cli('probe', '--json')).stdout));
+
+  expect(stdout).toMatch(/^! file-format {12}otherwise: It is csv in zip\. Runs accept it\.$/m);
+  expect(points.filter(({ setting }) => setting !== null)).toEqual([]);
+});
+
+test('extra keys that no file of this machine has are told of, and are not sent', async () => {
+  const sandbox = await sandboxFor();
+  const leads = { extra: { tenant: CANARY } };
+
+  const { code, stdout } = await (await deployedFor(sandbox, {}, { entities: { leads } })).cli('probe');
+
+  expect(code).toBe(0);
+  expect(stdout.split('\n')[1]).toMatch(
+    /^The deployed filters or extra keys of leads are not known here, and are not sent\. .*--configuration FILE/,
+  );
+  expect(stdout).not.toContain(CANARY);
+});
+
+test.each([429, 503])('a CRM that answers %i for the fields of one entity is asked nothing more', async (status) => {
+  const sandbox = await sandboxFor({}, [{ path: 'fields', entity: 'leads', answer: { status } }]);
+
+  const { code } = await (await deployedFor(sandbox)).cli('probe');
+
+  expect(code).toBe(3);
+  expect(sandbox.ledger.count()).toBe(1);
+});
+
 test('a grant that no function has refreshed is used and not refreshed, and refused once its token has ended', async () => {
   const sandbox = await sandboxFor();
   const untried = { functionStoredAt: null, obtainedAt: new Date(Date.now() - 3_590_000).toISOString() };
@@ -149,6 +204,44 @@ test('Ctrl-C ends the probe at once with what was seen, and nothing more is aske
   expect(stdout).toContain('✓ export-id-field        as assumed: It is in id.');
   expect(sandbox.ledger.count({ kind: 'status' })).toBe(1);
   expect(sandbox.ledger.count({ kind: 'file' })).toBe(0);
+});
+
+test('Ctrl-C during a refresh waits until the new tokens are stored, and the CRM is asked for nothing', async () => {
+  const sandbox = await sandboxFor({}, [{ path: 'token', delaySeconds: 0.3 }]);
+  const expiresAt = new Date(Date.now() - 10_000).toISOString();
+  const functionStoredAt = new Date(Date.now() - 3_600_000).toISOString();
+  const cloud = await deployedFor(sandbox, { expiresAt, functionStoredAt });
+  const { ended } = startCli('probe', ...cloud.place);
+  await vi.waitFor(() => expect(sandbox.ledger.count({ kind: 'token' })).toBe(1), 5000);
+
+  process.emit('SIGINT');
+  const { code, stdout, stderr } = await ended;
+
+  expect({ code, stdout, stderr }).toEqual({
+    ...{ code: 130, stdout: '' },
+    stderr: 'Interrupted before the first call of the probe.\n',
+  });
+  expect(writes(cloud.asked).join()).toContain('PutSecretValue');
+  expect(sandbox.ledger.count({ kind: 'fields' })).toBe(0);
+});
+
+test('Ctrl-C during a call ends its request', async () => {
+  const connection = { hasOpened: false, hasClosed: false };
+  const silent = await servedOnLoopback((request) => {
+    connection.hasOpened = true;
+    request.socket.once('close', () => {
+      connection.hasClosed = true;
+    });
+  });
+  const { authUrl, issueTokens } = await sandboxFor();
+  const cloud = await deployedFor({ baseUrl: `${silent}/api/v1`, authUrl, issueTokens });
+  const { ended } = startCli('probe', ...cloud.place);
+  await vi.waitFor(() => expect(connection.hasOpened).toBe(true), 5000);
+
+  process.emit('SIGINT');
+
+  expect((await ended).code).toBe(130);
+  await vi.waitFor(() => expect(connection.hasClosed).toBe(true), 5000);
 });
 
 test('a CRM that refuses the first call is asked once', async () => {
