@@ -22,7 +22,7 @@ export function starts(dir: string, rounds = STARTS): Found {
   const empty = join(dir, 'empty.mjs');
   writeFileSync(empty, 'export const handler = async () => {};\n');
   const engine = join(dir, 'engine-only.mjs');
-  bundle(join(import.meta.dirname, '..', '..', 'transfer', 'index.ts'), engine);
+  bundle(join(import.meta.dirname, '..', '..', 'transfer', 'transfer.ts'), engine);
   const files: [string, string][] = [['engine', engine], ...functionBundles(dir)];
   const bundles = files.map(([name, file]) => ({ name, file, kb: statSync(file).size / 1000 }));
   const nothing = { name: 'empty function', file: empty, kb: 0.1 };
