@@ -18,7 +18,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../../local/ministack/ministack-
 
 /**
  * What `cdk deploy` and `cdk destroy` do, without their process, which takes almost three CPU seconds for each stack. The CDK CLI itself
- * deploys in `first-day.test.ts`, `start.slow.test.ts` and `test/long/cdk.test.ts`.
+ * deploys in `start.slow.test.ts`, `first-contact.slow.test.ts` and `test/long/cdk.test.ts`.
  */
 
 const WAIT = { maxWaitTime: 120, minDelay: 0.1, maxDelay: 1 };
