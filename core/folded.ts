@@ -30,15 +30,35 @@ export function folded(text: string): string {
 /** Words and dots; more than that is a sentence. */
 const PATH = /^[\p{L}\p{M}\p{N}_.-]{1,80}$/u;
 
-/** What stands behind the last dot of a path such as `lead.phone`; `undefined` where there is no path. */
-export function behindPath(text: string): string | undefined {
+/** A path such as `lead.contact.phone`. */
+export interface PathParts {
+  /** What stands after the last dot. */
+  last: string;
+  /** Every run of parts before it, folded: `lead`, `contact`, `leadcontact`. */
+  before: string[];
+  /** Every run of parts but the whole, folded. */
+  all: string[];
+}
+
+/** The parts of a path; `undefined` where the text is none. */
+export function pathParts(text: string): PathParts | undefined {
   const wide = text.normalize('NFKC');
   const dot = wide.lastIndexOf('.');
   const last = wide.slice(dot + 1);
-  return dot > 0 && visible(last) !== '' && mayBePath(wide.slice(0, dot)) ? last : undefined;
+  if (dot <= 0 || visible(last) === '' || !PATH.test(visible(wide.slice(0, dot)))) return undefined;
+  const before = wide.slice(0, dot).split('.').map(folded);
+  const all = runsOf([...before, folded(last)]);
+  return { last, before: runsOf(before), all: all.filter((run) => run !== folded(wide)) };
 }
 
-/** Whether a path may begin like this. */
-export function mayBePath(begins: string): boolean {
-  return PATH.test(visible(begins.normalize('NFKC')));
+/** At most 80 characters, so at most 40 parts. */
+function runsOf(parts: readonly string[]): string[] {
+  return parts.flatMap((_, from) =>
+    parts.slice(from).map((__, length) => parts.slice(from, from + length + 1).join('')),
+  );
+}
+
+/** Whether a text, or a part of a path, is a name in any spelling. */
+export function meansOrContains(text: string, name: string): boolean {
+  return [folded(text), ...(pathParts(text)?.all ?? [])].includes(folded(name));
 }

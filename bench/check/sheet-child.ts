@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { fieldIndex } from '../../core/files/field-names.ts';
+import { fieldIndex } from '../../core/columns/header.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { givenJob, whenBegun } from '../support/children.ts';

@@ -1,4 +1,4 @@
-import type { ListedField } from '../../core/export/column-drift.ts';
+import type { ListedField } from '../../core/columns/changes.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';

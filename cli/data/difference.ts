@@ -1,4 +1,4 @@
-import { type Changes, changesBetween } from '../../core/export/column-drift.ts';
+import { type Changes, changesBetween } from '../../core/columns/changes.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { tableColumnName } from '../../core/table/columns.ts';

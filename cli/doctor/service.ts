@@ -1,13 +1,17 @@
+import {
+  chooseColumns,
+  compareColumns,
+  type LastColumns,
+  lastColumnsOf,
+  publishedColumns,
+} from '../../core/columns/columns.ts';
 import { labelsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
-import { chooseColumns } from '../../core/export/choose-columns.ts';
-import { judgeChanges } from '../../core/export/drift-policy.ts';
-import { changesSince } from '../../core/export/left-out.ts';
-import type { Manifest } from '../../core/export/manifest.ts';
+import { planFor } from '../../core/export/plan.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { folded } from '../../core/folded.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
@@ -33,11 +37,11 @@ export interface Asked {
   columns: Finding[];
 }
 
-/** The columns that the CRM lists for an entity now, and the manifest of its newest export; `undefined` where that is not known. */
+/** The columns that the CRM lists for an entity now, and those of its newest export. */
 interface Listed {
   entity: Entity;
   fields: Field[];
-  last: Pick<Manifest, 'date' | 'execution' | 'plan' | 'fields' | 'leftOut'> | undefined;
+  last: LastColumns;
 }
 
 /** The CRM refused a valid token; without `--refresh` it is not refreshed. */
@@ -88,16 +92,16 @@ async function entityFindings(
 export function columnsFindings(deployment: Deployment, { entity, fields, last }: Listed): Finding[] {
   const plan = deployment.entities[entity];
   try {
-    const { columns, remarks } = chooseColumns(plan, { entity }, fields, last);
-    buildRequest({ entity }, plan, deployment.crm, columns);
+    const { requested, warnings } = chooseColumns(planFor(plan, { entity }), fields, last);
+    buildRequest({ entity }, plan, deployment.crm, requested);
     const advice = 'The next run warns of it in its manifest: correct the configuration if that is not meant.';
     const text =
       plan.columns === 'all'
-        ? `All ${columns.length} columns that the CRM lists are exported.`
-        : `${columns.length} of ${fields.length} columns are exported; all of them exist.`;
+        ? `All ${requested.length} columns that the CRM lists are exported.`
+        : `${requested.length} of ${fields.length} columns are exported; all of them exist.`;
     return [
       about(entity, holds(text)),
-      ...(remarks.length > 0 ? [about(`${entity}.except`, warning(remarks.join(' '), advice))] : []),
+      ...(warnings.length > 0 ? [about(`${entity}.except`, warning(warnings.join(' '), advice))] : []),
       ...labelFindings(`${entity}.labels`, labelsOf(plan), fields),
     ];
   } catch (error) {
@@ -107,7 +111,7 @@ export function columnsFindings(deployment: Deployment, { entity, fields, last }
 
 function labelFindings(of: string, labels: ReturnType<typeof labelsOf>, fields: Field[]): Finding[] {
   const isListed = (value: string) => fields.some(({ name }) => folded(name) === folded(value));
-  const strange = Object.entries(labels).filter(([, value]) => !isListed(value));
+  const strange = Object.entries(labels).filter(([, value]) => value !== null && !isListed(value));
   if (strange.length === 0) return [];
   const named = strange.slice(0, 10).map(([text, value]) => `"${value}" (for "${text}")`);
   const text = `columns.labels names columns that the CRM does not list: ${named.join(', ')}.`;
@@ -120,14 +124,14 @@ function labelFindings(of: string, labels: ReturnType<typeof labelsOf>, fields: 
  * @param date of the run that a person would start
  */
 function changedColumns(deployment: Deployment, { entity, fields, last }: Listed, date: string): Finding[] {
-  if (!last?.fields) return [];
+  if (!publishedColumns(last)) return [];
   const of = `${entity}.changed`;
   const plan = deployment.entities[entity];
   try {
-    const changes = changesSince(last.fields, fields, chooseColumns(plan, { entity }, fields, last), plan);
-    const { remarks } = judgeChanges(changes, last.date, plan.drift, { entity, date });
+    const planned = planFor(plan, { entity, date });
+    const { warnings } = compareColumns(planned, fields, chooseColumns(planned, fields, last), last);
     const advice = 'The next run exports them as they are, and its manifest says so: tell the readers of the files.';
-    return remarks.length > 0 ? [about(of, warning(remarks.join(' '), advice))] : [];
+    return warnings.length > 0 ? [about(of, warning(warnings.join(' '), advice))] : [];
   } catch (error) {
     return [about(of, findingOf(error))];
   }
@@ -142,18 +146,19 @@ function ofFile(finding: Finding): Finding[] {
 /** Columns are judged also where the newest export cannot be read. */
 async function newestOrWhyNot(target: AskOptions['target'], entity: Entity) {
   try {
-    return { last: await newestManifest(target, entity), findings: [] };
+    return { last: await newestColumns(target, entity), findings: [] };
   } catch (error) {
     return { last: undefined, findings: [about('changed', asRemark(findingOf(error)))] };
   }
 }
 
-/** The manifest of the newest published export; `undefined` where there is none, or none that can be read. */
-async function newestManifest(target: Pick<Target, 's3' | 'BucketName'>, entity: Entity) {
+/** The columns of the newest published export; `undefined` where there is none, or none that can be read. */
+async function newestColumns(target: Pick<Target, 's3' | 'BucketName'>, entity: Entity) {
   const manifests = createManifests(target);
   const unreadable = () => undefined;
   const pointer = await ifReadable(manifests.pointer(entity, 'latest'), unreadable);
-  return pointer && ifReadable(manifests.manifest(pointer.manifestKey), unreadable);
+  const manifest = pointer && (await ifReadable(manifests.manifest(pointer.manifestKey), unreadable));
+  return manifest && lastColumnsOf(manifest);
 }
 
 /** What may be said of a plan whose filters and extra keys are not known: the rules for its columns ask for them, too. */

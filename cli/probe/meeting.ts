@@ -1,3 +1,4 @@
+import { chooseColumns } from '../../core/columns/columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { contentType, readJson, shapeOf } from '../../core/crm/answers.ts';
@@ -8,7 +9,7 @@ import { createExport, readStatus, requestDownload } from '../../core/crm/export
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { refusal } from '../../core/crm/refusals.ts';
 import { RunError } from '../../core/errors.ts';
-import { chooseColumns } from '../../core/export/choose-columns.ts';
+import { planFor } from '../../core/export/plan.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { jsonOrUndefined } from '../../core/json.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
@@ -166,8 +167,8 @@ async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { cal
 
 /** Of the columns that a run requests, the one that says least of a person. @throws RunError where a run requests nothing */
 function columnOf(deployment: Deployment, entity: Entity, fields: Field[]): string {
-  const { columns } = chooseColumns(deployment.entities[entity], { entity }, fields, undefined);
-  const allowed = fields.filter(({ name }) => columns.includes(name));
+  const { requested } = chooseColumns(planFor(deployment.entities[entity], { entity }), fields, undefined);
+  const allowed = fields.filter(({ name }) => requested.includes(name));
   const harmless = allowed.find(({ type }) => /uuid|bool|int/i.test(type ?? ''));
   const column = allowed.find(({ name }) => name === 'id') ?? harmless ?? allowed[0];
   if (column) return column.name;

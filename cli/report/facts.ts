@@ -1,5 +1,5 @@
+import { driftTexts } from '../../core/columns/changes.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
-import { driftTexts } from '../../core/export/drift-words.ts';
 import { NOT_RELEASABLE } from '../../core/gate/words.ts';
 import { isOfVerify } from '../../core/step/verify-run.ts';
 import type { PublishedRun } from '../data/manifests.ts';

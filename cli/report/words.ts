@@ -1,4 +1,4 @@
-import { countChanges } from '../../core/export/drift-words.ts';
+import { countChanges } from '../../core/columns/changes.ts';
 import type { Cell, NightOutcome } from '../night/facts.ts';
 import { isOpen, isPublished } from '../night/judge.ts';
 import { completenessText } from '../night/marked.ts';

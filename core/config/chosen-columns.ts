@@ -18,7 +18,7 @@ export function onlyOf(plan: Columns): string[] | undefined {
   return chosenOf(plan).only;
 }
 
-/** What the configuration leaves out, as it is written. Which columns it means: `core/export/left-out.ts`. */
+/** What the configuration leaves out, as it is written. Which columns it means: `core/columns/left-out.ts`. */
 export function exceptedOf(plan: Columns): string[] {
   return chosenOf(plan).except ?? [];
 }
@@ -28,8 +28,8 @@ export function requiredOf(plan: Columns): string[] {
   return chosenOf(plan).required ?? [];
 }
 
-/** Texts of headers, and the fields that they name. */
-export function labelsOf(plan: Columns): Readonly<Record<string, string>> {
+/** Texts of headers, and the field that each one names; `null` = none. */
+export function labelsOf(plan: Columns): Readonly<Record<string, string | null>> {
   return chosenOf(plan).labels ?? {};
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { folded } from '../folded.ts';
+import { folded, meansOrContains } from '../folded.ts';
 import { isPlainLabel } from '../suggestion.ts';
 import { requestKeys } from './request-keys.ts';
 
@@ -24,11 +24,11 @@ const chosenColumns = z
       ),
     required: columnNames.optional().describe('Columns without which nothing is requested, and no file published.'),
     labels: z
-      .record(z.string().min(1).max(200), columnName)
+      .record(z.string().min(1).max(200), columnName.nullable())
       .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
       .optional()
       .describe(
-        'Texts in the header of a file that the CRM does not list, and the fields that they name: `{"Mobile": "cellNumber"}`. To add one makes no other plan.',
+        'Texts in the header of a file that the CRM does not list, and the field that each one names: `{"Mobile": "cellNumber"}`; `null` for a column that belongs to no field. A new text makes no other plan.',
       ),
     header: z
       .enum(['names', 'none'])
@@ -45,14 +45,17 @@ interface Chosen {
   only?: string[] | undefined;
   except?: string[] | undefined;
   required?: string[] | undefined;
-  labels?: Record<string, string> | undefined;
+  labels?: Record<string, string | null> | undefined;
   header?: 'names' | 'none' | undefined;
 }
 
 /** Sentences about parts that contradict each other. */
 function columnProblems({ only, except = [], required = [], labels, header }: Chosen) {
   const entryOf = (name: string) => except.find((each) => folded(each) === folded(name));
-  const unclear = [...Object.keys(labels ?? {}), ...Object.values(labels ?? {})].filter((text) => folded(text) === '');
+  const unclear = Object.entries(labels ?? {})
+    .flat()
+    .filter((text) => text !== null && folded(text) === '');
+  const ofNone = Object.entries(labels ?? {}).flatMap(([text, name]) => (name === null ? [text] : []));
   const headerless = header === 'none';
   const left = (name: string) => `names "${name}", which \`except\` leaves out`;
   return [
@@ -64,6 +67,9 @@ function columnProblems({ only, except = [], required = [], labels, header }: Ch
     ...required
       .filter((name) => only?.includes(name) === false)
       .map((name) => ({ path: ['required'], message: `names "${name}", which \`only\` does not request` })),
+    ...ofNone
+      .filter((text) => except.some((entry) => meansOrContains(text, entry)))
+      .map((text) => ({ path: ['labels'], message: `maps "${text}" to null, which \`except\` leaves out` })),
     ...(unclear.length > 0 ? [{ path: ['labels'], message: 'has a text without letters' }] : []),
     ...(headerless && except.length > 0
       ? [

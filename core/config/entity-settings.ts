@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { exceptedIn } from '../excepted-columns.ts';
+import { exceptedIn } from '../columns/left-out.ts';
 import { isSchedule } from '../schedule/schedule-expression.ts';
 import { changeContradictions, changeSettingsSchema } from './change-settings.ts';
 import { exceptedOf } from './chosen-columns.ts';

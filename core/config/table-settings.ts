@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { meansOrContains } from '../folded.ts';
 import { WHOLE_CORE_MB } from '../whole-core.ts';
-import { exceptedOf, isHeaderless, onlyOf } from './chosen-columns.ts';
+import { exceptedOf, isHeaderless, labelsOf, onlyOf } from './chosen-columns.ts';
 import type { ConfiguredColumns } from './configured-columns.ts';
 import { functionMemory, MEMORY_NOTE } from './file-settings.ts';
 
@@ -96,6 +97,10 @@ export function tableContradictions(
   const left = exceptedOf({ columns: requested });
   const only = onlyOf({ columns: requested });
   const headerless = isHeaderless({ columns: requested });
+  const nameless = Object.entries(labelsOf({ columns: requested })).flatMap(([text, to]) =>
+    to === null ? [text] : [],
+  );
+  const isNameless = (name: string) => nameless.some((text) => meansOrContains(text, name));
   const unknown = (name: string) => only !== undefined && !only.includes(name);
   const rules: [
     key: 'columns' | 'except' | 'hash',
@@ -108,6 +113,8 @@ export function tableContradictions(
     ['columns', typed, (name) => except.includes(name), 'which `except` leaves out of the table'],
     ['columns', typed, (name) => left.includes(name), 'which `columns.except` of the entity leaves out'],
     ['hash', hash, (name) => left.includes(name), 'which `columns.except` of the entity leaves out'],
+    ['hash', hash, isNameless, 'which `columns.labels` of the entity maps to null'],
+    ['except', except, isNameless, 'which `columns.labels` of the entity maps to null'],
     ['except', except, () => headerless, 'which files without a header (`columns.header`) do not tell'],
     ['hash', hash, () => headerless, 'which files without a header (`columns.header`) do not tell'],
     ['columns', typed, unknown, 'which `columns` of the entity does not request'],

@@ -1,5 +1,5 @@
+import { fieldIndex } from '../columns/header.ts';
 import type { ByteSource } from '../files/byte-source.ts';
-import { fieldIndex } from '../files/field-names.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { type Content, NO_CONTENT } from './read-stream.ts';
 import { limitsOf, type Reading, refused } from './reading.ts';

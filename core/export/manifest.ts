@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
+import { fieldSchema } from '../columns/changes.ts';
+import { leftOutSchema } from '../columns/left-out.ts';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { isEmptyFile } from '../files/read-formats.ts';
@@ -11,7 +13,6 @@ import { driftSchema } from '../step/drift-schema.ts';
 import { kindSchema } from '../step/kind.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { fieldSchema, leftOutSchema } from './column-drift.ts';
 import { earlierText, isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 
 /**

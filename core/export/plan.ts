@@ -1,28 +1,59 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type * as z from 'zod/mini';
+import { exceptedIn } from '../columns/left-out.ts';
 import { exceptedOf, onlyOf } from '../config/chosen-columns.ts';
 import type { Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
+import { dependsOnDate } from '../config/relative-date.ts';
 import { RunError } from '../errors.ts';
-import { exceptedIn } from '../excepted-columns.ts';
 import { canonicalText } from '../json.ts';
 import { PLAN_PARTS } from '../plan-parts.ts';
+import type { kindSchema } from '../step/kind.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 
 /** What decides the records and columns of a file: without sorts and e-mail, and with relative dates as they are written. */
-export interface Plan {
+interface PlanParts {
   columns: 'all' | { except: string[] } | string[];
   filters: Record<string, unknown>[];
   filtersOperator: 'and' | 'or' | null;
   extra: Record<string, unknown>;
 }
 
-type Configured = Pick<EntityPlan, 'columns' | 'filters' | 'filtersOperator' | 'extra'>;
-type Wanted = Pick<ExportInput, 'columns' | 'filters' | 'filtersOperator' | 'sorts'>;
+/** What a run exports: the configuration of its entity, with what the input says instead. */
+export interface Plan extends PlanParts {
+  configured: EntityPlan;
+  input: ExportInput;
+  /** SHA-256, hexadecimal: files of equal plans can be compared. */
+  digest: string;
+  /** The digest of the plan without the input. */
+  configuredDigest: string;
+  /** Keys of the input by which the plan is not the configured one. */
+  differs: string[];
+  kind: z.infer<typeof kindSchema>;
+}
 
-/** Input before configuration. @throws RunError `InvalidInput` where the input names a column that is left out */
-export function planOf(configured: Configured, input: Wanted = {}): Plan {
+type Configured = Pick<EntityPlan, 'columns' | 'filters' | 'filtersOperator' | 'extra'>;
+type Asked = Pick<ExportInput, 'columns' | 'filters' | 'filtersOperator' | 'sorts'>;
+
+/** @throws RunError `InvalidInput` where the input names a column that is left out */
+export function planFor<Input extends ExportInput>(configured: EntityPlan, input: Input): Plan & { input: Input } {
+  const ours = partsOf(configured);
+  const parts = partsOf(configured, input);
+  const differs = PLAN_PARTS.filter((key) => !isDeepStrictEqual(ours[key], parts[key]));
+  return {
+    ...parts,
+    configured,
+    input,
+    digest: digestOf(input.entity, parts),
+    configuredDigest: digestOf(input.entity, ours),
+    differs,
+    kind: differs.length > 0 ? 'partial' : dependsOnDate(parts.filters) ? 'window' : 'full',
+  };
+}
+
+function partsOf(configured: Configured, input: Asked = {}): PlanParts {
   refuseExcepted(exceptedOf(configured), input);
   const filters = input.filters ?? configured.filters ?? [];
   return {
@@ -33,21 +64,13 @@ export function planOf(configured: Configured, input: Wanted = {}): Plan {
   };
 }
 
-/** SHA-256, hexadecimal: files of equal plans can be compared. */
-export function planDigest(entity: Entity, plan: Plan): string {
+function digestOf(entity: Entity, { columns, filters, filtersOperator, extra }: PlanParts): string {
   return createHash('sha256')
-    .update(canonicalText([entity, plan]))
+    .update(canonicalText([entity, { columns, filters, filtersOperator, extra }]))
     .digest('hex');
 }
 
-/** Keys of the input by which its plan is not the configured one. */
-export function differingKeys(configured: Configured, input: Wanted): string[] {
-  const ours = planOf(configured);
-  const theirs = planOf(configured, input);
-  return PLAN_PARTS.filter((key) => !isDeepStrictEqual(ours[key], theirs[key]));
-}
-
-function refuseExcepted(except: string[], { columns, filters, sorts }: Wanted): void {
+function refuseExcepted(except: string[], { columns, filters, sorts }: Asked): void {
   const requested = Array.isArray(columns) ? columns : [];
   const named = exceptedIn([filters, sorts], except);
   const refused = except.filter((name) => requested.includes(name) || named.includes(name));
@@ -57,11 +80,11 @@ function refuseExcepted(except: string[], { columns, filters, sorts }: Wanted): 
   throw new RunError('InvalidInput', what);
 }
 
-/** Labels, the kind of header and required columns decide nothing of it. */
-function columnsOf(configured: Configured, wanted: Wanted['columns']): Plan['columns'] {
-  if (Array.isArray(wanted)) return wanted;
+/** Labels, the kind of header and required columns are no part of the plan. */
+function columnsOf(configured: Configured, asked: Asked['columns']): PlanParts['columns'] {
+  if (Array.isArray(asked)) return asked;
   const only = onlyOf(configured);
-  if (only && wanted === undefined) return only;
+  if (only && asked === undefined) return only;
   const except = exceptedOf(configured);
   return except.length > 0 ? { except: [...except].sort() } : 'all';
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { FieldIndex } from '../columns/header.ts';
 import { isPlainLabel } from '../suggestion.ts';
 import { csvRecordsIn, type SeenRecord } from './csv-records-in.ts';
 import type { Separator } from './csv-scan.ts';
-import type { FieldIndex } from './field-names.ts';
 import { hasControls } from './file-kind.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];

@@ -1,7 +1,7 @@
+import { listedFields } from '../columns/header.ts';
 import { isHeaderless, labelsOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
 import type { Run } from '../step/states.ts';
-import { listedFields } from './field-names.ts';
 import type { Expected } from './judge-file.ts';
 
 /** What the settings of today accept as the file of a run. */

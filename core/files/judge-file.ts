@@ -1,7 +1,7 @@
+import { type FieldIndex, fieldIndex, type ListedFields } from '../columns/header.ts';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import { type FirstRecord, firstRecordOf } from './csv-repeats.ts';
 import { type CsvStart, csvStart } from './csv-start.ts';
-import { type FieldIndex, fieldIndex, type ListedFields } from './field-names.ts';
 import { type FileKind, kindOf } from './file-kind.ts';
 import { isJson } from './json-kind.ts';
 import { isWide, narrowed } from './kernel/kernel.ts';

@@ -1,5 +1,5 @@
+import type { FieldIndex } from '../columns/header.ts';
 import type { ByteSource } from '../files/byte-source.ts';
-import type { FieldIndex } from '../files/field-names.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
 import { countRows } from './count-rows.ts';

@@ -1,7 +1,11 @@
+import { type Columns, columnsFor } from '../../core/columns/columns.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { createExport as postExport } from '../../core/crm/exports.ts';
+import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
+import { type Plan, planFor } from '../../core/export/plan.ts';
+import { carriedLeftOut, type Request, requestFor } from '../../core/export/request.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, troubleOf, waitAfter } from '../../core/step/export-run.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
@@ -9,19 +13,22 @@ import type { Run, RunState } from '../../core/step/states.ts';
 import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
 import type { ClaimSlot } from './claim-slot.ts';
 import { dateOfRun } from './date-of-run.ts';
-import { type Requested, requestFor } from './request-for.ts';
+import { lastColumns } from './last-columns.ts';
 
 export interface CreateExportDeps extends AdoptDeps {
   claimSlot: ClaimSlot;
   softwareVersion: string;
 }
 
+/** What a run is asked for: the input, and the logical date that it gives or that follows from its start. */
+type Asked = ExportInput & { date: string };
+
 /** Repetitions of a create that may have worked; the manifest warns that the CRM may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
 /**
- * Checks the input, creates the export, or adopts that of an earlier run, and begins the run. Answers CREATED with `run`. A
- * start by a rule that is not the one of its date ends here.
+ * Decides in four steps what to request (input, plan, columns, request), creates the export or adopts that of an earlier run, and
+ * begins the run. Answers CREATED with `run`. A start by a rule that is not the one of its date ends here.
  */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
@@ -29,7 +36,7 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   const date = state.date ?? (await dateOfRun(input, state, deps));
   if (typeof date !== 'string') return date;
   try {
-    return await exportOf({ ...input, date }, state, deps);
+    return await beginRun({ ...input, date }, state, deps);
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     const unanswered = error.name === 'CreateUnanswered';
@@ -39,14 +46,15 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   }
 }
 
-async function exportOf(
-  input: ExportInput & { date: string },
-  state: RunState,
-  deps: CreateExportDeps,
-): Promise<Answer<'CreateExport'>> {
-  const requested = await requestFor(input, deps);
-  const obtained = await obtainExport(input, requested, state, deps);
-  const run = beginRun(state, input, requested, obtained, deps);
+async function beginRun(asked: Asked, state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
+  const { crm, deployment, read } = deps;
+  const plan = planFor(deployment.entities[asked.entity], asked);
+  const fields = await readFields(crm, asked.entity);
+  const last = await lastColumns(read, asked.entity);
+  const columns = columnsFor(plan, fields, last);
+  const request = requestFor(plan, columns, { fields, last, deployment });
+  const obtained = await obtainExport(asked, request, state, deps);
+  const run = runOf(state, plan, columns, request, obtained, deps);
   await recordExport(state.execution, run, deps);
   const checks = state.checks + (run.adopted === null ? 0 : 1);
   return { outcome: 'CREATED', run, checks, waitSeconds: run.firstWaitSeconds };
@@ -56,8 +64,8 @@ type Obtained = Pick<Run, 'exportId' | 'createdAt' | 'adopted'>;
 
 /** Adopts the export of an earlier run where the input names one and it can be adopted, else creates one. */
 async function obtainExport(
-  { entity, date, adopt }: ExportInput & { date: string },
-  { request, fingerprint }: Requested,
+  { entity, date, adopt }: Asked,
+  { request, fingerprint }: Request,
   { execution }: RunState,
   deps: CreateExportDeps,
 ): Promise<Obtained> {
@@ -89,28 +97,36 @@ function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: C
   return { unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds, trouble };
 }
 
-function beginRun(
+function runOf(
   state: RunState,
-  input: ExportInput & { date: string },
-  requested: Requested,
-  { exportId, createdAt, adopted }: Obtained,
+  plan: Plan & { input: Asked },
+  columns: Columns,
+  request: Request,
+  obtained: Obtained,
   deps: CreateExportDeps,
 ): Run {
-  const { entity, date } = input;
-  const { polling } = deps.deployment.entities[entity];
+  const { entity, date, publish } = plan.input;
+  const { polling } = plan.configured;
+  const { drift, schemaChanges, warnings: remarks } = columns;
   return {
     schemaVersion: 1 as const,
     entity,
-    exportId,
     date,
     prefix: `runs/entity=${entity}/run=${encodeURIComponent(state.execution)}/`,
     deadline: deadlineOf(state.startedAt, polling.deadlineSeconds).toISOString(),
     firstWaitSeconds: polling.firstWaitSeconds,
     largestWaitSeconds: polling.largestWaitSeconds,
     keptUntil: dateAfter(state.startedAt, deps.deployment.retentionDays),
-    ...requested,
-    createdAt,
-    adopted,
+    plan: plan.digest,
+    differs: plan.differs,
+    kind: plan.kind,
+    publish: plan.differs.length === 0 || publish === true,
+    excepted: carriedLeftOut(columns.leftOut),
+    drift,
+    schemaChanges,
+    remarks,
+    ...request,
+    ...obtained,
     softwareVersion: deps.softwareVersion,
   };
 }

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../core/export/column-drift.ts';
+import { fieldsOf } from '../../core/columns/changes.ts';
 import { type JudgedFile, unchangedSince } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import type { Manifest } from '../../core/export/manifest.ts';

@@ -1,9 +1,8 @@
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
-import { judgedAgain } from '../../core/export/judged-again.ts';
+import { judgedAgain, untoldEntries } from '../../core/export/judged-again.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
-import { untoldEntries } from '../../core/export/left-out.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { latestPointerKey, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
 import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';

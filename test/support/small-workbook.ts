@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
+import { fieldIndex } from '../../core/columns/header.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { fieldIndex } from '../../core/files/field-names.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 
 type Cell = string | number | { date: number } | { time: number };

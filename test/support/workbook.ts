@@ -1,5 +1,5 @@
+import { fieldIndex } from '../../core/columns/header.ts';
 import type { ByteSource } from '../../core/files/byte-source.ts';
-import { fieldIndex } from '../../core/files/field-names.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
 import { zipOfFiles } from './zip.ts';

@@ -1,4 +1,4 @@
-import type { Changes } from '../../../core/export/column-drift.ts';
+import type { Changes } from '../../../core/columns/changes.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { bytesText, manyText, plainLine } from '../../support/text.ts';
 import type { Difference } from '../difference.ts';

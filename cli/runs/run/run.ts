@@ -1,7 +1,7 @@
 import type { DescribeExecutionOutput, ExecutionListItem } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
+import { countChanges } from '../../../core/columns/changes.ts';
 import { type Entity, entitySchema } from '../../../core/config/entities.ts';
-import { countChanges } from '../../../core/export/drift-words.ts';
 import { parseJson } from '../../../core/json.ts';
 import { dateIn } from '../../../core/schedule/local-time.ts';
 import { kindSchema } from '../../../core/step/kind.ts';

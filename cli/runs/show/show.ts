@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { driftTexts } from '../../../core/export/drift-words.ts';
+import { driftTexts } from '../../../core/columns/changes.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
 import { commandFor, withExamples } from '../../support/command-options.ts';
 import { completed } from '../../support/completed.ts';

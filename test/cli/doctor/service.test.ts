@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { unknown } from '../../../cli/checks/finding.ts';
 import { askCrm } from '../../../cli/doctor/service.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { planDigest, planOf } from '../../../core/export/plan.ts';
+import { planFor } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
@@ -120,7 +120,7 @@ test('columns that are the same, or of an export that is not known, are no findi
 
 test('an entry of columns.except whose column the CRM lists no more is a warning once it has named one, and else stops the night', async () => {
   const columns = { except: ['nationalId'] } as const;
-  const plan = planDigest('leads', planOf({ columns: { except: ['nationalId'] }, extra: {} }));
+  const plan = planFor(deployment({ entities: { leads: { columns } } }).entities.leads, { entity: 'leads' }).digest;
   const leftOut = [{ entry: 'nationalId', name: 'NationalID', label: null }];
   const published = [field('id', 'uuid'), field('email')];
   const checksOf = async (given: Partial<Given>) =>

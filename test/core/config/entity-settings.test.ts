@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { exceptedIn, labelsIn } from '../../../core/columns/left-out.ts';
 import { isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/chosen-columns.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { exceptedIn, labelsIn } from '../../../core/excepted-columns.ts';
 
 const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
 
@@ -71,6 +71,11 @@ describe('columns as an object', () => {
       'texts of a header that there is not',
       { header: 'none', labels: { A: 'a' } },
       'columns.header: must not be "none" beside `labels`: there is no header that they could name',
+    ],
+    [
+      'a path with a left-out column that belongs to no field',
+      { except: ['idNumber'], labels: { 'lead.ID_NUMBER.text': null } },
+      'columns.labels: maps "lead.ID_NUMBER.text" to null, which `except` leaves out',
     ],
     ['a text of nothing but separators', { labels: { '--': 'a' } }, 'columns.labels: has a text without letters'],
   ])('refuse %s', (_, columns, line) => {

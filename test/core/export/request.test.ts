@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
-import { RunError } from '../../../core/errors.ts';
-import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../../core/export/request.ts';
+import { buildRequest, fingerprintOf, listedOf } from '../../../core/export/request.ts';
 import { deployment } from '../../support/builders.ts';
 
-const FIELDS = ['id', 'firstName', 'lastName'];
 const NAMES = { operatorField: 'filtersOperator', emailField: 'sendEmail' };
-const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...deployment().entities.leads, ...overrides });
-
 function thrownBy(action: () => unknown): unknown {
   try {
     return { nothingThrown: action() };
@@ -16,30 +12,7 @@ function thrownBy(action: () => unknown): unknown {
   }
 }
 
-test('"all" asks for every column that the CRM lists, in its order', () => {
-  expect(resolveColumns('all', FIELDS, 'leads', [])).toEqual(FIELDS);
-});
-
-test('a list of columns keeps its own order', () => {
-  expect(resolveColumns(['lastName', 'id'], FIELDS, 'leads', [])).toEqual(['lastName', 'id']);
-});
-
-test('unknown columns are named, each with the nearest that exists', () => {
-  const thrown = thrownBy(() => resolveColumns(['id', 'fristName', 'zzzzzzzz', 'LASTNAME'], FIELDS, 'leads', []));
-
-  expect(thrown).toBeInstanceOf(RunError);
-  expect(thrown).toMatchObject({
-    name: 'ConfigInvalid',
-    message:
-      'leads has no column "fristName" (did you mean "firstName"?), "zzzzzzzz", "LASTNAME" (did you mean "lastName"?); GET /leads/fields lists 3 columns.',
-  });
-});
-
-test('a long list of unknown columns makes no long message', () => {
-  const asked = Array.from({ length: 1000 }, (_, index) => `column-${index}-${'x'.repeat(200)}`);
-
-  expect((thrownBy(() => resolveColumns(asked, FIELDS, 'leads', [])) as Error).message.length).toBeLessThan(2000);
-});
+const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...deployment().entities.leads, ...overrides });
 
 test('what nobody set is left out, so that the defaults of the CRM hold', () => {
   expect(buildRequest({ entity: 'leads' }, plan(), NAMES, ['id'])).toEqual({ columns: ['id'] });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { coveredColumns, coversAny, type Told } from '../../../core/table/covered-columns.ts';
+import type { ManifestColumns } from '../../../core/columns/left-out.ts';
+import { coveredColumns, coversAny } from '../../../core/table/covered-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
 /** A plan with these settings of columns that must not be readable. */
@@ -10,7 +11,10 @@ const planOf = (
   columns: except.length > 0 ? { except } : 'all',
   tables: tables && { columns: {}, misfit: 'null', version: 1, ...tables },
 });
-const told = (fields: [name: string, label?: string][], leftOut: [entry: string, name: string][] = []): Told => ({
+const told = (
+  fields: [name: string, label?: string][],
+  leftOut: [entry: string, name: string][] = [],
+): ManifestColumns => ({
   fields: fields.map(([name, label = null]) => ({ name, label, type: null })),
   leftOut: leftOut.map(([entry, name]) => ({ entry, name, label: null })),
 });

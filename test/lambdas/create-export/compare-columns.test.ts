@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { fieldsOf } from '../../../core/columns/changes.ts';
 import { RunError } from '../../../core/errors.ts';
-import { fieldsOf } from '../../../core/export/column-drift.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
@@ -160,6 +160,16 @@ describe('the columns that the CRM lists, against those of the last published ex
       { entry: 'PHONE', name: 'phone', label: null },
     ]);
     expect(run?.request.columns).toEqual(['id', 'name']);
+  });
+
+  test('10b: a column that is no longer left out is not new to the CRM', async () => {
+    const leftOut = [{ entry: 'nationalId', name: 'nationalId', label: 'תעודת זהות' }];
+    const bucket = publishedWith({ ...SINCE, fields: BEFORE, plan: 'p', leftOut });
+
+    const run = await runOf([...BEFORE, field('nationalId', 'text', 'תעודת זהות')], { bucket });
+
+    expect(run).toMatchObject({ drift: { since: SINCE, ...NOTHING }, remarks: [], schemaChanges: 0 });
+    expect(run?.request.columns).toContain('nationalId');
   });
 
   test('11: 3,000 changes are counted, as many are named as the state carries', async () => {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { chooseColumns, type PublishedColumns } from '../../../core/columns/columns.ts';
+import { meantBy, meantInManifests } from '../../../core/columns/left-out.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
-import { chooseColumns } from '../../../core/export/choose-columns.ts';
 import type { ExportInput } from '../../../core/export/input.ts';
-import { type LastPublished, leftOutOf, leftOutOfManifest, meantBy } from '../../../core/export/left-out.ts';
-import { planDigest, planOf } from '../../../core/export/plan.ts';
+import { planFor } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 
@@ -18,6 +18,8 @@ const FIELDS = [
 
 const planWith = (settings: object): EntityPlan => deployment({ entities: { leads: settings } }).entities.leads;
 const except = (...entries: string[]) => planWith({ columns: { except: entries } });
+const leftOutOf = (plan: EntityPlan, fields: typeof FIELDS, published?: PublishedColumns) =>
+  chooseColumns(planFor(plan, { entity: 'leads' }), fields, published);
 
 describe('an entry of columns.except', () => {
   test.each([
@@ -28,26 +30,23 @@ describe('an entry of columns.except', () => {
     ['its label', 'מספר זהות'],
     ['its label, written otherwise', 'מספר-זהות'],
   ])('is found by %s', (_, entry) => {
-    expect(meantBy([entry], FIELDS)).toEqual({
-      leftOut: [{ entry, name: 'IdNumber', label: 'מספר זהות' }],
-      unknown: [],
-      remarks: [],
-    });
+    expect(meantBy([entry], FIELDS)).toEqual([{ entry, name: 'IdNumber', label: 'מספר זהות' }]);
   });
 
   test.each(['IdNumber', 'id_number', '"idNumber "', 'ID NUMBER'])('is found where the CRM lists it as %s', (name) => {
-    expect(meantBy(['idNumber'], [field('id'), field(name)]).leftOut).toEqual([
-      { entry: 'idNumber', name, label: null },
-    ]);
+    expect(meantBy(['idNumber'], [field('id'), field(name)])).toEqual([{ entry: 'idNumber', name, label: null }]);
   });
 
   test('is exact where there is such a name, and else leaves out all that it may mean, and says so', () => {
     const fields = [field('idNumber'), field('id_number'), field('x', 'ID number')];
 
-    expect(meantBy(['id_number'], fields)).toMatchObject({ leftOut: [{ name: 'id_number' }], remarks: [] });
-    const { leftOut, remarks } = meantBy(['IDNUMBER'], fields);
+    expect(leftOutOf(except('id_number'), [...fields, field('id')])).toMatchObject({
+      leftOut: [{ name: 'id_number' }],
+      warnings: [],
+    });
+    const { leftOut, warnings } = leftOutOf(except('IDNUMBER'), [...fields, field('id')]);
     expect(leftOut.map(({ name }) => name)).toEqual(['idNumber', 'id_number', 'x']);
-    expect(remarks).toEqual([
+    expect(warnings).toEqual([
       '"IDNUMBER" of columns.except means 3 columns, which are all left out: "idNumber", "id_number", "x".',
     ]);
   });
@@ -68,15 +67,43 @@ describe('an entry of columns.except', () => {
     );
     fc.assert(
       fc.property(written, ({ text, listed }) => {
-        expect(meantBy([text], [field('other1'), field(listed)]).leftOut).toHaveLength(1);
+        expect(meantBy([text], [field('other1'), field(listed)])).toHaveLength(1);
       }),
     );
   });
 });
 
-const last = (given: Partial<LastPublished> = {}): LastPublished => ({
-  date: '2026-11-19',
-  plan: planDigest('leads', planOf(except('idNumber'))),
+describe('the requested columns', () => {
+  const requested = async (columns: ExportInput['columns']) =>
+    chooseColumns(planFor(planWith({}), { entity: 'leads', columns }), FIELDS, undefined).requested;
+
+  test('are all that the CRM lists, in its order', async () => {
+    expect(await requested('all')).toEqual(['id', 'firstName', 'IdNumber', 'phone']);
+  });
+
+  test('are those of a list, in the order of the list', async () => {
+    expect(await requested(['phone', 'id'])).toEqual(['phone', 'id']);
+  });
+
+  test('that the CRM does not list are refused, each with the nearest name', async () => {
+    const asked = requested(['id', 'fristName', 'zzzzzzzz', 'PHONE']);
+
+    expect((await failureOf(asked, 'ConfigInvalid')).message).toBe(
+      'leads has no column "fristName" (did you mean "firstName"?), "zzzzzzzz", "PHONE" (did you mean "phone"?); GET /leads/fields lists 4 columns.',
+    );
+  });
+
+  test('that the CRM does not list make no long message', async () => {
+    const asked = Array.from({ length: 1000 }, (_, place) => `column-${place}-${'x'.repeat(200)}`);
+
+    expect((await failureOf(requested(asked), 'ConfigInvalid')).message.length).toBeLessThan(2000);
+  });
+});
+
+const digestOf = (plan: EntityPlan) => planFor(plan, { entity: 'leads' }).digest;
+const last = (given: Partial<PublishedColumns> = {}): PublishedColumns => ({
+  since: { date: '2026-11-19', execution: 'night-0' },
+  plan: digestOf(except('idNumber')),
   fields: [field('id'), field('firstName'), field('phone')],
   leftOut: [{ entry: 'idNumber', name: 'IdNumber', label: 'מספר זהות' }],
   ...given,
@@ -85,7 +112,7 @@ const WITHOUT = FIELDS.filter(({ name }) => name !== 'IdNumber');
 
 describe('an entry that names nothing that the CRM lists', () => {
   test('stops the run, with the nearest name', async () => {
-    const step = async () => leftOutOf(except('idNumbr', 'firstName'), 'leads', FIELDS, undefined);
+    const step = async () => leftOutOf(except('idNumbr', 'firstName'), FIELDS);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toBe(
       'columns.except of leads names "idNumbr" (did you mean "IdNumber"?), which is no column in the list of the CRM (GET /leads/fields, 4 columns). Nothing is requested: the column may be there under another name. Correct the entry, or remove it.',
@@ -93,19 +120,18 @@ describe('an entry that names nothing that the CRM lists', () => {
   });
 
   test('goes on with a warning where it named a field at the last published export and no field has come since', () => {
-    expect(leftOutOf(except('idNumber'), 'leads', WITHOUT, last())).toEqual({
+    expect(leftOutOf(except('idNumber'), WITHOUT, last())).toMatchObject({
       leftOut: [{ entry: 'idNumber', name: 'IdNumber', label: 'מספר זהות' }],
-      remarks: [
+      warnings: [
         'The CRM no longer lists what columns.except names: "idNumber". No column has come since the export of 2026-11-19.',
       ],
     });
   });
 
-  test.each<[string, LastPublished | undefined, typeof FIELDS]>([
+  test.each<[string, PublishedColumns | undefined, typeof FIELDS]>([
     ['nothing is published', undefined, WITHOUT],
     ['a field has come since', last(), [...WITHOUT, field('nationalId')]],
     ['the last export is of another plan', last({ plan: 'a'.repeat(64) }), WITHOUT],
-    ['its fields are not known', last({ fields: null }), WITHOUT],
     ['nothing was left out of it', last({ leftOut: [] }), WITHOUT],
     [
       'another entry named the field',
@@ -113,15 +139,15 @@ describe('an entry that names nothing that the CRM lists', () => {
       WITHOUT,
     ],
   ])('stops the run where %s', async (_, published, fields) => {
-    const step = async () => leftOutOf(except('idNumber'), 'leads', fields, published);
+    const step = async () => leftOutOf(except('idNumber'), fields, published);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toContain('"idNumber"');
   });
 
   test('one of two is enough to stop it', async () => {
     const plan = except('idNumber', 'nothing');
-    const published = last({ plan: planDigest('leads', planOf(plan)) });
-    const step = async () => leftOutOf(plan, 'leads', WITHOUT, published);
+    const published = last({ plan: digestOf(plan) });
+    const step = async () => leftOutOf(plan, WITHOUT, published);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toMatch(/names "nothing", which/);
   });
@@ -129,11 +155,11 @@ describe('an entry that names nothing that the CRM lists', () => {
 
 describe('a column that is left out, however it is written', () => {
   const choose = async (settings: object, input: Partial<ExportInput> = {}) =>
-    chooseColumns(planWith(settings), { entity: 'leads', ...input }, FIELDS, undefined);
+    chooseColumns(planFor(planWith(settings), { entity: 'leads', ...input }), FIELDS, undefined);
   const columns = { except: ['id_number'] };
 
   test('is not requested', async () => {
-    expect((await choose({ columns })).columns).toEqual(['id', 'firstName', 'phone']);
+    expect((await choose({ columns })).requested).toEqual(['id', 'firstName', 'phone']);
   });
 
   test.each<[string, Partial<ExportInput>]>([
@@ -158,31 +184,64 @@ describe('a column that is left out, however it is written', () => {
   test('filters of the configuration do not stop an input with others; its label within a sentence names nothing', async () => {
     const settings = { columns, filters: [{ 'מספר זהות': 1 }] };
 
-    expect((await choose(settings, { filters: [{ note: 'אין מספר זהות' }] })).columns).toHaveLength(3);
+    expect((await choose(settings, { filters: [{ note: 'אין מספר זהות' }] })).requested).toHaveLength(3);
   });
 
   test('a listed column with almost the same name may be requested where the entry is exact', async () => {
     const fields = [field('nationalId'), field('national_id')];
     const chosen = chooseColumns(
-      planWith({ columns: { except: ['nationalId'] } }),
-      { entity: 'leads', columns: ['national_id'] },
+      planFor(planWith({ columns: { except: ['nationalId'] } }), { entity: 'leads', columns: ['national_id'] }),
       fields,
       undefined,
     );
 
-    expect(chosen.columns).toEqual(['national_id']);
+    expect(chosen.requested).toEqual(['national_id']);
   });
 });
 
-test('what is left out today is found in the manifest of an earlier run: by its fields, what it left out, its request and header', () => {
+describe('a text that columns.labels maps to null', () => {
+  const chosen = async (settings: object) =>
+    chooseColumns(planFor(planWith(settings), { entity: 'leads' }), FIELDS, undefined);
+
+  test('says nothing while the CRM does not list it', async () => {
+    expect((await chosen({ columns: { labels: { Remarks: null } } })).warnings).toEqual([]);
+  });
+
+  test.each([
+    ['its name', 'PHONE'],
+    ['its label', 'טלפון'],
+  ])('gives way, with a warning, once the CRM lists a column by %s', async (_, text) => {
+    expect((await chosen({ columns: { labels: { [text]: null } } })).warnings).toEqual([
+      `The CRM lists "${text}" now, which columns.labels maps to null: it means the column "phone". Remove the text from columns.labels.`,
+    ]);
+  });
+
+  test.each<[string, object]>([
+    ['the label of a left-out column', { columns: { except: ['idNumber'], labels: { 'מספר זהות': null } } }],
+    [
+      'a path with the label of a hashed column',
+      { columns: { labels: { 'lead.טלפון.text': null } }, tables: { hash: ['phone'] } },
+    ],
+    ['the label of a hashed column', { columns: { labels: { 'טלפון:': null } }, tables: { hash: ['phone'] } }],
+  ])('is refused where it is %s', async (_, settings) => {
+    expect((await failureOf(chosen(settings), 'ConfigInvalid')).message).toContain('maps "');
+  });
+});
+
+test('an entry is found in the manifest of an earlier run: by its fields, what it left out, and the names of its file', () => {
   const manifest = {
     fields: [field('id'), field('phone', 'טלפון')],
     leftOut: [{ entry: 'x', name: 'IdNumber', label: null }],
-    request: { columns: ['id', 'phone', 'e_mail'] },
-    file: { header: ['id', 'City'] },
   };
+  const namesOf = (entry: string) =>
+    meantInManifests(entry, ['id', 'phone', 'e_mail', 'City'], [manifest]).map(({ name }) => name);
 
-  const found = leftOutOfManifest(['טלפון', 'idNumber', 'email', 'city', 'gone'], manifest);
-
-  expect(found.map(({ name }) => name)).toEqual(['phone', 'IdNumber', 'e_mail', 'City', 'gone']);
+  expect(['טלפון', 'idNumber', 'email', 'city', 'gone'].map(namesOf)).toEqual([
+    ['phone'],
+    ['IdNumber'],
+    ['e_mail'],
+    ['City'],
+    [],
+  ]);
+  expect(namesOf('x')).toEqual(['IdNumber']);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fieldIndex, type ListedFields, listedFields } from '../../../core/files/field-names.ts';
+import { fieldIndex, type ListedFields, listedFields } from '../../../core/columns/header.ts';
 import { run } from '../../support/builders.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -96,6 +96,65 @@ describe('a text that names a column that is left out is counted', () => {
 
     expect(read(['idNumber '], given)).toMatchObject({ names: null, excepted: 1 });
     expect(read(['idNumber'], given)).toMatchObject({ names: ['idNumber'], excepted: 0 });
+  });
+});
+
+describe('a part of a path that names a column that is left out is counted', () => {
+  const given = { columns: ['id', 'email', 'name'], fields: [], excepted: [{ name: 'owner', label: 'בעלים' }] };
+
+  test.each(['owner.email', 'Owner.Email', 'lead.owner.email', 'OWNER.name.email', 'בעלים.email', 'email.owner'])(
+    '%s',
+    (cell) => {
+      expect(read(['id', cell], given)).toMatchObject({ names: null, listed: 1, unlisted: [], excepted: 1 });
+    },
+  );
+
+  test('also where the parts together are another column in another spelling', () => {
+    const both = { ...given, columns: ['id', 'ownerEmail'] };
+
+    expect(read(['id', 'owner.email'], both)).toMatchObject({ names: null, excepted: 1 });
+    expect(read(['id', 'Owner email'], both)).toMatchObject({ names: ['id', 'ownerEmail'], excepted: 0 });
+  });
+
+  test('but not where the whole text is listed, or the configuration says what it means', () => {
+    const listed = { ...given, columns: ['id', 'owner.email'] };
+
+    expect(read(['owner.email', 'id'], listed)).toMatchObject({ names: ['owner.email', 'id'], excepted: 0 });
+    expect(read(['owner.email'], { ...given, labels: { 'owner.email': 'email' } })).toMatchObject({
+      names: ['email'],
+      excepted: 0,
+    });
+  });
+
+  test('a path with another column before its end means nothing that is listed', () => {
+    const fields = [{ name: 'agent', label: 'סוכן' }];
+
+    expect(read(['agent.email', 'lead.agent.email', 'סוכן.email'], { ...given, fields })).toMatchObject({
+      names: null,
+      listed: 0,
+      excepted: 0,
+      unlisted: ['agent.email', 'lead.agent.email', 'סוכן.email'],
+    });
+    expect(read(['lead.email'], { ...given, fields }).names).toEqual(['email']);
+  });
+});
+
+describe('a text that the configuration maps to null', () => {
+  const labels = { 'Export note': null, idNumber: null, 'note.idNumber': null, Status: null };
+
+  test('is known, and belongs to no column', () => {
+    expect(read(['id', 'export NOTE'], { labels })).toMatchObject({
+      names: ['id', ''],
+      listed: 1,
+      unlisted: [],
+      excepted: 0,
+      unnamed: [],
+    });
+    expect(index({ labels }).isListed('Export note')).toBe(true);
+  });
+
+  test('means a column that is left out, or a listed one, before it means nothing', () => {
+    expect(read(['idNumber', 'note.idNumber', 'STATUS'], { labels })).toMatchObject({ excepted: 2, listed: 1 });
   });
 });
 

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changesBetween, driftOf, fieldsOf, type ListedField } from '../../../core/export/column-drift.ts';
-import { countChanges, driftTexts } from '../../../core/export/drift-words.ts';
-import { meantBy } from '../../../core/export/left-out.ts';
+import {
+  changesBetween,
+  countChanges,
+  driftOf,
+  driftTexts,
+  fieldsOf,
+  type ListedField,
+} from '../../../core/columns/changes.ts';
+import { meantBy } from '../../../core/columns/left-out.ts';
 import { listedOf } from '../../../core/export/request.ts';
 import { isPlainName } from '../../../core/suggestion.ts';
 
@@ -15,7 +21,7 @@ const kept = (fields: ListedField[], columns: string[], except: string[] = []) =
   fieldsOf({
     request: { columns },
     listed: listedOf(fields, { columns }),
-    excepted: meantBy(except, fields).leftOut,
+    excepted: meantBy(except, fields),
   });
 
 describe('the fields of a manifest', () => {

@@ -1,0 +1,164 @@
+import * as z from 'zod/mini';
+import { CRM_EXPORT } from '../commands.ts';
+import type { DriftPolicy } from '../config/gate-settings.ts';
+import { RunError } from '../errors.ts';
+import type { ExportInput } from '../export/input.ts';
+import type { Drift, Since } from '../step/drift-schema.ts';
+import type { Run } from '../step/states.ts';
+import { isPlainName, quotedName } from '../suggestion.ts';
+
+/** How the columns that the CRM lists changed since an earlier export. */
+
+const text = z.nullable(z.string());
+
+/** A column as the CRM lists it. */
+export const fieldSchema = z.object({
+  name: z.string(),
+  type: text.check(z.describe('null where the CRM gives none, or they are too many to be kept.')),
+  label: text.check(z.describe('The same.')),
+});
+export type ListedField = z.infer<typeof fieldSchema>;
+
+export type Changes = Pick<Drift, 'added' | 'removed' | 'retyped' | 'relabelled'>;
+
+/**
+ * The changes between two lists of columns, whatever their order. Types and labels are compared where both are known.
+ */
+export function changesBetween(before: readonly ListedField[], now: readonly ListedField[]): Changes {
+  const old = byName(before);
+  const current = byName(now);
+  const changed = (key: 'type' | 'label') =>
+    [...current.values()].flatMap(({ name, [key]: to }) => {
+      const from = old.get(name)?.[key] ?? null;
+      return from === null || to === null || from === to ? [] : [{ name, from, to }];
+    });
+  return {
+    added: [...current.keys()].filter((name) => !old.has(name)),
+    removed: [...old.keys()].filter((name) => !current.has(name)),
+    retyped: changed('type'),
+    relabelled: changed('label'),
+  };
+}
+
+/** Gives a column without a type the type of the last export, so that it is compared with the next type that is known. */
+export function withLastTypes<T extends ListedField>(now: readonly T[], last: readonly ListedField[]): T[] {
+  const before = byName(last);
+  return now.map((field) => ({ ...field, type: field.type ?? before.get(field.name)?.type ?? null }));
+}
+
+function byName(fields: readonly ListedField[]): Map<string, ListedField> {
+  return new Map(fields.map((field) => [field.name, field]));
+}
+
+/**
+ * The columns that are compared and kept: all that the CRM lists, except those that are left out, and those that nobody
+ * requested and whose names are not plain.
+ */
+export function comparable<T extends { name: string }>(
+  fields: readonly T[],
+  columns: readonly string[],
+  leftOut: readonly { name: string }[],
+): T[] {
+  const requested = new Set(columns);
+  const left = new Set(leftOut.map(({ name }) => name));
+  return fields.filter(({ name }) => !left.has(name) && (requested.has(name) || isPlainName(name)));
+}
+
+/** The listed fields as the manifest has them; `null` where the run does not know all of them. */
+export function fieldsOf({
+  request: { columns },
+  listed,
+  excepted,
+}: Pick<Run, 'request' | 'listed' | 'excepted'>): ListedField[] | null {
+  if (!listed.complete) return null;
+  const all = [...columns, ...listed.others].map((name, place) => ({
+    name,
+    type: listed.types?.[place] ?? null,
+    label: listed.labels?.[place] ?? null,
+  }));
+  return comparable(all, columns, excepted);
+}
+
+/** The most characters of a drift, which is part of the state of a run. */
+const LARGEST_DRIFT = 8_000;
+
+/** Names as many changes as the state can carry, the most important first, and counts the others. */
+export function driftOf(changes: Changes, since: Since): Drift {
+  let left = LARGEST_DRIFT;
+  let unnamed = 0;
+  const fits = (change: string | { name: string }) => {
+    const size = Buffer.byteLength(JSON.stringify(change)) + 1;
+    const named = isPlainName(typeof change === 'string' ? change : change.name) && size <= left;
+    if (named) left -= size;
+    else unnamed += 1;
+    return named;
+  };
+  const removed = changes.removed.filter(fits);
+  const retyped = changes.retyped.filter(fits);
+  const added = changes.added.filter(fits);
+  const relabelled = changes.relabelled.filter(fits);
+  return { since, added, removed, retyped, relabelled, unnamed };
+}
+
+/** Labels have no policy: a new label is kept in the manifest, and that is all. */
+const KINDS = ['removed', 'added', 'retyped'] as const;
+
+/**
+ * The warnings of a run about changed columns.
+ * @param since date of the export that was compared with
+ * @throws RunError `SchemaChanged` where the configuration stops at a change that nobody has accepted
+ */
+export function judgeChanges(
+  changes: Changes,
+  since: string,
+  policy: DriftPolicy,
+  { entity, date, acceptSchema }: Pick<ExportInput, 'entity' | 'acceptSchema'> & { date: string },
+): { warnings: string[]; schemaChanges: number } {
+  const texts = changeTexts(changes, since);
+  const stopping = KINDS.filter((kind) => policy[kind] === 'stop' && texts[kind]);
+  if (stopping.length > 0 && !acceptSchema) {
+    const what = stopping.map((kind) => `${texts[kind]} (drift.${kind})`).join(' ');
+    const accept = `${CRM_EXPORT} start ${entity} --date ${date} --accept-schema`;
+    throw new RunError('SchemaChanged', `${what} To accept it: ${accept}.`);
+  }
+  const warned = KINDS.filter((kind) => policy[kind] !== 'accept' && texts[kind]);
+  return {
+    warnings: warned.flatMap((kind) => texts[kind] ?? []),
+    schemaChanges: warned.reduce((sum, kind) => sum + changes[kind].length, 0),
+  };
+}
+
+/** Sentences about all changes that a manifest knows. */
+export function driftTexts(drift: Drift): string[] {
+  const { unnamed } = drift;
+  const texts = Object.values(changeTexts(drift, drift.since.date)).flatMap((each) => each ?? []);
+  return unnamed > 0 ? [...texts, `Further changes of columns that are not named: ${unnamed}.`] : texts;
+}
+
+/** A new label is no change of the schema. */
+export function countChanges({ added, removed, retyped, unnamed }: Drift): number {
+  return added.length + removed.length + retyped.length + unnamed;
+}
+
+/** A sentence for each kind of change. @param date of the export that was compared with */
+function changeTexts({ added, removed, retyped, relabelled }: Changes, date: string) {
+  const since = `the export of ${date}`;
+  return {
+    removed: sentence(`Columns that the CRM no longer lists since ${since}`, removed, quoted),
+    added: sentence(`Columns that the CRM lists newly since ${since}`, added, quoted),
+    retyped: sentence(`Columns with another type than at ${since}`, retyped, changed),
+    relabelled: sentence(`Columns with another label than at ${since}`, relabelled, changed),
+  };
+}
+
+/** The most changes that one sentence names. */
+const MOST_NAMED = 10;
+
+function sentence<T>(begin: string, all: readonly T[], textOf: (one: T) => string): string | undefined {
+  if (all.length === 0) return undefined;
+  const others = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
+  return `${begin}: ${all.slice(0, MOST_NAMED).map(textOf).join(', ')}${others}.`;
+}
+
+const quoted = (name: string) => quotedName(name);
+const changed = ({ name, from, to }: Changes['retyped'][number]) => `${quotedName(name)} (${to}, was ${from})`;

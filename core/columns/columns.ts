@@ -1,0 +1,297 @@
+import * as z from 'zod/mini';
+import { exceptedOf, labelsOf, onlyOf, requiredOf } from '../config/chosen-columns.ts';
+import type { Entity } from '../config/entities.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
+import { RunError } from '../errors.ts';
+import type { ExportInput } from '../export/input.ts';
+import type { Plan } from '../export/plan.ts';
+import { folded, meansOrContains } from '../folded.ts';
+import type { Drift, Since } from '../step/drift-schema.ts';
+import { isPlainLabel, isPlainName, quotedName, suggestion } from '../suggestion.ts';
+import { changesBetween, comparable, driftOf, fieldSchema, judgeChanges, type ListedField } from './changes.ts';
+import { exceptedIn, type LeftOut, labelsIn, leftOutSchema, meantBy } from './left-out.ts';
+
+/**
+ * Decides once, in CreateExport, which columns a run requests, which it leaves out, and how the columns of the CRM have
+ * changed since the last published export.
+ */
+
+/** The columns of a run. */
+export interface Columns extends ChosenColumns {
+  /** How the columns of the CRM differ from those of the last published export; `null` = they were not compared. */
+  drift: Drift | null;
+  /** Changed columns that `warnings` name or count. */
+  schemaChanges: number;
+}
+
+export interface ChosenColumns {
+  /** The columns to request, in order. */
+  requested: string[];
+  /** The columns that must not be in the file. */
+  leftOut: LeftOut[];
+  /** Sentences for the manifest. */
+  warnings: string[];
+}
+
+/** The part of a manifest that later runs are compared with. */
+export const comparedManifestSchema = z.object({
+  date: z.iso.date(),
+  execution: z.string(),
+  fields: z.nullable(z.array(fieldSchema)),
+  plan: z.string(),
+  leftOut: z.array(leftOutSchema),
+});
+
+/** The columns of the last published export. */
+export interface PublishedColumns {
+  since: Since;
+  /** Digest of its plan. */
+  plan: string;
+  fields: ListedField[];
+  leftOut: LeftOut[];
+}
+
+/** `undefined`: nothing is published. `unknown`: half a sentence that says why the columns are not known. */
+export type LastColumns = PublishedColumns | { unknown: string } | undefined;
+
+/** A type or label that is not plain becomes null: no run writes one, but another program may have written it. */
+export function lastColumnsOf({
+  date,
+  execution,
+  fields,
+  plan,
+  leftOut,
+}: z.infer<typeof comparedManifestSchema>): LastColumns {
+  if (fields === null) return { unknown: `the manifest of ${date} does not hold them` };
+  const plainLabel = (label: string | null) => (label !== null && isPlainLabel(label) ? label : null);
+  return {
+    since: { date, execution },
+    plan,
+    fields: fields.map(({ name, type, label }) => ({
+      name,
+      type: type !== null && isPlainName(type) ? type : null,
+      label: plainLabel(label),
+    })),
+    leftOut: leftOut.map((field) => ({ ...field, label: plainLabel(field.label) })),
+  };
+}
+
+/** The last columns where they are known. */
+export function publishedColumns(last: LastColumns): PublishedColumns | undefined {
+  return last && 'fields' in last ? last : undefined;
+}
+
+/**
+ * @param fields all columns that the CRM lists now
+ * @throws RunError `ConfigInvalid` or `InvalidInput` where nothing can be requested; `SchemaChanged` where the configuration
+ *   stops at a change that nobody has accepted
+ */
+export function columnsFor(
+  plan: Plan & { input: { date: string } },
+  fields: readonly ListedField[],
+  last: LastColumns,
+): Columns {
+  const chosen = chooseColumns(plan, fields, last);
+  const { warnings, ...compared } = compareColumns(plan, fields, chosen, last);
+  return { ...chosen, ...compared, warnings: [...chosen.warnings, ...warnings] };
+}
+
+/** @throws RunError `ConfigInvalid`, `InvalidInput`, or `SchemaChanged` for a required column that the CRM does not list */
+export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: LastColumns): ChosenColumns {
+  const { configured, input } = plan;
+  const { leftOut, warnings } = leftOutOf(plan, fields, publishedColumns(last));
+  refuseLeftOut(leftOut, configured, input);
+  const requested = requestedOf(plan, fields, leftOut);
+  refuseMissing(requiredOf(configured), requested, input.entity);
+  return { requested, leftOut, warnings: [...warnings, ...labelsThatGiveWay(plan, fields)] };
+}
+
+/** Compares the columns of the CRM with those of the last published export, except what the configuration leaves out today. */
+export function compareColumns(
+  { configured, input }: Plan & { input: { date: string } },
+  fields: readonly ListedField[],
+  { requested, leftOut }: ChosenColumns,
+  last: LastColumns,
+): Pick<Columns, 'drift' | 'schemaChanges' | 'warnings'> {
+  if (!last) return { drift: null, schemaChanges: 0, warnings: [] };
+  if ('unknown' in last) {
+    const warning = `The columns are not compared with those of the last published export: ${last.unknown}.`;
+    return { drift: null, schemaChanges: 0, warnings: [warning] };
+  }
+  // A column that was left out then was listed, too: it is not new where it comes back.
+  const before = [...last.fields, ...last.leftOut.map(({ name, label }) => ({ name, label, type: null }))];
+  const left = [...leftOut, ...meantBy(exceptedOf(configured), before)];
+  const names = new Set(left.map(({ name }) => name));
+  const changes = changesBetween(
+    before.filter(({ name }) => !names.has(name)),
+    comparable(fields, [...requested, ...last.leftOut.map(({ name }) => name)], left),
+  );
+  return {
+    drift: driftOf(changes, last.since),
+    ...judgeChanges(changes, last.since.date, configured.drift, input),
+  };
+}
+
+/**
+ * The columns that the configuration leaves out of what the CRM lists now. An entry that names nothing keeps the field that it
+ * last named, where no field has come since that could be the same column under another name.
+ * @throws RunError `ConfigInvalid` for entries whose meaning is not known: a typo would export the column every night
+ */
+function leftOutOf(
+  { configured, configuredDigest, input: { entity } }: Plan,
+  fields: readonly ListedField[],
+  published: PublishedColumns | undefined,
+): { leftOut: LeftOut[]; warnings: string[] } {
+  const last = published?.plan === configuredDigest ? published : undefined;
+  const entries = exceptedOf(configured);
+  const now = meantBy(entries, fields);
+  const moved = movedSince(last, now, fields);
+  const leftOut = [...now, ...moved];
+  const warnings = [...severalTexts(entries, now), ...moved.map((each) => movedText(each, last?.since.date))];
+  const unknown = entries.filter((entry) => !now.some((each) => each.entry === entry));
+  if (unknown.length === 0) return { leftOut, warnings };
+  const kept = keptSince(last, fields).filter(({ entry }) => unknown.includes(entry));
+  const lost = unknown.filter((each) => !kept.some(({ entry }) => entry === each));
+  if (lost.length > 0) throw namesNothing(lost, entity, fields);
+  const gone = unknown.slice(0, 10).map((entry) => `"${entry}"`);
+  const text = `The CRM no longer lists what columns.except names: ${gone.join(', ')}. No column has come since the export of ${last?.since.date}.`;
+  return { leftOut: [...leftOut, ...kept], warnings: [...warnings, text] };
+}
+
+function severalTexts(entries: readonly string[], leftOut: readonly LeftOut[]): string[] {
+  return entries.flatMap((entry) => {
+    const meant = leftOut.filter((each) => each.entry === entry);
+    const names = meant.slice(0, 10).map(({ name }) => quotedName(name));
+    const text = `"${entry}" of columns.except means ${meant.length} columns, which are all left out: ${names.join(', ')}.`;
+    return meant.length > 1 ? [text] : [];
+  });
+}
+
+/** Columns that an entry named last, that are still listed, and that it no longer names: their label belongs to another column. */
+function movedSince(
+  last: PublishedColumns | undefined,
+  now: readonly LeftOut[],
+  fields: readonly ListedField[],
+): LeftOut[] {
+  const listed = new Set(fields.map(({ name }) => name));
+  return (last?.leftOut ?? []).filter(
+    ({ entry, name }) =>
+      listed.has(name) && now.some((each) => each.entry === entry) && !now.some((each) => each.name === name),
+  );
+}
+
+function movedText({ entry, name }: LeftOut, date: string | undefined): string {
+  const before = `"${entry}" of columns.except named ${quotedName(name)} in the export of ${date}, and names another column now`;
+  return `${before}: both are left out. Name the columns themselves.`;
+}
+
+function keptSince(last: PublishedColumns | undefined, fields: readonly ListedField[]): readonly LeftOut[] {
+  if (!last) return [];
+  const known = new Set([...last.fields, ...last.leftOut].map(({ name }) => name));
+  return fields.every(({ name }) => known.has(name)) ? last.leftOut : [];
+}
+
+function namesNothing(entries: string[], entity: Entity, fields: readonly ListedField[]): RunError {
+  const known = fields.flatMap(({ name, label }) => (label === null ? [name] : [name, label]));
+  const named = entries.slice(0, 10).map((entry) => `"${entry}"${suggestion(entry, known)}`);
+  const what = `columns.except of ${entity} names ${named.join(', ')}, which is no column in the list of the CRM (GET /${entity}/fields, ${fields.length} columns).`;
+  return new RunError(
+    'ConfigInvalid',
+    `${what} Nothing is requested: the column may be there under another name. Correct the entry, or remove it.`,
+  );
+}
+
+/**
+ * Refuses to request a column that is left out, or to select by it: either would show its values.
+ * @throws RunError `InvalidInput` where the input does, `ConfigInvalid` where the configuration does
+ */
+function refuseLeftOut(leftOut: readonly LeftOut[], configured: EntityPlan, input: ExportInput): void {
+  const byInput = namedIn(leftOut, input.columns, [input.filters, input.sorts]);
+  if (byInput.length > 0) {
+    const what = `The configuration leaves out ${quotedAll(byInput)} (columns.except): no input can ask for it.`;
+    throw new RunError('InvalidInput', what);
+  }
+  const byFile = namedIn(
+    leftOut,
+    [...((input.columns === undefined && onlyOf(configured)) || []), ...requiredOf(configured)],
+    [
+      input.filters === undefined ? configured.filters : undefined,
+      input.sorts === undefined ? configured.sorts : undefined,
+    ],
+  );
+  if (byFile.length === 0) return;
+  const what = `The configuration of ${input.entity} names ${quotedAll(byFile)} in columns, filters or sorts, which columns.except leaves out.`;
+  throw new RunError('ConfigInvalid', what);
+}
+
+function namedIn(leftOut: readonly LeftOut[], columns: ExportInput['columns'], selected: unknown): string[] {
+  const named = leftOut.filter(
+    ({ entry, name, label }) =>
+      (Array.isArray(columns) && columns.includes(name)) ||
+      exceptedIn(selected, [name, entry]).length > 0 ||
+      labelsIn(selected, label === null ? [] : [label]).length > 0,
+  );
+  return [...new Set(named.map(({ name }) => name))];
+}
+
+/** @throws RunError `ConfigInvalid` where no column is left, or for columns that the CRM does not list */
+function requestedOf(
+  { columns, input: { entity } }: Plan,
+  fields: readonly ListedField[],
+  leftOut: readonly LeftOut[],
+): string[] {
+  const names = fields.map(({ name }) => name);
+  if (Array.isArray(columns)) {
+    const unknown = columns.filter((column) => !names.includes(column));
+    if (unknown.length === 0) return columns;
+    const what = `${entity} has no column ${quotedAll(unknown, names)}; GET /${entity}/fields lists ${names.length} columns.`;
+    throw new RunError('ConfigInvalid', what);
+  }
+  const left = new Set(leftOut.map(({ name }) => name));
+  const all = names.filter((name) => !left.has(name));
+  if (all.length > 0) return all;
+  // An empty list may mean all columns to the CRM.
+  const none = `columns.except of ${entity} leaves out all columns that GET /${entity}/fields lists (${names.length}).`;
+  throw new RunError('ConfigInvalid', none);
+}
+
+/** @throws RunError `SchemaChanged` for columns without which the configuration wants no export */
+function refuseMissing(required: string[], requested: string[], entity: Entity): void {
+  const missing = required.filter((name) => !requested.includes(name));
+  if (missing.length === 0) return;
+  const what = `${entity} must have ${quotedAll(missing, requested)} (columns.required), which GET /${entity}/fields does not list.`;
+  throw new RunError('SchemaChanged', what);
+}
+
+/**
+ * Warnings for texts of `columns.labels` that the configuration maps to null though the CRM lists them by now.
+ * @throws RunError `ConfigInvalid` where such a text, or a part of it, means a column that is left out or hashed
+ */
+function labelsThatGiveWay({ configured, input: { entity } }: Plan, fields: readonly ListedField[]): string[] {
+  const { except = [], hash = [] } = configured.tables ?? {};
+  const hidden = meantBy([...exceptedOf(configured), ...except, ...hash], fields);
+  const texts = Object.entries(labelsOf(configured)).flatMap(([text, value]) => (value === null ? [text] : []));
+  for (const text of texts) {
+    if (hidden.some((field) => textsOf(field).some((each) => meansOrContains(text, each)))) {
+      const what = `columns.labels of ${entity} maps "${text}" to null, which means a column that the configuration leaves out or hashes. Remove the text.`;
+      throw new RunError('ConfigInvalid', what);
+    }
+  }
+  return texts.flatMap((text) => {
+    const field = fields.find((each) => textsOf(each).some((name) => folded(name) === folded(text)));
+    const instead = field && `The CRM lists "${text}" now, which columns.labels maps to null: it means the column`;
+    return field ? [`${instead} ${quotedName(field.name)}. Remove the text from columns.labels.`] : [];
+  });
+}
+
+const textsOf = ({ name, label }: Pick<ListedField, 'name' | 'label'>) => (label === null ? [name] : [name, label]);
+
+/** The most names in one message. */
+const MOST_NAMED = 20;
+
+function quotedAll(names: readonly string[], known: readonly string[] = []): string {
+  return names
+    .slice(0, MOST_NAMED)
+    .map((name) => quotedName(name, known))
+    .join(', ');
+}

@@ -1,0 +1,211 @@
+import { folded, pathParts, plain, visible } from '../folded.ts';
+import type { Run } from '../step/states.ts';
+
+/** Finds the fields of the CRM that the texts of a file's header mean. */
+
+/** The fields of an entity. */
+export interface ListedFields {
+  /** The requested columns, in order. */
+  columns: readonly string[];
+  /** Fields that the CRM lists. */
+  fields: readonly { name: string; label: string | null }[];
+  /** Fields that must not be in the file. */
+  excepted: readonly Pick<Run['excepted'][number], 'name' | 'label'>[];
+  /** Texts of the configuration, and the field that each one means; `null` = none (`columns.labels`). */
+  labels: Readonly<Record<string, string | null>>;
+}
+
+/**
+ * A field that is left out counts even where the CRM does not list it.
+ * @param labels of the configuration (`labelsOf`)
+ */
+export function listedFields(
+  { request, listed, excepted }: Pick<Run, 'request' | 'listed' | 'excepted'>,
+  labels: ListedFields['labels'] = {},
+): ListedFields {
+  const { columns } = request;
+  const names = [...columns, ...listed.others];
+  const fields = names.map((name, place) => ({ name, label: listed.labels?.[place] ?? null }));
+  return { columns, fields, excepted, labels };
+}
+
+/** What a record says where it is read as a header. */
+export interface ReadHeader {
+  /**
+   * The field of each cell; '' for a cell without text, or of no field. `null` where a text means no field, several fields, or
+   * a field that is left out.
+   */
+  names: string[] | null;
+  /** At least one cell has a label instead of a name. */
+  labelled: boolean;
+  /** Cells that mean a listed field that is not left out. */
+  listed: number;
+  /** Texts that mean nothing listed. They may be data: repeat them only where the record is known to be a header. */
+  unlisted: string[];
+  /** Cells that mean a field that is left out, or may mean one. */
+  excepted: number;
+  /** Places of cells without text. */
+  unnamed: number[];
+}
+
+export interface FieldIndex {
+  readHeader: (cells: readonly string[]) => ReadHeader;
+  /** Number of requested columns. */
+  width: number;
+  /** The text means a field, left out or not, or the configuration says that it means none. */
+  isListed: (cell: string) => boolean;
+  /** The text is exactly that of a field, of the configuration too: no other spelling, and no end of a path. */
+  isExact: (cell: string) => boolean;
+  /** A listed text begins like this. */
+  mayBeListed: (begins: string) => boolean;
+}
+
+/** What a cell means. */
+interface Meaning {
+  /** A field that is left out, or perhaps one. */
+  left: boolean;
+  /** Fields that are not left out; several may share the text. */
+  names: readonly string[];
+  /** The configuration says that the text means no field. */
+  none: boolean;
+}
+
+/** Reads each cell exactly first, then in other spellings. Build it once for a file. */
+export function fieldIndex(listed: ListedFields): FieldIndex {
+  const texts = fieldTexts(listed);
+  const meaningOf = meanings(listed, texts);
+
+  const readHeader = (cells: readonly string[]): ReadHeader => {
+    const read = cells.map((cell, place) => ({ cell, place, meaning: meaningOf(cell, place) }));
+    const filled = read.flatMap(({ cell, meaning }) => (meaning === null ? [] : [{ cell, ...meaning }]));
+    const names = read.map(({ meaning }) => nameOf(meaning));
+    const known = names.every((name) => name !== undefined) ? names : null;
+    return {
+      names: known,
+      labelled: known?.some((name, place) => name !== '' && !texts.isName(cells[place] ?? '', name)) ?? false,
+      listed: filled.filter(({ names: { length } }) => length > 0).length,
+      unlisted: filled
+        .filter(({ left, none, names: { length } }) => !left && !none && length === 0)
+        .map(({ cell }) => cell),
+      excepted: filled.filter(({ left }) => left).length,
+      unnamed: read.flatMap(({ meaning, place }) => (meaning === null ? [place] : [])),
+    };
+  };
+
+  return {
+    readHeader,
+    width: listed.columns.length,
+    isListed: (cell) => {
+      const meaning = meaningOf(cell, 0);
+      return meaning !== null && (meaning.left || meaning.none || meaning.names.length > 0);
+    },
+    isExact: (cell) => texts.find(cell).exact.length > 0 || texts.find(cell).none,
+    mayBeListed: texts.mayBegin,
+  };
+}
+
+function nameOf(meaning: Meaning | null): string | undefined {
+  if (meaning === null || meaning.none) return '';
+  return meaning.names.length === 1 ? meaning.names[0] : undefined;
+}
+
+/** @returns what a cell in a place means; `null` where nothing can be seen in it */
+function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof fieldTexts>) {
+  const left = new Set(excepted.map(({ name }) => name));
+  const requested = new Set(columns.filter((name) => !left.has(name)).map(plain));
+  const mayBeLeft = (cell: string, itself: boolean, { exact, told, near, parts }: Found) => {
+    if (left.has(cell) || (told !== undefined && left.has(told))) return true;
+    if (itself) return false;
+    // A text that is listed as a whole is no path.
+    const whole = exact.length > 0 || told !== undefined;
+    return [exact, ...near, whole ? [] : parts].flat().some((name) => left.has(name));
+  };
+  return (cell: string, place: number): Meaning | null => {
+    if (visible(cell) === '') return null;
+    const found = texts.find(cell);
+    const wanted = columns.slice(place, place + 1).find((name) => found.exact.includes(name) && !left.has(name));
+    const itself = wanted !== undefined || requested.has(plain(cell));
+    if (mayBeLeft(cell, itself, found)) return { left: true, names: [], none: false };
+    const one = wanted ?? found.told;
+    const exact = one === undefined ? found.exact.filter((name) => !left.has(name)) : [one];
+    if (exact.length > 0) return { left: false, names: exact, none: false };
+    // A text that could mean several fields in another spelling means none of them.
+    const [nearest = []] = found.near;
+    if (nearest.length === 1) return { left: false, names: nearest, none: false };
+    return { left: false, names: [], none: found.none };
+  };
+}
+
+/** Fields that a text may mean. */
+interface Found {
+  exact: readonly string[];
+  /** The field that the configuration gives the text. */
+  told: string | undefined;
+  /** The configuration says that the text means no field. */
+  none: boolean;
+  /** The fields that the text means in another spelling, then those that it means as the end of a path; no list is empty. */
+  near: readonly (readonly string[])[];
+  /** The fields that any part of a path means. */
+  parts: readonly string[];
+}
+
+type Texts = Map<string, string[]>;
+
+/** Fields by their names and labels, and by the texts of the configuration. */
+function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields) {
+  const fields = [...listed, ...excepted];
+  const exact: Texts = new Map();
+  const near: Texts = new Map();
+  const add = (text: string, name: string) => {
+    put(exact, plain(text), name);
+    if (folded(text) !== '') put(near, folded(text), name);
+  };
+  for (const name of columns) add(name, name);
+  for (const { name, label } of fields) {
+    add(name, name);
+    if (label !== null) add(label, name);
+  }
+  const told = new Map<string, string>();
+  const none = new Set<string>();
+  const names = [...new Set([...columns, ...fields.map(({ name }) => name)])];
+  for (const [text, value] of Object.entries(labels)) {
+    if (value === null) none.add(folded(text));
+    const meant = value === null ? [] : fieldsCalled(value, names);
+    for (const name of meant) add(text, name);
+    if (meant.length === 1) told.set(plain(text), meant[0] ?? '');
+  }
+  const namesNear = (text: string) => near.get(text) ?? [];
+  return {
+    find: (text: string): Found => {
+      const path = pathParts(text);
+      // A path stands for its end only where nothing before it is a field.
+      const end = path?.before.some((part) => near.has(part)) ? undefined : path?.last;
+      const ofEnd = end === undefined ? [] : [exact.get(plain(end)) ?? [], namesNear(folded(end))];
+      return {
+        exact: exact.get(plain(text)) ?? [],
+        told: told.get(plain(text)),
+        none: none.has(folded(text)),
+        near: [namesNear(folded(text)), ...ofEnd].filter(({ length }) => length > 0),
+        parts: path?.all.flatMap(namesNear) ?? [],
+      };
+    },
+    mayBegin: (begins: string) => {
+      const last = pathParts(`${begins}x`)?.last.slice(0, -1);
+      const starts = [folded(begins), folded(last ?? begins)];
+      const isPath = pathParts(`${begins}.x`) !== undefined;
+      return isPath || [...near.keys(), ...none].some((text) => starts.some((start) => text.startsWith(start)));
+    },
+    isName: (cell: string, name: string) =>
+      [cell, pathParts(cell)?.last ?? cell].some((text) => folded(text) === folded(name)),
+  };
+}
+
+/** The field of exactly this name, else all of that name in another spelling. */
+function fieldsCalled(value: string, names: readonly string[]): string[] {
+  return names.includes(value) ? [value] : names.filter((name) => folded(name) === folded(value));
+}
+
+function put(texts: Texts, text: string, name: string): void {
+  const names = texts.get(text) ?? [];
+  if (!names.includes(name)) texts.set(text, [...names, name]);
+}
