@@ -15,6 +15,7 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, ledgerItems, linesOf, logs, type NamedText, objects } from './support/everything.ts';
 import { missNextNight } from './support/night-check.ts';
 import { storedTokens } from './support/secrets.ts';
+import { statesOf } from './support/states-of.ts';
 
 /**
  * Nights in which the CRM fails, and what their runs leave in logs, histories and metadata. A run that several tests look at is made
@@ -22,6 +23,7 @@ import { storedTokens } from './support/secrets.ts';
  */
 
 const CANARY = 'canary-7f3a91';
+const MIB = 1024 * 1024;
 let system: Deployed;
 
 beforeAll(async () => {
@@ -310,7 +312,7 @@ describe('what stays out of sight', () => {
     // The canaries were really there to be found, and the logs and histories really were looked through.
     expect(files.length).toBeGreaterThan(ENTITIES.length);
     for (const { text } of files) expect(text).toContain(CANARY);
-    expect(seen.filter(({ text }) => text.includes('PublishFile')).length).toBeGreaterThan(10);
+    expect(seen.filter(({ text }) => text.includes('PublishFile')).length).toBeGreaterThan(ENTITIES.length);
   });
 });
 
@@ -405,6 +407,28 @@ describe('what the functions say of themselves', () => {
     expect(new Set(without.map(({ message, error, outcome }) => error ?? message ?? outcome))).toEqual(
       new Set(['InvalidInput']),
     );
+  });
+});
+
+describe('a file that is stored in parts', () => {
+  it('the next invocation continues an upload, and starts over where the file has changed', async () => {
+    const { settings } = system.sandbox;
+    // Three parts of the smallest size.
+    settings.bytes = { leads: 24 * MIB };
+    const report = await runWith('leads', [
+      { path: 'file', calls: [3], answer: { status: 403, body: '<Error/>' } },
+      { path: 'download', calls: [2], answer: { status: 409 } },
+      { path: 'file', etagChangesAt: 4 },
+    ]).finally(() => {
+      settings.bytes = null;
+    });
+
+    const manifest = await manifestOf(report);
+    expect(manifest.export).toMatchObject({ restarts: 1 });
+    const states = await statesOf(system.target, report.executionArn);
+    const waited = states.filter(({ name, state }) => name === 'WaitBeforeCheck' && state?.outcome === 'NOT_READY');
+    expect(waited.map(({ state }) => state?.moving?.upload?.size)).toContain(manifest.file.bytes);
+    expect(await bucketTools(system.target).uploads()).toEqual([]);
   });
 });
 

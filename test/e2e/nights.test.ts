@@ -5,36 +5,33 @@ import {
   ListExecutionsCommand,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/manifests.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
-import { ENTITIES } from '../../core/config/entities.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { completeKey } from '../../core/night/marker.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { documentedEventPattern } from '../support/event-pattern.ts';
 import { NO_HISTORY } from '../support/stored-run.ts';
 import { bucketTools } from './support/bucket-tools.ts';
-import { type Deployed, deployForTests } from './support/deployed.ts';
 import { missNextNight } from './support/night-check.ts';
+import { type SharedStack, sharedStack } from './support/shared-stack.ts';
 
 /** Nights in which the CRM works: what is published, what readers are told, and starts that come twice, late or by themselves. */
 
 const SECONDS = 1000;
-let system: Deployed;
+let system: SharedStack;
 
 beforeAll(async () => {
-  system = await deployForTests('nights', {
-    timeZone: 'Asia/Jerusalem',
-    polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
-    entities: { meetings: { schedule: 'rate(1 minute)' } },
-    dashboard: true,
-  });
+  system = await sharedStack();
 });
 
-afterAll(() => system?.close());
+/** How many exports of an entity the CRM was asked for. */
+const creates = async (entity: Entity) =>
+  (await system.calls()).filter((call) => call.kind === 'create' && call.entity === entity).length;
 
 async function manifestOf(report: NamedRun) {
   expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
@@ -48,9 +45,12 @@ describe('a night without trouble', () => {
     for (const report of reports) {
       const manifest = await manifestOf(report);
       expect(manifest.file).toMatchObject({ rows: 240, header: manifest.request.columns });
-      expect(manifest.warnings).toEqual([NO_HISTORY]);
+      // Another file may have exported leads of another date, with which these are compared then.
+      const mayHaveHistory = manifest.entity === 'leads';
+      const warnings = manifest.warnings.filter((warning) => !(mayHaveHistory && warning === NO_HISTORY));
+      expect(warnings).toEqual(mayHaveHistory ? [] : [NO_HISTORY]);
     }
-    expect(system.sandbox.ledger.violations()).toEqual([]);
+    expect((await system.calls()).filter(({ violation }) => violation !== undefined)).toEqual([]);
 
     // Meetings start every minute here: they are of no night.
     const { date } = await manifestOf(reports[0] as NamedRun);
@@ -110,8 +110,8 @@ describe('readers with the rule of the document', () => {
 describe('starts that come twice, late or by themselves', () => {
   it('runs a start that is delivered a hundred times under one name only once', async () => {
     const { sfn, StateMachineArn: stateMachineArn } = system.target;
-    const start = { stateMachineArn, name: 'delivered-again-and-again', input: '{"entity":"leads"}' };
-    const before = system.sandbox.ledger.count({ kind: 'create', entity: 'leads' });
+    const start = { stateMachineArn, name: 'delivered-again-and-again', input: '{"entity":"workflows"}' };
+    const before = await creates('workflows');
 
     const { executionArn = '' } = await sfn.send(new StartExecutionCommand(start));
     // AWS answers further calls with the running execution, the local cloud refuses them.
@@ -122,9 +122,9 @@ describe('starts that come twice, late or by themselves', () => {
       ),
     );
     for (const answer of await Promise.all(again)) expect([executionArn, 'ExecutionAlreadyExists']).toContain(answer);
-    await manifestOf(await followRun(sfn, 'leads', executionArn, { everyMs: 200 }));
+    await manifestOf(await followRun(sfn, 'workflows', executionArn, { everyMs: 200 }));
 
-    expect(system.sandbox.ledger.count({ kind: 'create', entity: 'leads' }) - before).toBe(1);
+    expect((await creates('workflows')) - before).toBe(1);
   });
 
   it('lets two runs of one night both end well, and the later one count', async () => {
@@ -137,8 +137,7 @@ describe('starts that come twice, late or by themselves', () => {
   });
 
   it('requests one export where the event of a rule is delivered twice', async () => {
-    const creates = () => system.sandbox.ledger.count({ kind: 'create', entity: 'contacts' });
-    const before = creates();
+    const before = await creates('contacts');
     const event = { scheduledFor: '2026-11-10T01:00:00Z' };
 
     const reports = await Promise.all([system.run('contacts', event), system.run('contacts', event)]);
@@ -147,7 +146,7 @@ describe('starts that come twice, late or by themselves', () => {
     const [first, ...others] = reports.filter(({ manifestKey }) => manifestKey !== null);
     expect((await manifestOf(first ?? reports[0])).date).toBe('2026-11-10');
     expect(others).toEqual([]);
-    expect(creates() - before).toBe(1);
+    expect((await creates('contacts')) - before).toBe(1);
   });
 
   it('does not move the newest date back when an older date is exported again', async () => {

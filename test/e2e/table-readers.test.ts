@@ -8,43 +8,21 @@ import { tableKey } from '../../core/table/table-key.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { openDuckDb } from '../core/table/support.ts';
-import { type Deployed, deployForTests } from './support/deployed.ts';
+import { type SharedStack, sharedStack, TEXTS, TYPED } from './support/shared-stack.ts';
 
 useAllCommands();
 
 /** What readers have of a table, from the run that wrote it to what Athena is told of it. */
 
 const DATE = '2026-01-05';
-const TYPED = {
-  score: 'integer',
-  estimatedPremium: 'double',
-  mailingApproved: 'boolean',
-  nextContactDate: 'date',
-  createdAt: 'timestamp',
-} as const;
-const TEXTS = [
-  'id',
-  'firstName',
-  'lastName',
-  'cellNumber',
-  'city',
-  'source',
-  'campaign',
-  'interest',
-  'status',
-  'agentId',
-];
-
-let system: Deployed;
+let system: SharedStack;
 let report: NamedRun;
 let dir: string;
 let duckdb: Awaited<ReturnType<typeof openDuckDb>>;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'table-readers-'));
-  const columns = { ...TYPED, ...Object.fromEntries([...TEXTS, 'updatedAt'].map((name) => [name, 'text'] as const)) };
-  const tables = { columns, hash: ['email'], except: ['notes'] };
-  system = await deployForTests('table-readers', { entities: { leads: { tables } } }, { rows: 200 });
+  system = await sharedStack();
   report = await system.run('leads', { date: DATE });
   const Key = tableKey('leads', DATE, 1);
   const { Body } = await system.target.s3.send(new GetObjectCommand({ Bucket: system.target.BucketName, Key }));
@@ -54,7 +32,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   duckdb?.close();
-  await system?.close();
   await rm(dir, { recursive: true, force: true });
 });
 
@@ -70,7 +47,7 @@ async function glueColumns(): Promise<string[]> {
   const response = await fetch(system.cloud.endpoint, {
     method: 'POST',
     headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSGlue.GetTable' },
-    body: JSON.stringify({ DatabaseName: 'crm_export_table_readers', Name: 'leads' }),
+    body: JSON.stringify({ DatabaseName: 'crm_export_shared', Name: 'leads' }),
   });
   const { Table } = (await response.json()) as {
     Table: { StorageDescriptor: { Columns: { Name: string; Type: string }[] } };
@@ -89,7 +66,7 @@ it('the table has the rows of the published file, with types, and says which run
 
   const table = `SELECT ${[...TEXTS, ...Object.keys(TYPED)].join(', ')} FROM '${dir}/leads.parquet'`;
   expect(await duckdb.differences(`SELECT ${[...texts, ...typed].join(', ')} ${published}`, table)).toEqual([]);
-  expect(await duckdb.rows(`SELECT count(*)::text FROM '${dir}/leads.parquet'`)).toEqual([['200']]);
+  expect(await duckdb.rows(`SELECT count(*)::text FROM '${dir}/leads.parquet'`)).toEqual([['240']]);
   const said = await duckdb.rows(
     `SELECT decode(value) FROM parquet_kv_metadata('${dir}/leads.parquet') WHERE key = 'crm-export.run'`,
   );

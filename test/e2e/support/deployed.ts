@@ -13,6 +13,7 @@ import type { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import { ExportStack } from '../../../lib/export-stack.ts';
 import { softwareVersion } from '../../../lib/software-version.ts';
+import type { Ministack } from '../../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../../local/ministack/ministack-environment.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
@@ -21,7 +22,6 @@ import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
 import { newApp } from '../../../scripts/synthesise.ts';
 import { useKeptBundles } from './bundles.ts';
 import { deployAssembly, destroyStack } from './deploy-assembly.ts';
-import type { LocalCloud } from './local-cloud.ts';
 import { startWitness } from './witness.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -38,6 +38,24 @@ const HALF_A_DAY_MS = 12 * 60 * 60_000;
 export function halfADayFromNow(): string {
   const time = new Date(Date.now() + HALF_A_DAY_MS).toISOString().slice(11, 16);
   return time < '22:30' ? time : '00:30';
+}
+
+/** The local cloud of a run of tests: `inject('cloud')`. All files share it, so the names of what a file makes there are its own. */
+export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'> {
+  /** An interpreter with boto3 and moto, which only tests need. */
+  python: string;
+  /** The folder of the bundled functions. */
+  bundles: string;
+}
+
+/** Options with which a command finds a deployment. */
+export function placeOf(name: string, { endpoint }: LocalCloud): string[] {
+  return ['--deployment', name, '--region', LOCAL_REGION, '--endpoint-url', endpoint];
+}
+
+/** For tests that invoke or throttle functions, which no command does. */
+export function lambdaOf({ endpoint }: LocalCloud): LambdaClient {
+  return new LambdaClient({ endpoint, region: LOCAL_REGION, credentials: CREDENTIALS });
 }
 
 /** A stack of its own in the local cloud, authorized at a sandbox of its own. */
@@ -94,13 +112,12 @@ export async function deployForTests(
       name,
       sandbox,
       cloud,
-      lambda: new LambdaClient({ endpoint: cloud.endpoint, region: LOCAL_REGION, credentials: CREDENTIALS }),
-      place: ['--deployment', name, '--region', LOCAL_REGION, '--endpoint-url', cloud.endpoint],
+      lambda: lambdaOf(cloud),
+      place: placeOf(name, cloud),
       configurationFile: file,
       issued: witness.secrets,
       target: {} as Target,
-      run: (entity, input = {}) => runOn(deployed.target, entity, input),
-      runRaw: (input) => runRawOn(deployed.target, input),
+      ...runnersOn(() => deployed.target),
       authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }, configuration),
       deploy: async (another) => {
         if (another) outputDir = await mkdtemp(join(record.workDir, 'cdk.out-'));
@@ -142,6 +159,14 @@ export async function synthesise(
   const configuration = readConfiguration(name, file, endpoint);
   new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });
   app.synth();
+}
+
+/** Runs of a deployment. @param target asked at each run: a deployment that is made again has other resources */
+export function runnersOn(target: () => Target): Pick<Deployed, 'run' | 'runRaw'> {
+  return {
+    run: (entity, input = {}) => runOn(target(), entity, input),
+    runRaw: (input) => runRawOn(target(), input),
+  };
 }
 
 async function runOn(target: Target, entity: Entity, input: object): Promise<NamedRun> {

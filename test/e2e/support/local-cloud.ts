@@ -1,25 +1,23 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { bootstrap } from '../../../local/bootstrap.ts';
-import { type Ministack, startMinistack } from '../../../local/ministack/ministack.ts';
+import { startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { keepBundles } from './bundles.ts';
+import type { Deployed, LocalCloud } from './deployed.ts';
 import { recordingNode } from './recording-node.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** The local cloud of a run of tests: `inject('cloud')`. All files share it, so the names of what a file makes there are its own. */
-export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'> {
-  /** An interpreter with boto3 and moto, which only tests need. */
-  python: string;
-  /** The folder of the bundled functions. */
-  bundles: string;
-}
-
 declare module 'vitest' {
   interface ProvidedContext {
     cloud: LocalCloud;
+    /** An address that deploys the shared stack when it is first asked, and answers with the address of its sandbox. */
+    sharedStack: string;
   }
 }
 
@@ -34,13 +32,46 @@ export default async function start(project: TestProject): Promise<() => Promise
     // once.
     const command = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
     const options = { ...command, record, nodeBin: await recordingNode(), waitScale: 0 };
-    const [cloud, bundles] = await Promise.all([startMinistack(options), keepBundles()]);
-    await bootstrap(cloud.endpoint);
-    const { endpoint, env, pid, logFile } = cloud;
-    project.provide('cloud', { endpoint, env, pid, logFile, python: command.command, bundles });
+    const [ministack, bundles] = await Promise.all([startMinistack(options), keepBundles()]);
+    await bootstrap(ministack.endpoint);
+    const { endpoint, env, pid, logFile } = ministack;
+    const cloud = { endpoint, env, pid, logFile, python: command.command, bundles };
+    const shared = await offerSharedStack(cloud);
+    project.provide('cloud', cloud);
+    project.provide('sharedStack', shared.url);
+    return async () => {
+      await shared.close();
+      await record.close();
+    };
   } catch (error) {
     await record.close();
     throw error;
   }
-  return () => record.close();
+}
+
+async function offerSharedStack(cloud: LocalCloud): Promise<{ url: string; close: () => Promise<void> }> {
+  let deployed: Promise<Deployed> | undefined;
+  const deploy = async () => {
+    // Loading the library of CDK takes a second, which most files alone do not need.
+    const { deploySharedStack } = await import('./shared-stack.ts');
+    return deploySharedStack(cloud);
+  };
+  const server = createServer(async (_, response) => {
+    deployed ??= deploy();
+    await deployed.then(
+      ({ sandbox }) => response.end(sandbox.url),
+      (error) => response.writeHead(500).end(`The shared stack could not be deployed: ${error}`),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      const stack = await deployed?.catch(() => undefined);
+      await stack?.close();
+    },
+  };
 }

@@ -6,11 +6,13 @@ import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
 import type { Deployed } from './deployed.ts';
 import { linesOf } from './everything.ts';
 
+type Place = Pick<Deployed, 'target' | 'cloud' | 'lambda'>;
+
 /**
  * Lets the deployed check look at the nights at `time`, and again until its log has counted `value` incomplete nights: the local
  * cloud may leave the last lines of a call to the log of the next.
  */
-async function checkUntilCounted(system: Deployed, time: Date, value: number) {
+async function checkUntilCounted(system: Place, time: Date, value: number) {
   let checked = await check(system, time);
   for (let again = 0; again < 20 && !checked.counted.includes(value); again += 1) checked = await check(system, time);
   expect(checked.counted).toContain(value);
@@ -18,7 +20,7 @@ async function checkUntilCounted(system: Deployed, time: Date, value: number) {
 }
 
 /** Lets the check look now, from when on it watches, and just after the deadline of the next night, of which nothing is published. */
-export async function missNextNight(system: Deployed) {
+export async function missNextNight(system: Place) {
   const { counted } = await checkUntilCounted(system, new Date(), 0);
   const deployed = await deployedConfiguration(system.target);
   const date = dateAfter(dateIn(deployed.timeZone, new Date()), 1);
@@ -27,7 +29,7 @@ export async function missNextNight(system: Deployed) {
   return { date, before: counted, lines };
 }
 
-async function check(system: Deployed, time: Date) {
+async function check(system: Place, time: Date) {
   const Payload = JSON.stringify({ source: 'aws.events', time: time.toISOString() });
   const answer = await system.lambda.send(
     new InvokeCommand({ FunctionName: `${system.target.stack}-RecordNight`, Payload }),

@@ -1,0 +1,67 @@
+import { inject } from 'vitest';
+import { connect } from '../../../cli/support/target.ts';
+import { once } from '../../../core/step/invocation.ts';
+import type { LedgerCall } from '../../../sandbox/world/ledger.ts';
+import { type Deployed, deployForTests, type LocalCloud, lambdaOf, placeOf, runnersOn } from './deployed.ts';
+
+/**
+ * The stack that all files share which only read it, or run exports without faults. The set-up of a run of tests deploys it when the
+ * first of these files asks, in its own process, for the processes of the files come and go. No file may change its configuration,
+ * its rules, its grant, or how its sandbox answers, and none depends on what another one has published: what a file counts or compares
+ * is of an entity or date of its own.
+ */
+
+const NAME = 'shared';
+/** Types of some columns of leads, by their names in the CRM. */
+export const TYPED = {
+  score: 'integer',
+  estimatedPremium: 'double',
+  mailingApproved: 'boolean',
+  nextContactDate: 'date',
+  createdAt: 'timestamp',
+} as const;
+/** Columns of leads that stay texts. */
+export const TEXTS = [
+  ...['id', 'firstName', 'lastName', 'cellNumber', 'city', 'source', 'campaign', 'interest', 'status', 'agentId'],
+];
+const TABLE = {
+  columns: { ...TYPED, ...Object.fromEntries([...TEXTS, 'updatedAt'].map((name) => [name, 'text'] as const)) },
+  hash: ['email'],
+  except: ['notes'],
+};
+const CONFIGURATION = {
+  timeZone: 'Asia/Jerusalem',
+  polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
+  entities: { leads: { tables: TABLE }, meetings: { schedule: 'rate(1 minute)' } },
+  dashboard: true,
+};
+
+/** The shared stack, as a file sees it. */
+export interface SharedStack
+  extends Pick<Deployed, 'name' | 'target' | 'cloud' | 'lambda' | 'place' | 'run' | 'runRaw'> {
+  /** All that its sandbox has been asked, by whichever file. */
+  calls(): Promise<LedgerCall[]>;
+}
+
+/** For the set-up, whose sandbox it uses. */
+export function deploySharedStack(cloud: LocalCloud): Promise<Deployed> {
+  return deployForTests(NAME, CONFIGURATION, {}, undefined, cloud);
+}
+
+/** For a file: the shared stack, deployed. */
+export const sharedStack = once(async (): Promise<SharedStack> => {
+  const cloud = inject('cloud');
+  const answer = await fetch(inject('sharedStack'));
+  const sandbox = await answer.text();
+  if (!answer.ok) throw new Error(sandbox);
+  const target = await connect({ deployment: NAME, endpointUrl: cloud.endpoint });
+  return {
+    name: NAME,
+    target,
+    cloud,
+    lambda: lambdaOf(cloud),
+    place: placeOf(NAME, cloud),
+    ...runnersOn(() => target),
+    calls: async () => (await (await fetch(`${sandbox}/_sandbox/ledger`)).json()) as LedgerCall[],
+  };
+});
