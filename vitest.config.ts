@@ -22,6 +22,10 @@ const WORKERS = 3;
 /** CDK's check of every template takes seconds each time; `test/long/template-check.test.ts` has it. */
 process.env.CDK_VALIDATION ??= 'false';
 process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
+/** The tests do not depend on what the person who runs them has deployed. */
+process.env.CRM_EXPORT_CONFIG = join(import.meta.dirname, 'test', 'support', 'config');
+delete process.env.CRM_EXPORT_DEPLOYMENT;
+delete process.env.CRM_CLIENT_SECRET;
 process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', String(process.pid));
 
 /** The tests without a local cloud. */

@@ -57,9 +57,13 @@ export function configurationFile(name: string): string {
   return join(configurationFolder(), `${name}.json`);
 }
 
-/** Where configurations are: relative to the current directory within the checkout, the whole path anywhere else. */
+/**
+ * The folder of the configurations: `config/` of the checkout. Tests name another one, for they must not depend on the deployments
+ * of the person who runs them.
+ * @returns a path relative to the current directory if the folder is below it, else the whole path
+ */
 export function configurationFolder(): string {
-  const folder = resolve(import.meta.dirname, '../../config');
+  const folder = process.env.CRM_EXPORT_CONFIG || resolve(import.meta.dirname, '../../config');
   const near = relative(process.cwd(), folder) || '.';
   return near.startsWith('..') ? folder : near;
 }

@@ -24,7 +24,8 @@ test('on this machine it is what npm start deploys', () => {
 });
 
 test('the only configuration beside the example and the local one is taken; of two, none', () => {
-  expect(chooseDeployment(undefined, {}, configured)).toEqual({ name: 'prod', from: 'the only one in config/' });
+  const from = 'the only one in test/support/config/';
+  expect(chooseDeployment(undefined, {}, configured)).toEqual({ name: 'prod', from });
   expect(chooseDeployment(undefined, {}, [...configured, 'stage'])).toBeUndefined();
   expect(chooseDeployment(undefined, {}, ['example', 'local'])).toBeUndefined();
 });

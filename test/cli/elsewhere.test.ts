@@ -28,13 +28,13 @@ test('the configuration is found from any directory', async () => {
 
 test('outside the checkout it says where it looks for deployments', async () => {
   const program = resolve(import.meta.dirname, '../../cli/main.js');
-  const place = { cwd: await tempDir(), env: { PATH: process.env.PATH } };
+  const { PATH, CRM_EXPORT_CONFIG: folder } = process.env;
+  const place = { cwd: await tempDir(), env: { PATH, CRM_EXPORT_CONFIG: folder } };
   const said = async (...args: string[]) => {
     const ended = promisify(execFile)(process.execPath, [program, ...args], place);
     return ended.then(String, ({ stderr }: { stderr: string }) => stderr);
   };
 
-  const folder = resolve(import.meta.dirname, '../../config');
   expect(await said('plan', '--deployment', 'nope')).toContain(`${folder}/nope.json does not exist; there are example`);
   expect(await said('list')).toContain(`${folder}/ has example, local`);
 });

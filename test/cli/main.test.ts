@@ -68,7 +68,7 @@ const wrong: [string, string[], RegExp][] = [
   [
     'a deployment without a configuration',
     ['plan', '--deployment', 'nope'],
-    /^ConfigInvalid: config\/nope\.json does not exist/,
+    /^ConfigInvalid: test\/support\/config\/nope\.json does not exist; there are example, local$/m,
   ],
   [
     'an endpoint that is no address',

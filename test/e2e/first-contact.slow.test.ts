@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
@@ -24,7 +25,8 @@ test('a client with a fixed redirect address is authorized locally, and the prin
   expect(await approveConsent(url)).toMatch(/^200 /);
   const [, line = ''] = await start.says(/^ {2}npx --no -- crm-export (probe .+)$/m);
 
-  const probe = run('cli/main.js', line.split(' '));
+  const words = execFileSync('sh', ['-c', `printf '%s\\n' ${line}`], { encoding: 'utf8' });
+  const probe = run('cli/main.js', words.trimEnd().split('\n'));
   expect(await probe.ended, probe.stderr()).toBe(0);
   expect(probe.stdout()).toMatch(/^ {2}GET \/leads\/fields -> 200 application\/json /m);
   expect(probe.stdout()).toMatch(/^✓ file-format +as assumed: It is csv\.$/m);

@@ -20,7 +20,7 @@ describe('the committed files', () => {
     expect(await difference('config/schema.json', () => '{}')).toBe(
       'config/schema.json differs from what is generated: npm run generate',
     );
-    expect(await difference('config/absent.json', () => '{}')).toBe('config/absent.json is missing: npm run generate');
+    expect(await difference('docs/absent.json', () => '{}')).toBe('docs/absent.json is missing: npm run generate');
   });
 });
 

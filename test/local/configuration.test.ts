@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
+import { ConfigurationError, configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
 import { writeConfiguration } from '../../local/configuration.ts';
@@ -23,7 +23,7 @@ type Settings = Record<string, unknown> & { fileHosts?: string[] };
 async function started(args: string[] = [], { fileHosts, ...settings }: Settings = {}) {
   const dir = await tempDir();
   const from = join(dir, 'from.json');
-  const file = JSON.parse(await readFile('config/local.json', 'utf8'));
+  const file = JSON.parse(await readFile(configurationFile('local'), 'utf8'));
   await writeFile(from, JSON.stringify({ ...file, ...settings, crm: { ...file.crm, fileHosts } }));
   const options = parseOptions(args, { CRM_CLIENT_SECRET: 'the-secret' });
   return writeConfiguration(dir, { options, crm, endpoint, from });

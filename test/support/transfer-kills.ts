@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Resume } from '../../transfer/base/types.ts';
 import type { OriginFile } from './origin/origin.ts';
 import type { ChildJob } from './transfer-child.ts';
 import { PART, type Ran, type Transfers } from './transfers.ts';
 
-const CHILD = new URL('./transfer-child.ts', import.meta.url).pathname;
+const CHILD = join(import.meta.dirname, 'transfer-child.ts');
 /** Four for each connection. */
 const PARTS = 16;
 const CONNECTIONS = 4;

@@ -132,15 +132,16 @@ test.for<[what: string, args: string[], sentence: RegExp]>([
 });
 
 test.for(['schema', 'example', 'local'])('config/%s.json is never overwritten', async (name) => {
-  const before = readFileSync(configurationFile(name), 'utf8');
+  const file = configurationFile(name);
+  const before = readFileSync(file, 'utf8');
 
   const { code, stderr } = await runCli('init', '--deployment', name, ...CRM);
 
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: `--deployment <name>: config/${name}.json exists, and is never overwritten. Nothing was written.\n`,
+    stderr: `--deployment <name>: ${file} exists, and is never overwritten. Nothing was written.\n`,
   });
-  expect(readFileSync(configurationFile(name), 'utf8')).toBe(before);
+  expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
 test('a folder that is not there is one sentence', async () => {

@@ -9,6 +9,7 @@ import { addUpdateStatus } from '../../../cli/updates/status-command.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
 import { uploadInput } from '../../../cli/updates/upload.ts';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
+import { configurationFile } from '../../../core/config/configuration.ts';
 import { run } from '../../local/support/running.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
@@ -34,7 +35,7 @@ const NOBODY = 'http://127.0.0.1:9';
 
 /** The local configuration, changed so that null empties a field. */
 async function nullsAllowed(): Promise<string> {
-  const { $schema: _, ...local } = JSON.parse(await readFile('config/local.json', 'utf8'));
+  const { $schema: _, ...local } = JSON.parse(await readFile(configurationFile('local'), 'utf8'));
   return fileOf(JSON.stringify({ ...local, updates: { allowNull: true } }), 'nulls.json');
 }
 

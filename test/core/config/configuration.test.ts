@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { ConfigurationError, readConfiguration } from '../../../core/config/configuration.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { ConfigurationError, configurationFile, readConfiguration } from '../../../core/config/configuration.ts';
 import { tree } from '../../lib/support/files.ts';
 
 const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
@@ -31,11 +31,15 @@ function complaints(content: unknown, endpoint?: string): string[] {
   return [];
 }
 
+test('the file of a deployment is in config/ of the checkout', () => {
+  vi.stubEnv('CRM_EXPORT_CONFIG', undefined);
+  expect(configurationFile('prod')).toBe('config/prod.json');
+});
+
 describe('a configuration that holds', () => {
   test.each(['example', 'local'])('is config/%s.json', (name) => {
-    const { deployment, file } = readConfiguration(name, undefined, LOOPBACK);
+    const { deployment } = readConfiguration(name, `config/${name}.json`, LOOPBACK);
 
-    expect(file).toBe(`config/${name}.json`);
     expect(deployment.local).toBe(name === 'local');
   });
 
