@@ -1,11 +1,26 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
-import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
-import type { UpdateStepName } from '../../core/step/steps.ts';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import {
+  DefinitionBody,
+  DistributedMap,
+  type IChainable,
+  JsonPath,
+  Pass,
+  S3JsonLItemReader,
+  StateMachine,
+  StateMachineType,
+  Succeed,
+} from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import { MACHINE_VERSION, type UpdateStepName } from '../../core/step/steps.ts';
+import { MAP_LABEL, machineNameOf, type WatchProps, watched } from '../resources/machine-logs.ts';
 import { letCallCrm } from './crm-access.ts';
-import { CustomerUpdateWorkflow } from './customer-update-workflow.ts';
 import type { StepsProps } from './export-steps.ts';
 import { gathering } from './node-options.ts';
 import { aliasesOf, StepFunction } from './step-function.ts';
+import { connectStep, type Ends, failStates, stepTask, waitState } from './step-task.ts';
 
 /** Updates of customers in bulk: three functions and their machine. There only where the configuration has `customerUpdates`. */
 export class CustomerUpdates {
@@ -40,5 +55,129 @@ export class CustomerUpdates {
     });
     exports.allowReadingIndex(machine.role);
     this.machine = machine;
+  }
+}
+
+interface CustomerUpdateWorkflowProps extends WatchProps {
+  functions: Record<UpdateStepName, IFunction>;
+  bucket: IBucket;
+  /** Chunks that are applied at the same time. */
+  concurrency: number;
+}
+
+/** A batch takes two days at most by its rate (`validate-batch.ts`); the third is for trouble. */
+const TIMEOUT = Duration.days(3);
+
+/** The machine CustomerUpdates: one execution applies one batch. Reads like the picture in docs/design/customer-updates.md. */
+class CustomerUpdateWorkflow extends Construct {
+  readonly machine: StateMachine;
+
+  constructor(scope: Construct, id: string, props: CustomerUpdateWorkflowProps) {
+    super(scope, id);
+    const stateMachineName = machineNameOf(this, id);
+    this.machine = new StateMachine(this, 'Machine', {
+      stateMachineName,
+      comment: 'Applies one batch: validate, apply, summarize. Start it with {"file":"updates/BATCH/input.jsonl"}.',
+      definitionBody: DefinitionBody.fromChainable(this.definition(props)),
+      timeout: TIMEOUT,
+      ...watched(this, stateMachineName, props),
+    });
+  }
+
+  private definition(props: CustomerUpdateWorkflowProps): IChainable {
+    const { ValidateBatch, SummarizeBatch } = props.functions;
+    const validate = stepTask(this, 'ValidateBatch', 'Checks every line, writes the index of chunks', ValidateBatch);
+    const applyChunks = this.applyChunks(props);
+    const summarize = stepTask(this, 'SummarizeBatch', 'Joins the results, writes the manifest', SummarizeBatch);
+
+    const waitBeforeValidate = waitState(this, 'WaitBeforeValidate', 'The file could not be read yet', validate);
+    const waitBeforeSummarize = waitState(
+      this,
+      'WaitBeforeSummarize',
+      'The results cannot be read yet, or a function may be sending',
+      summarize,
+    );
+    const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; see the manifest' });
+
+    const ids = { failed: 'BatchFailed', crashed: 'BatchCrashed', otherwise: 'BatchOutcomeUnknown' };
+    const ends = failStates(this, ids);
+    connectStep(this, 'ValidateBatch', validate, { VALIDATED: applyChunks, CONTINUE: waitBeforeValidate }, ends);
+    applyChunks.next(summarize);
+    // Whatever happened to the map, the result names each line's outcome. States.ALL does not catch an output that is too large.
+    applyChunks.addCatch(summarize, { errors: ['States.DataLimitExceeded'], resultPath: '$.crash' });
+    applyChunks.addCatch(summarize, { resultPath: '$.crash' });
+    connectStep(this, 'SummarizeBatch', summarize, { SUMMARIZED: applied, CONTINUE: waitBeforeSummarize }, ends);
+    return this.beginBatch().next(validate);
+  }
+
+  /**
+   * A child for each chunk; none of their failures stops the others. AWS limits all their answers together to 256 KB, although
+   * they are discarded, and a failed child counts some 1.4 KB: so no child fails.
+   */
+  private applyChunks({ functions, bucket, concurrency }: CustomerUpdateWorkflowProps): DistributedMap {
+    const map = new DistributedMap(this, 'ApplyChunks', {
+      comment: 'Applies each chunk of the index in an execution of its own',
+      label: MAP_LABEL,
+      mapExecutionType: StateMachineType.STANDARD,
+      itemReader: new IndexReader({ bucket, key: JsonPath.stringAt('$.batch.chunksKey') }),
+      itemSelector: {
+        input: {},
+        'machineVersion.$': '$.machineVersion',
+        'execution.$': '$.execution',
+        'startedAt.$': '$.startedAt',
+        'batch.$': '$.batch',
+        'chunk.$': '$$.Map.Item.Value',
+      },
+      maxConcurrency: concurrency,
+      toleratedFailurePercentage: 100,
+      resultPath: JsonPath.DISCARD,
+    });
+    map.itemProcessor(this.child(functions.ApplyChunk));
+    return map;
+  }
+
+  private child(lambdaFunction: IFunction): IChainable {
+    const comment = 'Sends the lines of one chunk, notes what became of each';
+    const apply = stepTask(this, 'ApplyChunk', comment, lambdaFunction);
+    const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk goes on in another invocation', apply);
+    const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
+    const answer = this.answer('AnswerChunk', 'The number of the chunk is all that it answers').next(finished);
+    connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.chunkEnds());
+    return apply;
+  }
+
+  /** What went wrong is in the history of the child, in the input of these states, and line by line in the batch's result. */
+  private chunkEnds(): Ends {
+    const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary tells what became of its lines' });
+    const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
+    return {
+      failed: end('ChunkFailed', 'A step ended it: see failure'),
+      crashed: end('ChunkCrashed', 'A function died, or has a bug: see crash'),
+      otherwise: end('ChunkOutcomeUnknown', 'A step answered what this machine has no branch for: see outcome'),
+    };
+  }
+
+  private answer(id: string, comment: string, further: Record<string, unknown> = {}): Pass {
+    return new Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
+  }
+
+  /** Times that land in files come from the execution, not from a function's clock: repeats are then byte-equal. */
+  private beginBatch(): Pass {
+    return new Pass(this, 'BeginBatch', {
+      comment: 'Wraps the input, whatever it is, into the state of the batch',
+      parameters: {
+        'input.$': '$$.Execution.Input',
+        'execution.$': '$$.Execution.Name',
+        'startedAt.$': '$$.Execution.StartTime',
+        machineVersion: MACHINE_VERSION,
+      },
+    });
+  }
+}
+
+/** The policy of the bucket gives the right to read the index, for one key: that of CDK would be for all objects. */
+class IndexReader extends S3JsonLItemReader {
+  override providePolicyStatements(): PolicyStatement[] {
+    return [];
   }
 }

@@ -4,23 +4,23 @@ import {
   Choice,
   Condition,
   DefinitionBody,
+  Fail,
   type IChainable,
+  JsonPath,
   Pass,
   StateMachine,
   Succeed,
 } from 'aws-cdk-lib/aws-stepfunctions';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { MACHINE_VERSION } from '../../core/step/steps.ts';
+import { ERRORS, type RunErrorName } from '../../core/errors.ts';
+import { MACHINE_VERSION, RECORDER } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { machineNameOf, watched } from '../resources/machine-logs.ts';
-import { changesStates } from './changes-states.ts';
-import { waitState } from './machine.ts';
-import { nightStates } from './night-states.ts';
 import type { OfExportRun } from './step-function.ts';
-import { connectStep, stepTask, toRecord } from './step-task.ts';
-import { tableStates } from './table-states.ts';
+import { connectStep, failStates, retriesOf, stepTask, toRecord, waitState } from './step-task.ts';
 
 interface ExportWorkflowProps {
   functions: OfExportRun<IFunction>;
@@ -30,8 +30,15 @@ interface ExportWorkflowProps {
 
 /** Beyond the last deadline: time for a large file that became ready just before it. */
 const AFTER_DEADLINE_SECONDS = 12 * 3600;
+/** Where the state of a run holds the crash of a step whose run ends in an error of its own. */
+const TABLE_CRASH = '$.tableCrash';
+const CHANGES_CRASH = '$.changesCrash';
 
-/** The machine ExportRun: one execution exports one entity. Reads like the picture in docs/design/export-run.md, which is drawn from it. */
+/**
+ * The machine ExportRun: one execution exports one entity. It creates the export, waits until the CRM has processed it, downloads
+ * and publishes the file, then writes its table and its feed where the entity has them. RecordNight comes before every end.
+ * docs/design/export-run.md has the picture, drawn from this definition.
+ */
 export class ExportWorkflow extends Construct {
   readonly machine: StateMachine;
 
@@ -51,10 +58,7 @@ export class ExportWorkflow extends Construct {
     const create = stepTask(this, 'CreateExport', 'Checks the input, requests an export', functions.CreateExport);
     const check = stepTask(this, 'CheckStatus', 'Reads the status of the export once', functions.CheckStatus);
     const download = stepTask(this, 'DownloadFile', 'Requests the link, stores the bytes', functions.DownloadFile);
-    const record = nightStates(this, functions.RecordNight, {
-      tables: functions.WriteTable !== undefined,
-      changes: functions.WriteChanges !== undefined,
-    });
+    const record = this.recordNight(functions);
     const ends = toRecord(record);
     const { publish, writeTable } = this.publication(functions, record);
 
@@ -65,21 +69,17 @@ export class ExportWorkflow extends Construct {
     const alreadyStarted = new Succeed(this, 'AlreadyStarted', {
       comment: 'Another execution has this start of the rule',
     });
+    const afterCreate = { NOT_DUE: notDue, ALREADY_STARTED: alreadyStarted };
     connectStep(
       this,
       'CreateExport',
       create,
-      { CREATED: waitBeforeCheck, RETRY: waitBeforeCreate, NOT_DUE: notDue, ALREADY_STARTED: alreadyStarted },
+      { CREATED: waitBeforeCheck, RETRY: waitBeforeCreate, ...afterCreate },
       ends,
     );
     connectStep(this, 'CheckStatus', check, { READY: download, PENDING: waitBeforeCheck }, ends);
-    connectStep(
-      this,
-      'DownloadFile',
-      download,
-      { STORED: publish, NOT_READY: waitBeforeCheck, CONTINUE: waitBeforeDownload },
-      ends,
-    );
+    const afterDownload = { STORED: publish, NOT_READY: waitBeforeCheck, CONTINUE: waitBeforeDownload };
+    connectStep(this, 'DownloadFile', download, afterDownload, ends);
     const purpose = new Choice(this, 'AfterBeginRun', {
       comment: 'A new export, the release of a stored file, or a table of a published one?',
     });
@@ -97,8 +97,8 @@ export class ExportWorkflow extends Construct {
     const { WriteChanges } = functions;
     const writeChanges =
       WriteChanges && stepTask(this, 'WriteChanges', 'Tells what has changed since the last table', WriteChanges);
-    if (writeTable) tableStates(this, writeTable, writeChanges, record);
-    if (writeChanges) changesStates(this, writeChanges, record);
+    if (writeTable) this.afterTable(writeTable, writeChanges, record);
+    if (writeChanges) this.afterChanges(writeChanges, record);
     // An execution that began before the configuration had tables has no state for them.
     const outcomes = { PUBLISHED: record, TABLE_DUE: writeTable ?? record, UNPUBLISHED: record };
     connectStep(this, 'PublishFile', publish, { ...outcomes, CONTINUE: waitBeforePublish }, toRecord(record));
@@ -118,6 +118,92 @@ export class ExportWorkflow extends Construct {
       },
     });
   }
+
+  /** @param writeChanges comes next where the entity has a feed */
+  private afterTable(writeTable: LambdaInvoke, writeChanges: IChainable | undefined, record: IChainable): void {
+    const wait = waitState(this, 'WaitBeforeTable', 'The table could not be written yet', writeTable);
+    // An execution that began before the configuration had feeds has no state for them.
+    const due = { CHANGES_DUE: writeChanges ?? record };
+    const outcomes = { WRITTEN: record, SUPERSEDED: record, ...due, CONTINUE: wait };
+    connectStep(this, 'WriteTable', writeTable, outcomes, toRecord(record), TABLE_CRASH);
+  }
+
+  private afterChanges(writeChanges: LambdaInvoke, record: IChainable): void {
+    const wait = waitState(this, 'WaitBeforeChanges', 'The feed of changes could not be written yet', writeChanges);
+    const outcomes = { CHANGES_WRITTEN: record, UP_TO_DATE: record, CONTINUE: wait };
+    connectStep(this, 'WriteChanges', writeChanges, outcomes, toRecord(record), CHANGES_CRASH);
+  }
+
+  /**
+   * The last step of every run that has begun, and the ends after it. The state passes it unchanged and decides the end: a failure
+   * to record is no error of the run (docs/adr/0042).
+   */
+  private recordNight({ RecordNight, WriteTable, WriteChanges }: OfExportRun<IFunction>): LambdaInvoke {
+    const record = new LambdaInvoke(this, RECORDER, {
+      comment: 'Records what there is of the date, whatever became of the run',
+      lambdaFunction: RecordNight,
+      resultPath: JsonPath.DISCARD,
+      retryOnServiceExceptions: false,
+    });
+    const end = new Choice(this, `After${RECORDER}`, { comment: 'What became of the run before?' });
+    for (const retry of retriesOf(RECORDER)) record.addRetry(retry);
+    record.addCatch(end, { resultPath: JsonPath.DISCARD });
+    record.next(end);
+    const fails = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
+    // First: a run that crashes at once has no outcome yet.
+    end.when(Condition.isPresent('$.crash'), fails.crashed);
+    if (WriteChanges) this.changesEnds(end);
+    if (WriteTable) this.tableEnds(end);
+    const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });
+    const stored = new Succeed(this, 'ExportStored', { comment: 'The manifest names the file; readers do not get it' });
+    when(end, { FAILED: fails.failed, PUBLISHED: published, TABLE_DUE: published, UNPUBLISHED: stored });
+    end.otherwise(fails.otherwise);
+    return record;
+  }
+
+  private changesEnds(end: Choice): void {
+    const written = new Succeed(this, 'ChangesWritten', { comment: 'File and table are there, and what has changed' });
+    const upToDate = new Succeed(this, 'ChangesUpToDate', {
+      comment: 'The feeds tell of all that is published already',
+    });
+    const crashed = this.crashed('ChangesCrashed', 'ChangesNotWritten', {
+      comment: 'Its function died, or has a bug; file and table are published',
+      step: 'WriteChanges',
+      path: CHANGES_CRASH,
+    });
+    end.when(Condition.isPresent(CHANGES_CRASH), crashed);
+    when(end, { CHANGES_WRITTEN: written, UP_TO_DATE: upToDate });
+  }
+
+  private tableEnds(end: Choice): void {
+    const written = new Succeed(this, 'TableWritten', { comment: 'The file is published, and its table is written' });
+    const superseded = new Succeed(this, 'TableSuperseded', {
+      comment: 'Another run is published for the date: it writes the table',
+    });
+    const crashed = this.crashed('TableCrashed', 'TableNotWritten', {
+      comment: 'Its function died, or has a bug; the file is published',
+      step: 'WriteTable',
+      path: TABLE_CRASH,
+    });
+    end.when(Condition.isPresent(TABLE_CRASH), crashed);
+    when(end, { WRITTEN: written, CHANGES_DUE: written, SUPERSEDED: superseded });
+  }
+
+  /** Out of memory or time: the publication stands all the same, which the name of the error says. */
+  private crashed(
+    id: string,
+    error: RunErrorName,
+    { comment, step, path }: Record<'comment' | 'step' | 'path', string>,
+  ): Fail {
+    const cause = `${step} stopped with {} before it could answer. ${ERRORS[error].advice}`;
+    const causePath = JsonPath.format(cause, JsonPath.stringAt(`${path}.Error`));
+    return new Fail(this, id, { comment, error, causePath });
+  }
+}
+
+/** Leads from each outcome to its end. */
+function when(end: Choice, ends: Record<string, IChainable>): void {
+  for (const [outcome, next] of Object.entries(ends)) end.when(Condition.stringEquals('$.outcome', outcome), next);
 }
 
 function longestDeadline(deployment: Deployment): number {
