@@ -32,6 +32,9 @@ export const ERRORS = {
   RateLimited: transient(
     'Spread the nightly starts further apart, or ask the operator of the CRM for a higher limit, then start the run again.',
   ),
+  CrmBusy: transient(
+    'Ask the operator of the CRM which export was under way and how many may run at once, or spread the nightly starts further apart, then start the run again.',
+  ),
   CrmRejectedRequest: final(
     'Compare columns, sorts and filters of this entity in the configuration with the CRM, then start the run again.',
   ),

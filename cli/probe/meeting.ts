@@ -1,17 +1,15 @@
 import { chooseColumns } from '../../core/columns/columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { contentType, readJson, shapeOf } from '../../core/crm/answers.ts';
+import { type CrmAnswer, contentType, meaningOf, parsedBody } from '../../core/crm/answers.ts';
 import { nameOf } from '../../core/crm/call.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
-import type { CrmAnswer } from '../../core/crm/error-code.ts';
 import { createExport, readStatus, requestDownload } from '../../core/crm/exports.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
-import { refusal } from '../../core/crm/refusals.ts';
+import { shapeOf } from '../../core/crm/read-body.ts';
 import { RunError } from '../../core/errors.ts';
 import { planFor } from '../../core/export/plan.ts';
 import { buildRequest } from '../../core/export/request.ts';
-import { jsonOrUndefined } from '../../core/json.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
 import { TransferError } from '../../transfer/base/errors.ts';
 import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
@@ -122,9 +120,8 @@ function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, 
   const call: CrmClient['call'] = async (call, schema) => {
     const began = elapsed();
     const exchange = await Promise.race([crm.exchange(call), aborted]);
-    const text = await exchange.response?.text().catch(() => undefined);
-    body = jsonOrUndefined(text);
-    const shape = body === undefined ? `no JSON (${text?.length ?? 0} characters)` : shapeOf(body);
+    body = exchange.response?.body;
+    const shape = body === undefined ? `no JSON (${exchange.response?.characters ?? 0} characters)` : shapeOf(body);
     const milliseconds = Math.round(elapsed() - began);
     const kept = { call: nameOf(call), milliseconds, shape, ...statusOf(exchange.response) };
     seen.calls.push(kept);
@@ -135,8 +132,9 @@ function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, 
       seen.scheme = /^[a-z]{1,20}(?= |$)/i.exec(response.headers.get('www-authenticate') ?? '')?.[0] ?? '';
       throw new RunError('AuthRefused', `${nameOf(call)} was answered 401: the CRM refuses the stored token.`);
     }
-    if (!response.ok) throw refusal(response, call, token, now());
-    return readJson(response, call, schema);
+    const { error } = meaningOf({ call, answer: response, scope: token.scope }, now());
+    if (error) throw error;
+    return parsedBody(response, call, schema);
   };
   return { call, last: () => body };
 }

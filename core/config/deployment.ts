@@ -54,6 +54,12 @@ const updatesSchema = z.strictObject({
     .describe(
       'Whether an update may send `null` to empty a field. The interface document does not mention `null`. When false, files with `null` are refused.',
     ),
+  confirmation: z
+    .enum(['answer', 'status'])
+    .default('answer')
+    .describe(
+      'What confirms an update. `answer`: 200 with a JSON object that contradicts nothing: no error, no other id, no other value of a field that was sent. `status`: ids and values in the answer are ignored, for a CRM that answers the record of before; errors in it still count.',
+    ),
 });
 
 const alarmsSchema = z.strictObject({

@@ -1,74 +1,307 @@
 import * as z from 'zod/mini';
-import { RunError } from '../errors.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
+import { EXPORT_SCOPE, UPDATE_SCOPE } from '../config/scopes.ts';
+import { RunError, type RunErrorName } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { isPlainName } from '../suggestion.ts';
-import { type CrmCall, isCreate, nameOf, unanswered } from './call.ts';
+import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
+import { type Said, saidIn } from './contradictions.ts';
+import { errorCode } from './error-code.ts';
+import { exportIdIn, hasStatus, isWithoutAddress, linkSchema, shapeOf } from './read-body.ts';
 
-/** @throws RunError `CrmContractError` naming the keys seen, never values; for an unreadable answer, see `unreadable` */
-export async function readJson<T>(response: WholeAnswer, call: CrmCall, schema: z.core.$ZodType<T>): Promise<T> {
-  const value = await jsonOf(response, call);
-  const where = `${nameOf(call)} was answered ${response.status}`;
-  const parsed = z.safeParse(schema, value);
-  if (parsed.success) return parsed.data;
-  const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
-  const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
-  throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(value)}.`);
-}
+/**
+ * Decides what an answer of the CRM means: a table of conditions for each operation, of which the first that holds
+ * counts. The token endpoint has its tables in `core/oauth/token-answers.ts`, the GET of the file in
+ * `transfer/source/file-answers.ts`: the engine imports nothing of `core`.
+ */
 
-/** Describes the shape of an answer for messages: it names keys and types, no values. */
-export function shapeOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) {
-    const first = Array.isArray(value[0]) ? 'another array' : shapeOf(value[0]);
-    return value.length > 0 ? `an array of ${value.length}, first ${first}` : 'an empty array';
-  }
-  if (typeof value !== 'object') return `a ${typeof value}`;
-  const keys = Object.keys(value);
-  // A key may be data, such as an e-mail address.
-  const named = keys.filter(isPlainName).slice(0, 20);
-  const others = keys.length > named.length ? [`${keys.length - named.length} that are not repeated here`] : [];
-  return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';
-}
-
-async function jsonOf(response: WholeAnswer, call: CrmCall): Promise<unknown> {
-  const text = await response.text().catch((error: unknown) => {
-    if (!(error instanceof UnreadableBody)) throw error;
-    throw unreadable(call, error.message, { cause: error, cut: error.reason === 'cut off' });
-  });
-  const value = jsonOrUndefined(text);
-  if (value !== undefined) return value;
-  throw unreadable(call, `${response.status}${contentType(response)}, but not in JSON (${text.length} characters)`);
+/** An answer of the interface, with its whole body read. */
+export interface CrmAnswer {
+  status: number;
+  ok: boolean;
+  headers: Headers;
+  /** The value of the JSON in its body; `undefined` if the body holds none. */
+  body: unknown;
+  /** The body is a web page. */
+  isPage: boolean;
+  /** Characters of the body. */
+  characters: number;
+  /** Why the body could not be read. */
+  unread?: UnreadableBody | undefined;
+  /** The code of an error for programs, if it may be shown. */
+  code?: string | undefined;
+  /** The path of the address that was called. */
+  path: string;
 }
 
 /**
- * The error of an answer that cannot be read. A create gives `CreateUnanswered`. Where the run has an export it is a
- * `CrmContractError` that is waited out; before that a final one, or `CrmUnavailable` where the answer broke off.
+ * `done`: the body counts. `notTaken`: nothing happened, the call may be repeated later. `unknown`: the call may have been
+ * processed. `refused`: the call was not processed, and would not be the next time. `contradiction`: the answer does not
+ * match the interface document.
  */
-function unreadable(call: CrmCall, what: string, { cut, cause }: { cut?: boolean; cause?: unknown } = {}): RunError {
-  const answered = `was answered ${what}`;
-  const hasExport = call.template.includes('{id}');
-  if (isCreate(call) || (cut && !hasExport)) return unanswered(call, answered, { cause });
-  const message = `${nameOf(call)} ${answered}.`;
-  return new RunError('CrmContractError', message, { cause, momentary: hasExport && cut !== false });
+export type Outcome = 'done' | 'notTaken' | 'unknown' | 'refused' | 'contradiction';
+
+export interface Meaning {
+  outcome: Outcome;
+  /** The error that the run may end in; `undefined` if the call is done. */
+  error: RunError | undefined;
+}
+
+/** What the sentence of an answer may name. */
+interface About {
+  call: CrmCall;
+  answer: CrmAnswer;
+  /** Scopes of the token that was sent. */
+  scope: string;
+}
+
+interface Row {
+  when: (about: About) => boolean;
+  outcome: Outcome;
+  name: RunErrorName;
+  /** What follows `POST /leads/exports was answered 409`; by default the media type and the code. */
+  says?: (about: About) => string;
+}
+
+/**
+ * The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the call
+ * may have been processed.
+ */
+const BUSY_SERVER = [503, 521, 523, 525, 526];
+/** The CRM works on another export of the client, or has locked the record. */
+const BUSY_RECORD = [409, 423];
+
+const status =
+  (...codes: number[]) =>
+  ({ answer }: About) =>
+    codes.includes(answer.status);
+const isUnclearStatus = ({ answer: { status: code } }: About) => code >= 500 || code === 408 || code === 425;
+const isRefusal = ({ answer: { status: code } }: About) => code >= 400;
+const isUnread = ({ answer }: About) => answer.unread !== undefined;
+const isCut = ({ answer }: About) => answer.unread?.reason === 'cut off';
+const isNoJson = ({ answer }: About) => answer.body === undefined;
+const hasError = ({ answer }: About) => answer.ok && saidIn(answer.body).contradiction !== undefined;
+
+/** Answers that mean the same for all operations. */
+const REDIRECT: Row = {
+  when: ({ answer }) => answer.status >= 300 && answer.status < 400,
+  outcome: 'contradiction',
+  name: 'CrmContractError',
+  says: (about) => `${described(about)}, a redirect, which is not followed with credentials.`,
+};
+const UNAUTHORIZED: Row = {
+  when: status(401),
+  outcome: 'refused',
+  name: 'AuthRefused',
+  says: (about) => `${described(about)} twice, the second time with a fresh token.`,
+};
+const FORBIDDEN: Row = {
+  when: status(403),
+  outcome: 'refused',
+  name: 'AuthRefused',
+  says: (about) => `${described(about)}. ${scopesOf(about)}`,
+};
+const TOO_MANY: Row = {
+  when: status(429),
+  outcome: 'notTaken',
+  name: 'RateLimited',
+  says: (about) => `${described(about)}: too many requests.`,
+};
+const SERVER_BUSY: Row = { when: status(...BUSY_SERVER), outcome: 'notTaken', name: 'CrmUnavailable' };
+const RECORD_BUSY: Row = {
+  when: status(...BUSY_RECORD),
+  outcome: 'notTaken',
+  name: 'CrmBusy',
+  says: (about) => `${described(about)}: the CRM is busy with another export, or has locked this one.`,
+};
+const COMMON = [REDIRECT, UNAUTHORIZED, FORBIDDEN, TOO_MANY];
+
+const REFUSED: Row = { when: isRefusal, outcome: 'refused', name: 'CrmRejectedRequest' };
+const UNCLEAR: Row = { when: isUnclearStatus, outcome: 'unknown', name: 'CrmUnavailable' };
+const NO_EXPORT: Row = { when: status(404, 410), outcome: 'refused', name: 'ExportNotFound' };
+
+/** The run has its export, and this CRM has answered JSON before: the next answer may be readable. */
+const UNREADABLE_FOR_NOW: Row[] = [
+  { when: isCut, outcome: 'notTaken', name: 'CrmContractError', says: unreadText },
+  { when: isUnread, outcome: 'contradiction', name: 'CrmContractError', says: unreadText },
+  { when: isNoJson, outcome: 'notTaken', name: 'CrmContractError', says: unreadText },
+];
+
+const ANSWERS: Record<Operation, readonly Row[]> = {
+  fields: [
+    ...COMMON,
+    SERVER_BUSY,
+    RECORD_BUSY,
+    UNCLEAR,
+    REFUSED,
+    { when: isCut, outcome: 'unknown', name: 'CrmUnavailable', says: unreadText },
+    { when: isUnread, outcome: 'contradiction', name: 'CrmContractError', says: unreadText },
+    { when: isNoJson, outcome: 'contradiction', name: 'CrmContractError', says: unreadText },
+  ],
+  create: [
+    ...COMMON,
+    SERVER_BUSY,
+    RECORD_BUSY,
+    { when: isUnclearStatus, outcome: 'unknown', name: 'CreateUnanswered' },
+    REFUSED,
+    { when: isUnread, outcome: 'unknown', name: 'CreateUnanswered', says: unreadText },
+    { when: isNoJson, outcome: 'unknown', name: 'CreateUnanswered', says: unreadText },
+    {
+      when: (about) => hasError(about) && exportIdIn(about.answer.body) === undefined,
+      outcome: 'refused',
+      name: 'CrmRejectedRequest',
+      says: () => ' with an error and without the id of an export.',
+    },
+    {
+      when: hasError,
+      outcome: 'contradiction',
+      name: 'CrmContractError',
+      says: () => ' with the id of an export and an error: nothing proves that the export is complete.',
+    },
+  ],
+  status: [
+    ...COMMON,
+    SERVER_BUSY,
+    RECORD_BUSY,
+    NO_EXPORT,
+    UNCLEAR,
+    REFUSED,
+    ...UNREADABLE_FOR_NOW,
+    {
+      when: ({ answer: { body } }) => saidIn(body).isRefusal && !hasStatus(body),
+      outcome: 'notTaken',
+      name: 'CrmContractError',
+      says: () => ' with an error and without a status.',
+    },
+  ],
+  address: [
+    ...COMMON,
+    SERVER_BUSY,
+    NO_EXPORT,
+    UNCLEAR,
+    { when: isRefusal, outcome: 'notTaken', name: 'ExportNotReady' },
+    ...UNREADABLE_FOR_NOW,
+    {
+      when: ({ answer: { body } }) =>
+        isWithoutAddress(body) || (!linkSchema.safeParse(body).success && saidIn(body).isRefusal),
+      outcome: 'notTaken',
+      name: 'ExportNotReady',
+      says: ({ answer }) => ` without an address: ${shapeOf(answer.body)}.`,
+    },
+  ],
+  update: [
+    ...COMMON,
+    { when: isUnclearStatus, outcome: 'unknown', name: 'CrmUnavailable' },
+    {
+      when: status(404),
+      outcome: 'refused',
+      name: 'CrmRejectedRequest',
+      says: (about) => `${described(about)}. There is no such customer.`,
+    },
+    REFUSED,
+    {
+      when: (about) => about.answer.status !== 200 || isUnread(about) || !isObject(about.answer.body),
+      outcome: 'unknown',
+      name: 'CrmContractError',
+      says: ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: nothing confirms the change.`,
+    },
+    {
+      when: (about) => saidOfUpdate(about).isRefusal,
+      outcome: 'refused',
+      name: 'CrmRejectedRequest',
+      says: () => ' with an error and without a customer.',
+    },
+    {
+      when: (about) => saidOfUpdate(about).contradiction !== undefined,
+      outcome: 'contradiction',
+      name: 'CrmContractError',
+      says: (about) => `, but ${saidOfUpdate(about).contradiction}: nothing confirms the change.`,
+    },
+  ],
+};
+
+/** What an answer means for its call, by the first row of its operation that holds. */
+export function meaningOf(about: About, now: Date): Meaning {
+  const row = ANSWERS[operationOf(about.call)].find(({ when }) => when(about));
+  if (!row) return { outcome: 'done', error: undefined };
+  const { outcome, name, says = (which) => `${described(which)}.` } = row;
+  const { status: code, ok, headers, unread: cause } = about.answer;
+  const message = `${nameOf(about.call)} was answered ${code}${says(about)}`;
+  const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
+  const seconds = isRepeated ? retryAfterSeconds(headers.get('retry-after'), now) : undefined;
+  const options = { ...(!ok && { status: code }), retryAfterSeconds: seconds, cause };
+  // The table decides what is waited for, also where other errors of that name are final.
+  return { outcome, error: new RunError(name, message, { ...options, momentary: outcome === 'notTaken' }) };
+}
+
+/** The body of a call that is done. @throws RunError `CrmContractError`, which names keys and wrong places, no values */
+export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$ZodType<T>): T {
+  const parsed = z.safeParse(schema, answer.body);
+  if (parsed.success) return parsed.data;
+  const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
+  const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
+  const where = `${nameOf(call)} was answered ${answer.status}`;
+  throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(answer.body)}.`);
+}
+
+/** Reads the body of an answer, whatever it is. @param path of the address that was called */
+export async function readAnswer(
+  whole: WholeAnswer,
+  sent: { call: CrmCall; accessToken: string },
+  path: string,
+): Promise<CrmAnswer> {
+  const { status: code, ok, headers } = whole;
+  const text = await whole.text().catch((error: unknown) => {
+    return error instanceof UnreadableBody
+      ? error
+      : new UnreadableBody('cut off', `${code}, but not to its end`, error);
+  });
+  const unread = text instanceof UnreadableBody ? text : undefined;
+  const read = text instanceof UnreadableBody ? undefined : text;
+  const isPage = /html/i.test(headers.get('content-type') ?? '') || /^\s*<(?:!doctype\s+)?html\b/i.test(read ?? '');
+  const body = jsonOrUndefined(read);
+  const shown = ok ? undefined : errorCode(read, sent);
+  return { status: code, ok, headers, body, isPage, characters: read?.length ?? 0, unread, code: shown, path };
 }
 
 /** The media type of an answer, for messages. */
-export function contentType({ headers }: Pick<WholeAnswer, 'headers'>): string {
+export function contentType({ headers }: Pick<CrmAnswer, 'headers'>): string {
   const type = headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
   return type ? ` (${type})` : '';
 }
 
-/** What services answer bare, or wrapped in an object under one of these keys. */
-export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
-  return z.pipe(
-    z.transform((answer) => (z.safeParse(schema, answer).success ? answer : unwrap(answer, ...wrappers))),
-    schema,
-  );
+/** ` (application/json), code "unknown_field"`. The body may hold records: nothing else of it is shown. */
+function described({ answer }: About): string {
+  return `${contentType(answer)}${answer.code === undefined ? '' : `, code "${answer.code}"`}`;
 }
 
-function unwrap(value: unknown, ...wrappers: string[]): unknown {
-  const object = z.record(z.string(), z.unknown()).safeParse(value);
-  const wrapper = object.success ? wrappers.find((key) => key in object.data) : undefined;
-  return wrapper && object.success ? object.data[wrapper] : value;
+function unreadText({ answer }: About): string {
+  // Its message begins with the status.
+  if (answer.unread) return `${answer.unread.message.replace(/^\d+/, '')}.`;
+  return `${contentType(answer)}, but not in JSON (${answer.characters} characters).`;
+}
+
+function scopesOf({ call, scope }: About): string {
+  const [what, needed] = call.method === 'patch' ? ['updates', UPDATE_SCOPE] : ['exports', EXPORT_SCOPE];
+  const has = `The token has the scopes "${scope}"`;
+  if (scope.split(/\s+/).includes(needed))
+    return `${has}, with "${needed}", which ${what} need: the person who authorized lacks a right in the CRM.`;
+  return `${has}; ${what} need "${needed}" or what crm.scopes names for it.`;
+}
+
+function bodyText({ unread, characters }: CrmAnswer): string {
+  return unread ? 'a body that broke off or is too long' : `${characters} characters`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const updateSchema = z.record(z.string(), z.unknown());
+
+/** What the answer to an update says of the change; with `updates.confirmation: "status"` no value of it is compared. */
+function saidOfUpdate({ call, answer }: About): Said {
+  if (call.confirmation === 'status') return saidIn(answer.body);
+  const fields = z.safeParse(updateSchema, call.json).data ?? {};
+  return saidIn(answer.body, { id: call.path.split('/').at(-1) ?? '', fields });
 }

@@ -1,5 +1,3 @@
-import { RunError } from '../errors.ts';
-
 /** One call of the CRM's interface. */
 export interface CrmCall {
   method: 'get' | 'post' | 'patch';
@@ -10,6 +8,8 @@ export interface CrmCall {
   json?: unknown;
   /** How long the call may take until the whole answer is there; the default is in `client.ts`. */
   timeoutMs?: number;
+  /** What confirms an update: `status` ignores the values that an answer repeats. Default: `answer`. */
+  confirmation?: 'answer' | 'status';
   /** Seconds until the invocation is killed. The call is sent only while its whole time is left. */
   secondsLeft?: () => number;
 }
@@ -19,17 +19,13 @@ export function nameOf({ method, template }: CrmCall): string {
   return `${method.toUpperCase()} ${template}`;
 }
 
-/** The call may have been processed: a create may have made the export. */
-export function unanswered(
-  call: CrmCall,
-  what: string,
-  options: { cause?: unknown; retryAfterSeconds?: number | undefined; status?: number } = {},
-): RunError {
-  const name = isCreate(call) ? 'CreateUnanswered' : 'CrmUnavailable';
-  return new RunError(name, `${nameOf(call)} ${what}.`, options);
-}
+/** The operations of the interface document, section 4. `address` is stage 3: it answers the address of the file. */
+export type Operation = 'fields' | 'create' | 'status' | 'address' | 'update';
 
-/** Stage 1: makes an export at every repetition. */
-export function isCreate(call: CrmCall): boolean {
-  return call.method === 'post' && call.template.endsWith('/exports');
+/** The operation that a call belongs to. */
+export function operationOf({ method, template }: CrmCall): Operation {
+  if (method === 'patch') return 'update';
+  if (template.endsWith('/download')) return 'address';
+  if (method === 'post') return 'create';
+  return template.includes('{id}') ? 'status' : 'fields';
 }

@@ -2,14 +2,12 @@ import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod/mini';
 import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 import { RunError } from '../errors.ts';
-import { neverSent } from '../http/network-errors.ts';
+import { codeOf, neverSent } from '../http/network-errors.ts';
 import { wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
-import { readJson } from './answers.ts';
-import { type CrmCall, nameOf } from './call.ts';
-import { type CrmAnswer, errorCode } from './error-code.ts';
-import { notReached, refusal } from './refusals.ts';
+import { type CrmAnswer, meaningOf, parsedBody, readAnswer } from './answers.ts';
+import { type CrmCall, nameOf, operationOf } from './call.ts';
 
 const TIMEOUT_MS = 30_000;
 const LARGEST_ANSWER_BYTES = 5_000_000;
@@ -20,8 +18,7 @@ export interface CrmClient {
   /**
    * Makes one call and parses its JSON answer. A 401 refreshes the token and repeats the call once; a 403 repeats it
    * once where a person has authorized since.
-   * @throws RunError `AuthRefused`, `RateLimited`, `CrmUnavailable`, `CreateUnanswered`, `CrmRejectedRequest`,
-   *   `ExportNotFound`, `CrmContractError`, and what `GetAccessToken` throws
+   * @throws RunError what the table of the operation names (`answers.ts`), and what `GetAccessToken` throws
    * @param onRetryAfter called with the seconds of `Retry-After`, of a good answer too
    */
   call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
@@ -71,10 +68,11 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
       if (!exchange.response) throw exchange.unanswered;
       const { response, token, trouble } = exchange;
       if (trouble) throw trouble;
-      if (!response.ok) throw refusal(response, call, token, deps.now());
+      const { error } = meaningOf({ call, answer: response, scope: token.scope }, deps.now());
+      if (error) throw error;
       const wait = retryAfterSeconds(response.headers.get('retry-after'), deps.now());
       if (wait !== undefined) onRetryAfter?.(wait);
-      return readJson(response, call, schema);
+      return parsedBody(response, call, schema);
     },
     exchange: (call, inTime) => exchangeOver(http, call, deps, inTime),
   };
@@ -134,16 +132,30 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
   const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER_BYTES };
   try {
     const until = (late: AbortSignal) => (deps.signal ? AbortSignal.any([late, deps.signal]) : late);
-    const answer = await wholeAnswer((late) => http(call.path, { ...options, signal: until(late) }), limits);
-    const code = answer.ok ? undefined : await errorCode(answer, { call, token });
-    const response = { ...answer, code };
+    const whole = await wholeAnswer((late) => http(call.path, { ...options, signal: until(late) }), limits);
+    const called = new URL(call.path, `${deps.baseUrl.replace(/\/+$/, '')}/`).pathname;
+    const response = await readAnswer(whole, { call, accessToken: token.accessToken }, called);
     const { method, template: path } = call;
-    const took = Math.round(performance.now() - started);
-    deps.log.info('called', { method, path, status: response.status, code, milliseconds: took });
+    const { status, code } = response;
+    deps.log.info('called', { method, path, status, code, milliseconds: Math.round(performance.now() - started) });
     return { response, token };
   } catch (error) {
     return { response: undefined, unanswered: notReached(error, call) };
   }
+}
+
+/** The error of a call without an answer: not sent, or its answer was lost. */
+export function notReached(error: unknown, call: CrmCall): RunError {
+  const code = codeOf(error);
+  if (neverSent(error)) {
+    const what = code?.includes('CERT')
+      ? `the certificate of the CRM is not accepted (${code})`
+      : `no connection to the CRM (${code})`;
+    return new RunError('CrmUnavailable', `${nameOf(call)}: ${what}.`, { cause: error });
+  }
+  const reason = code ?? (error instanceof Error ? error.name : 'unknown');
+  const name = operationOf(call) === 'create' ? 'CreateUnanswered' : 'CrmUnavailable';
+  return new RunError(name, `${nameOf(call)} got no answer (${reason}).`, { cause: error });
 }
 
 /** What a header can hold of a token, which nobody checked: the token endpoint may answer any text. */

@@ -1,59 +1,104 @@
-import type { WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
-import type { AccessToken } from '../oauth/access-token.ts';
 import type { CrmCall } from './call.ts';
-
-/** An answer and, where it is a refusal, the code of its error. */
-export type CrmAnswer = WholeAnswer & { code?: string | undefined };
 
 interface Sent {
   call: Pick<CrmCall, 'json' | 'path'>;
-  token: Pick<AccessToken, 'accessToken'>;
+  accessToken: string;
 }
 
-/** Where services put the code of an error. */
-const PLACES = [['error', 'code'], ['code'], ['errorCode'], ['error'], ['errors', '0', 'code'], ['errors', '0']];
+/** The keys that services use for the code of an error. Their value is shown if it is one plain token. */
+const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 
-const LONGEST_CODE = 48;
-/** A word in one case, or with a capital: the letters of a token change their case within. Four digits are no number of a person. */
-const WORD = /^(?:[a-z]{1,16}|[A-Z]{1,16}|[A-Z][a-z]{1,15})?\d{0,4}$/;
-const ERROR_WORDS = new Set(
-  (
-    'aborted access allowed already archived auth authenticated authentication authorization authorized bad blocked busy cancelled ' +
-    'cannot closed column columns conflict deleted denied deprecated disabled does duplicate empty entity err error exceeded exhausted ' +
-    'exist exists expired export exports failed failure fault fields filter filters forbidden found gone illegal incompatible insufficient ' +
-    'internal invalid large limit limited locked lost maintenance malformed many mismatch missing must no not operation out over overloaded ' +
-    'parameter parameters pending permission permissions permitted progress quota range rate record refused rejected request required ' +
-    'resource revoked running scope scopes server service suspended syntax throttled timeout too unacceptable unauthorized unavailable ' +
-    'unexpected unknown unprocessable unsupported violation wrong'
-  ).split(' '),
-);
+/** Letters, digits, `_`, `-` and `.`, beginning with a letter. */
+const TOKEN = /^[a-z][a-z\d_.-]{0,47}$/i;
+/** A token with more digits may be the number of a person, a key or an id. */
+const MOST_DIGITS = 4;
+
+/** Words of `error`, which may also hold a sentence or a value. RFC 6749, sections 4.1.2.1 and 5.2. */
+const RFC_6749_WORDS = [
+  'access_denied',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+];
+
+/** Further words of `error` that are shown: RFC 6750, section 3.1, and what services answer for common refusals. */
+const OTHER_WORDS = [
+  'bad_request',
+  'busy',
+  'conflict',
+  'expired_token',
+  'export_failed',
+  'export_limit',
+  'export_not_ready',
+  'export_running',
+  'forbidden',
+  'insufficient_scope',
+  'internal_error',
+  'invalid_token',
+  'locked',
+  'maintenance',
+  'method_not_allowed',
+  'not_found',
+  'not_processed',
+  'rate_limited',
+  'service_unavailable',
+  'too_many_requests',
+  'unauthorized',
+  'unknown_column',
+  'unknown_field',
+  'unknown_filter',
+  'validation_error',
+  'validation_failed',
+];
+
+const WORDS = new Set([...RFC_6749_WORDS, ...OTHER_WORDS]);
 
 /**
- * The code of an error for programs, such as `unknown_field`, in the body of a refusal; `undefined` where there is none that is
- * surely one. The body is of others, and may hold values of records where a code is looked for. Repeated is only what people
- * and places are not called and tokens do not look like: a few words, one of them a word of errors (`dana_cohen`, `Tel-Aviv` and
- * `Cohen` have none). Never repeated is what was sent: a part of the token, any text of the request, and the parts of its path.
+ * The code of an error for programs, such as `unknown_field`, in the body of a refusal; `undefined` if it has none that
+ * may be shown. The body comes from others and may hold values of records, so only these are shown: a plain token in a
+ * key for codes, and a listed word in `error` or `errors[0]`. Nothing that was sent is shown: no part of the access
+ * token, no text of the request, no part of its path.
  */
-export async function errorCode(answer: Pick<WholeAnswer, 'text'>, sent: Sent): Promise<string | undefined> {
-  const body = jsonOrUndefined(await answer.text().catch(() => undefined));
-  const found = PLACES.map((path) => path.reduce(within, body)).filter((value) => typeof value === 'string');
-  return found.find((text) => isCode(text) && !wasSent(text, sent));
+export function errorCode(text: string | undefined, sent: Sent): string | undefined {
+  const body = jsonOrUndefined(text);
+  const found = codesIn(body).filter(isToken);
+  const words = [ownValue(body, 'error'), firstOf(ownValue(body, 'errors'))].filter(isListed);
+  return [...found, ...words].find((code) => !wasSent(code, sent));
 }
 
-function within(value: unknown, key: string): unknown {
+/** The texts in the keys for codes: of the answer itself, of its `error`, and of the first of its `errors`. */
+function codesIn(body: unknown): string[] {
+  const places = [ownValue(body, 'error'), body, firstOf(ownValue(body, 'errors'))];
+  return places
+    .flatMap((place) => CODE_KEYS.map((key) => ownValue(place, key)))
+    .filter((code) => typeof code === 'string');
+}
+
+/** An own property of an object or array: the body may name one that every object inherits. */
+export function ownValue(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
-/** Whether a text is surely a code, and no value of a record. */
-function isCode(text: string): boolean {
-  if (text.length > LONGEST_CODE || (text.match(/\d/g) ?? []).length > 4) return false;
-  const words = text.split(/[_.-]/.test(text) ? /[_.-]/ : /(?<=[a-z])(?=[A-Z])/);
-  if (!words.every((word) => word !== '' && WORD.test(word)) || !/^[a-z]/i.test(text)) return false;
-  return words.some((word) => ERROR_WORDS.has(word.replace(/\d+$/, '').toLowerCase()));
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : undefined;
 }
 
-function wasSent(text: string, { call, token }: Sent): boolean {
+function isToken(text: string): boolean {
+  return TOKEN.test(text) && (text.match(/\d/g) ?? []).length <= MOST_DIGITS;
+}
+
+function isListed(value: unknown): value is string {
+  return typeof value === 'string' && WORDS.has(value.toLowerCase());
+}
+
+function wasSent(text: string, { call, accessToken }: Sent): boolean {
   const request = JSON.stringify([call.json, ...call.path.split('/')]).toLowerCase();
-  return token.accessToken.includes(text) || request.includes(JSON.stringify(text).toLowerCase());
+  return accessToken.includes(text) || request.includes(JSON.stringify(text).toLowerCase());
 }

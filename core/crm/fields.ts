@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
 import { isPlainLabel, isPlainName } from '../suggestion.ts';
-import { unwrapped } from './answers.ts';
 import type { CrmClient } from './client.ts';
+import { unwrapped } from './read-body.ts';
 
 /** A column that an export can have. */
 export interface Field {

@@ -90,9 +90,10 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   const results = new ChunkResults(deps.store, keysOf(batch.batch), of, position);
   await results.skipStored();
   const pace = createPace(batch.chunkRate, state.place !== null || state.waits > 0, deps);
+  const { confirmation } = deps.deployment.updates;
   let pause: Pause | undefined;
   try {
-    pause = await applyLines(batch, { ...position, to: chunk.to }, results, { ...deps, stop, pace });
+    pause = await applyLines(batch, { ...position, to: chunk.to }, results, { ...deps, stop, pace, confirmation });
   } finally {
     // Whatever happened: the results of lines that were sent must not be lost.
     await results.store();

@@ -3,6 +3,7 @@ import { type Tries, unfinishedLine } from '../../core/batch/chunk-parts.ts';
 import type { UpdateRecord } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
 import type { Stop, StopFlag } from '../../core/batch/stop-flag.ts';
+import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
@@ -15,6 +16,8 @@ export interface ApplyLineDeps extends Pick<Invocation, 'now' | 'random' | 'seco
   stop: StopFlag;
   pace: Pace;
   sleep: (milliseconds: number) => Promise<void>;
+  /** What confirms a change. */
+  confirmation: CrmCall['confirmation'];
 }
 
 /** The line is done, perhaps with a reason to stop the batch; or is to be retried after a wait. */
@@ -68,8 +71,9 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
   tries.lost = true;
   try {
     const inTime = () => deps.secondsLeft() >= SEND_SECONDS;
-    const answer = await updateCustomer(deps.crm, id, fields, deps.now, inTime);
-    const inDoubt = lost || answer.change === 'unclear';
+    const { confirmation } = deps;
+    const answer = await updateCustomer(deps.crm, id, fields, deps.now, { inTime, confirmation });
+    const inDoubt = lost || answer.change === 'unclear' || answer.change === 'contradicted';
     Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status });
     if (!answer.trouble) return answer;
     // Refused for its token, and there is no other now: the state machine waits.

@@ -12,9 +12,7 @@ const OF_US_OR_TIME = new Set([401, 403, 429]);
 /** How often a line with this answer is sent. */
 export function attemptsFor({ status, change }: UpdateAnswer): number {
   if (status === 429) return THROTTLED_ATTEMPTS;
-  // Redirects are not followed, and would be the same at the next attempt.
-  const redirected = status !== null && status >= 300 && status < 400;
-  return change === 'unclear' && !redirected ? ATTEMPTS : 1;
+  return change === 'unclear' ? ATTEMPTS : 1;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { type CrmRecord, indexOf } from '../data/records.ts';
@@ -35,17 +36,36 @@ function toChange({ updateRelated: _flag, customFields: _deprecated, ...update }
   return changeSchema.parse(update);
 }
 
-function withCanary(record: CrmRecord, canary: string): CrmRecord {
+/** What was changed stays as it is: an answer that repeats it otherwise confirms nothing. */
+function withCanary(record: CrmRecord, canary: string, changed: CrmRecord): CrmRecord {
   if (canary === '') return record;
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, `${value ?? ''} ${canary}`]));
+  const kept = (name: string) => name === 'id' || Object.hasOwn(changed, name);
+  const marked = Object.entries(record).map(([name, value]) => [name, kept(name) ? value : `${value ?? ''} ${canary}`]);
+  return Object.fromEntries(marked);
 }
 
-const ANSWERS: Record<Settings['updateAnswer'], (record: CrmRecord) => Response> = {
+type Answer = (record: CrmRecord, before: CrmRecord) => Response;
+const ERRORS = [{ code: 'not_saved', message: 'The record is locked.' }];
+
+const ANSWERS: Record<Settings['updateAnswer'], Answer> = {
   record: (record) => Response.json(record),
   array: (record) => Response.json([record]),
   text: () => Response.json('updated'),
   nothing: () => new Response(null, { status: 204 }),
+  before: (_, before) => Response.json({ data: before }),
+  other: (record) => Response.json({ data: { customer: { ...record, id: randomUUID() } } }),
+  masked: (record) => Response.json(withTexts(record, (text) => text.replace(/.(?=.{2})/gsu, '*'))),
+  errors: (record) => Response.json({ ...record, errors: ERRORS }),
+  refusal: () => Response.json({ success: false, errors: ERRORS }),
 };
+
+function withTexts(record: CrmRecord, change: (text: string) => string): CrmRecord {
+  const entries = Object.entries(record).map(([name, value]) => [
+    name,
+    typeof value === 'string' && name !== 'id' ? change(value) : value,
+  ]);
+  return Object.fromEntries(entries);
+}
 
 async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
   const call = c.get('call');
@@ -54,9 +74,13 @@ async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
   const body = await readJson(world, c);
   if (typeof body === 'object' && body !== null) call.fieldNames = Object.keys(body);
   const index = customerIndex(world, id);
-  const record = world.records.updateCustomer(index, toChange(readUpdate(world, body)));
-  call.applied = true;
-  return ANSWERS[world.settings.updateAnswer](withCanary(record, world.settings.canary));
+  const { updateAnswer, canary } = world.settings;
+  const change = toChange(readUpdate(world, body));
+  const before = { ...world.records.at('customers', index) };
+  const isRefused = updateAnswer === 'refusal';
+  const record = isRefused ? before : world.records.updateCustomer(index, change);
+  call.applied = !isRefused;
+  return ANSWERS[updateAnswer](withCanary(record, canary, change), withCanary(before, canary, change));
 }
 
 /** `PATCH /customers/{id}` (interface document, section 4.1). */

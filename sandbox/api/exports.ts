@@ -23,6 +23,8 @@ const CREATE_ANSWERS: Record<Settings['createAnswer'], (id: string) => unknown> 
   string: (id) => id,
   jobId: (jobId) => ({ jobId }),
   nested: (id) => ({ export: { id } }),
+  errors: (id) => ({ id, errors: [{ code: 'unknown_column' }] }),
+  refusal: () => ({ success: false, errors: [{ code: 'unknown_column' }] }),
 };
 type Field = Pick<Column, 'fieldName' | 'label' | 'type'>;
 const FIELD_LISTS: Record<Settings['fieldsShape'], (list: Field[]) => unknown> = {
@@ -55,6 +57,8 @@ const LINKS: Record<Settings['linkAnswer'], (url: URL) => unknown> = {
   data: ({ href: url }) => ({ data: { url } }),
   downloadUrl: ({ href: downloadUrl }) => ({ downloadUrl }),
   relative: ({ pathname, search }) => ({ url: `${pathname}${search}` }),
+  null: () => ({ url: null }),
+  empty: () => ({ data: { url: '' } }),
 };
 
 /** The body of a request as JSON. @throws HTTPException 400 where it is none. */
@@ -84,6 +88,11 @@ async function create(world: World, c: SandboxContext): Promise<Response> {
   const entity = entityOf(world, c);
   const call = c.get('call');
   const request = readExportRequest(world, call, entity, await readJson(world, c));
+  const { exportsAtOnce } = world.settings;
+  if (exportsAtOnce && world.jobs.underWay() >= exportsAtOnce.most) {
+    const { status } = exportsAtOnce;
+    throw problem(world, { status, code: 'EXPORT_RUNNING', message: 'Another export is under way.' });
+  }
   const job = world.jobs.create(entity, exportContent(world, entity, request));
   call.exportId = job.id;
   const answer = CREATE_ANSWERS[world.settings.createAnswer](c.get('hit').effect.id ?? job.id);

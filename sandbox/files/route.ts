@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import type { Entity } from '../../core/config/entities.ts';
 import { bufferContent, type FileContent, strongEtag } from '../world/content.ts';
 import type { Job } from '../world/jobs.ts';
+import type { Settings } from '../world/settings.ts';
 import { entityOf, track } from '../world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { plan } from './plan.ts';
@@ -57,8 +58,11 @@ async function send(world: World, c: SandboxContext, content: FileContent): Prom
   const etag = etagOf(c, content);
   const requested = c.req.header('range');
   if (requested !== undefined) call.range = requested;
+  const taken = range && !effect.ignoreRange && !effect.gzip ? requested : undefined;
+  const { emptyRange } = world.settings;
+  if (content.size === 0 && taken !== undefined && emptyRange !== null) return sendEmpty(c, emptyRange);
   const { status, from, to, contentRange } = plan(content, etag, {
-    range: range && !effect.ignoreRange && !effect.gzip ? requested : undefined,
+    range: taken,
     ifMatch: c.req.header('if-match'),
     ifRange: c.req.header('if-range'),
   });
@@ -68,6 +72,19 @@ async function send(world: World, c: SandboxContext, content: FileContent): Prom
   if (contentRange !== undefined) c.env.outgoing.setHeader('Content-Range', contentRange);
   await sendBody(c.env.outgoing, { chunks: content.read(from, to), length: to - from, effect, call });
   return RESPONSE_ALREADY_SENT;
+}
+
+/** What file servers answer to a range of an empty file. */
+const EMPTY_RANGES: Record<NonNullable<Settings['emptyRange']>, Record<string, string>> = {
+  200: { 'Content-Length': '0' },
+  204: {},
+  206: { 'Content-Range': 'bytes 0--1/0', 'Content-Length': '0' },
+  416: {},
+};
+
+function sendEmpty(c: SandboxContext, status: keyof typeof EMPTY_RANGES): Response {
+  c.get('call').status = status;
+  return new Response(null, { status, headers: EMPTY_RANGES[status] });
 }
 
 async function getFile(world: World, c: SandboxContext): Promise<Response> {

@@ -69,6 +69,8 @@ async function token(world: World, c: Context<SandboxEnv>): Promise<Response> {
   if ('refused' in result) {
     call.reuse = result.reuse;
     if (result.reuse) call.violation = `${parsed.data.grant_type} used a second time`;
+    const { tokenRefusal } = world.settings;
+    if (tokenRefusal) return Response.json(tokenRefusal.body, { status: tokenRefusal.status, headers: NO_STORE });
     return refuse(world, c, 'invalid_grant', result.refused);
   }
   const answer = {

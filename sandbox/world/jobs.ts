@@ -55,6 +55,11 @@ export class Jobs {
     return job?.entity === entity ? job : undefined;
   }
 
+  /** How many exports are not PROCESSED yet. */
+  underWay(): number {
+    return [...this.#jobs.values()].filter((job) => this.statusOf(job) !== 'PROCESSED').length;
+  }
+
   /** The status of the export now. */
   statusOf(job: Job): JobStatus {
     const { jobChecks, jobSeconds } = this.#settings;

@@ -23,7 +23,10 @@ export interface Settings {
   bytes: PerEntity | null;
   /** A text in every field of every record, in every error body and in every URL signature; '' = none. */
   canary: string;
-  createAnswer: 'id' | 'uuid' | 'exportId' | 'data' | 'string' | 'jobId' | 'nested';
+  /** `errors`: the id beside errors; `refusal`: errors alone. */
+  createAnswer: 'id' | 'uuid' | 'exportId' | 'data' | 'string' | 'jobId' | 'nested' | 'errors' | 'refusal';
+  /** How many exports may be under way at once; more are refused with that status. */
+  exportsAtOnce: { most: number; status: 409 | 423 } | null;
   /** New UUIDs, numbers, or one UUID for all exports of an entity: a new one takes the place of the one before. */
   exportIds: 'uuids' | 'numbers' | 'perEntity';
   /**
@@ -35,7 +38,8 @@ export interface Settings {
   recordShape: 'bare' | 'wrapped' | 'withData' | 'uuid' | 'exportId' | 'inExport' | 'otherId';
   /** The words of the document, in lower case, or others: NEW, RUNNING, COMPLETED. */
   statusWords: 'document' | 'lower' | 'others';
-  linkAnswer: 'url' | 'data' | 'downloadUrl' | 'relative';
+  /** `null` and `empty`: no address. */
+  linkAnswer: 'url' | 'data' | 'downloadUrl' | 'relative' | 'null' | 'empty';
   /** Host name of file URLs; '' = the one of the request. */
   linkHost: string;
   /** How a file URL says how long it lives: in `expires`, as S3 does, or not at all. */
@@ -54,15 +58,23 @@ export interface Settings {
   tokenHeader: string;
   /** Fields of the token answer that are otherwise; null = absent. */
   tokenAnswer: Record<string, unknown>;
+  /** How the token endpoint refuses a code or a refresh token; null = 400 with `invalid_grant`. */
+  tokenRefusal: { status: number; body: unknown } | null;
   /** The scope that the export operations require. */
   exportScope: string;
-  updateAnswer: 'record' | 'array' | 'text' | 'nothing';
+  /**
+   * `before`: the record as it was; `other`: that of another customer; `masked`: texts without their beginning; `errors`: the
+   * record beside errors; `refusal`: errors alone, and nothing is changed.
+   */
+  updateAnswer: 'record' | 'array' | 'text' | 'nothing' | 'before' | 'other' | 'masked' | 'errors' | 'refusal';
   /** Whether exports may be filtered; otherwise a filter is refused with 422. */
   takesFilters: boolean;
   /** Whether `null` in an update empties a field, or is refused with 422: the document does not mention it. */
   acceptsNull: boolean;
   /** Whether the file endpoint supports Range. */
   range: boolean;
+  /** How an empty file is answered to Range: 206 with `bytes 0--1/0`, 416 without Content-Range; null = 416 with it. */
+  emptyRange: 200 | 204 | 206 | 416 | null;
 }
 
 export type SandboxOptions = { [K in keyof Settings]?: Settings[K] | undefined } & {
@@ -85,6 +97,7 @@ const DEFAULTS: Settings = {
   bytes: null,
   canary: '',
   createAnswer: 'id',
+  exportsAtOnce: null,
   fieldsShape: 'array',
   recordShape: 'bare',
   exportIds: 'uuids',
@@ -100,11 +113,13 @@ const DEFAULTS: Settings = {
   errorBody: 'object',
   tokenHeader: 'authorization',
   tokenAnswer: {},
+  tokenRefusal: null,
   exportScope: 'global:export',
   updateAnswer: 'record',
   takesFilters: true,
   acceptsNull: true,
   range: true,
+  emptyRange: null,
 };
 
 /** The settings that the options ask for, completed by the defaults. */

@@ -13,6 +13,8 @@ const THROWN = new Set(
     ...SOURCE.matchAll(/new RunError\(([^,]+),/g),
     // What the transfer engine throws, by its reason (`download-file/transfer-errors.ts`).
     ...SOURCE.matchAll(/Record<TransferReason, RunErrorName> = \{([^}]+)\}/g),
+    // What the tables of answers name (`core/crm/answers.ts`).
+    ...SOURCE.matchAll(/outcome: '\w+',\s+name: ('\w+')/g),
     ...SOURCE.matchAll(/const name = ([^;]+);\s+return new RunError\(name/g),
   ].flatMap(([, chosen = '']) => [...chosen.matchAll(/'(\w+)'/g)].map(([, name]) => name)),
 );

@@ -253,6 +253,17 @@ describe.concurrent('a night with more trouble', () => {
     );
   });
 
+  it('waits while the CRM is busy with another export, and while it has no address of the file', async () => {
+    await manifestOf(
+      await runWith('meetings', [
+        { path: 'create', calls: [1], answer: { status: 409, body: { error: 'another export is running' } } },
+        { path: 'create', calls: [2], answer: { status: 423 } },
+        { path: 'download', calls: [1], answer: { status: 200, body: { url: null } } },
+        { path: 'download', calls: [2], answer: { status: 200, body: { data: { url: '' } } } },
+      ]),
+    );
+  });
+
   it('stores no web page in place of a file', async () => {
     const report = await runWith('employers', [
       { path: 'file', contentType: 'text/html', body: '<html>sign in</html>' },

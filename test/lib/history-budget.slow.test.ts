@@ -86,7 +86,7 @@ const worlds: [name: string, world: World, end: RunErrorName][] = [
   ['the export stays PROCESSING', { crm: service({ status: 'PROCESSING' }) }, 'ExportDeadlineExceeded'],
   [
     'the status says PROCESSED and the file is refused, over and over',
-    { crm: service({ status: 'PROCESSED', download: new RunError('CrmRejectedRequest', 'It answered 409.') }) },
+    { crm: service({ status: 'PROCESSED', download: new RunError('ExportNotReady', 'It answered 409.') }) },
     'ExportNotReady',
   ],
   [

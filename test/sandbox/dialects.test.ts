@@ -191,3 +191,66 @@ test('the records may be JSON lines, or packed', async () => {
   expect(gunzipSync(await writtenAs({ packed: 'gzip' })).toString()).toMatch(/^id,city\r\n/);
   expect((await writtenAs({ packed: 'zip' })).toString('latin1')).toMatch(/^PK.*leads\.csv/s);
 });
+
+test('an update answers the record of before, of another, masked, or with errors', async () => {
+  const sandbox = await sandboxFor({ rows: 2 });
+  const api = apiOf(sandbox);
+  const id = String(sandbox.records.at('customers', 0).id);
+  const answerOf = async (updateAnswer: Settings['updateAnswer'], city: string) => {
+    sandbox.settings.updateAnswer = updateAnswer;
+    return (await api('PATCH', `/customers/${id}`, { city })).json();
+  };
+
+  expect(await answerOf('record', 'Haifa')).toMatchObject({ id, city: 'Haifa' });
+  expect(await answerOf('before', 'Acre')).toMatchObject({ data: { id, city: 'Haifa' } });
+  expect(await answerOf('masked', 'Eilat')).toMatchObject({ id, city: '***at' });
+  expect(await answerOf('errors', 'Lod')).toMatchObject({ id, city: 'Lod', errors: [{ code: 'not_saved' }] });
+  expect(await answerOf('refusal', 'Yavne')).toEqual({ success: false, errors: [expect.anything()] });
+  expect(sandbox.records.at('customers', 0).city).toBe('Lod');
+  expect(await answerOf('other', 'Lod')).toMatchObject({ data: { customer: { city: 'Lod' } } });
+});
+
+test.each([409, 423] as const)('exports above those that may be under way are refused with %i', async (status) => {
+  const sandbox = await sandboxFor({ exportsAtOnce: { most: 1, status }, jobChecks: 1 });
+  const api = apiOf(sandbox);
+  const id = await createExport(api, 'leads', COLUMNS);
+
+  const refused = await api('POST', '/meetings/exports', { columns: ['id'] });
+  expect(refused.status).toBe(status);
+  expect(await refused.json()).toMatchObject({ error: { code: 'EXPORT_RUNNING' } });
+
+  await api('GET', `/leads/exports/${id}`);
+  expect((await api('POST', '/meetings/exports', { columns: ['id'] })).ok).toBe(true);
+});
+
+test('a create answers errors beside the id, or alone; a download answers no address', async () => {
+  const errors = apiOf(await sandboxFor({ createAnswer: 'errors', linkAnswer: 'null' }));
+  const created = z.object({ id: z.guid(), errors: z.array(z.unknown()) });
+  const { id } = created.parse(await (await errors('POST', '/leads/exports', COLUMNS)).json());
+  expect(await (await errors('POST', `/leads/exports/${id}/download`)).json()).toEqual({ url: null });
+
+  const refusal = apiOf(await sandboxFor({ createAnswer: 'refusal' }));
+  expect(await (await refusal('POST', '/leads/exports', COLUMNS)).json()).toMatchObject({ success: false });
+
+  const empty = apiOf(await sandboxFor({ linkAnswer: 'empty' }));
+  const path = `/leads/exports/${await createExport(empty, 'leads', COLUMNS)}/download`;
+  expect(await (await empty('POST', path)).json()).toEqual({ data: { url: '' } });
+});
+
+test.each([
+  [416, undefined],
+  [206, 'bytes 0--1/0'],
+  [204, undefined],
+  [200, undefined],
+] as const)(
+  'a range of an empty file may be answered %i, and the file without one is empty',
+  async (emptyRange, range) => {
+    const sandbox = await sandboxFor({ rows: 2, emptyRange });
+    sandbox.faults.add({ path: 'file', body: '' });
+    const url = await exportedFile(sandbox, 'leads', COLUMNS);
+
+    const ranged = await rawGet(url, { range: 'bytes=0-99' });
+    expect([ranged.status, ranged.headers['content-range'], ranged.bytes.length]).toEqual([emptyRange, range, 0]);
+    expect((await rawGet(url)).status).toBe(200);
+  },
+);

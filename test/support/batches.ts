@@ -7,6 +7,7 @@ import { asBatchStep } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { type Chunk, chunksText } from '../../core/batch/chunk-index.ts';
 import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/result-line.ts';
+import { readAnswer } from '../../core/crm/answers.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { RunError } from '../../core/errors.ts';
@@ -139,16 +140,18 @@ export function fakeExchange(
         };
       }
       const token = { accessToken: CANARY, scope };
-      if (typeof answer === 'number') return { response: answerOf(answer), token };
-      return answer instanceof Response ? { response: answer, token } : { ...answer, token };
+      const read = (response: Response) => readAnswer(response, { call, accessToken: CANARY }, `/${call.path}`);
+      if (typeof answer === 'number') return { response: await read(answerOf(answer, call)), token };
+      if (answer instanceof Response) return { response: await read(answer), token };
+      return { ...answer, response: await read(answer.response), token };
     },
   };
   return { crm, sent };
 }
 
-/** What confirms a change is a 200 with an object. */
-function answerOf(status: number): Response {
-  return status === 200 ? Response.json({ id: CANARY }) : new Response(null, { status });
+/** What confirms a change is a 200 with the record. */
+function answerOf(status: number, { path }: CrmCall): Response {
+  return status === 200 ? Response.json({ id: path.split('/').at(-1) }) : new Response(null, { status });
 }
 
 let invocations = 0;

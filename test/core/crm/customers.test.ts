@@ -24,6 +24,7 @@ function updateAt(
     inTime,
     accessToken = 'first',
     second = 'second',
+    confirmation,
   }: Partial<{
     refresh: RunError;
     reread: RunError;
@@ -31,6 +32,7 @@ function updateAt(
     inTime: () => boolean;
     accessToken: string;
     second: string;
+    confirmation: 'answer' | 'status';
   }> = {},
 ) {
   const log = recordingLog();
@@ -44,7 +46,7 @@ function updateAt(
     log,
     now,
   });
-  return { log, update: () => updateCustomer(crm, ID, FIELDS, now, inTime) };
+  return { log, update: () => updateCustomer(crm, ID, FIELDS, now, { ...(inTime && { inTime }), confirmation }) };
 }
 
 async function updateOf(...exchanges: Exchange[]) {
@@ -83,7 +85,7 @@ test.each<[what: string, status: number, reply: Exchange[1]]>([
   expect(answer.error?.message).not.toContain(CANARY);
 });
 
-test.each([408, 425, 500, 502, 503, 504, 520, 524, 303])('a %i may have made the change', async (status) => {
+test.each([408, 425, 500, 502, 503, 504, 520, 524])('a %i may have made the change', async (status) => {
   const { update } = await updateOf([LINE, { status }]);
 
   expect(await update()).toMatchObject({ status, change: 'unclear' });
@@ -220,4 +222,49 @@ test('a connection that is closed without an answer leaves the change in doubt, 
 
 test('no connection at all is an error: nothing was sent', async () => {
   await failureOf(updateAt(await deadAddress()).update(), 'CrmUnavailable');
+});
+
+test.each([301, 303, 307])('a redirect (%i) may have made the change, and would be the same again', async (status) => {
+  const { update } = await updateOf([LINE, { status }]);
+
+  expect(await update()).toMatchObject({ status, change: 'contradicted', error: { name: 'CrmContractError' } });
+});
+
+test.each<[string, unknown]>([
+  ['a failure with errors', { success: false, errors: [CANARY] }],
+  ['an error', { error: { message: CANARY } }],
+  ['an error in a wrapper', { data: { error: CANARY } }],
+  ['an error beside an empty record', { customer: null, errors: { city: [CANARY] } }],
+])('a 200 that holds %s and no customer refuses the change', async (_, json) => {
+  const { update } = await updateOf([LINE, { json }]);
+
+  const answer = await update();
+
+  expect(answer).toMatchObject({ status: 200, change: 'refused', error: { name: 'CrmRejectedRequest' } });
+  expect(JSON.stringify(answer)).not.toContain(CANARY);
+});
+
+test.each<[string, unknown, string]>([
+  ['a failure', { success: false }, 'it says "success": false'],
+  ['a customer and an error', { id: ID, error: { code: 7 } }, 'it holds an error'],
+  ['a customer and errors three wrappers deep', { a: { b: { c: { id: ID, errors: ['x'] } } } }, 'it holds an error'],
+  ['another id', { data: { id: ID.replace(/.$/, '2') } }, 'it holds the id of another record'],
+  ['another value', { result: { customer: { firstName: 'Michal' } } }, 'it holds another value of firstName'],
+])('a 200 that holds %s contradicts the change', async (_, json, why) => {
+  const { update } = await updateOf([LINE, { json }]);
+
+  const { change, error } = await update();
+
+  expect([change, error?.name]).toEqual(['contradicted', 'CrmContractError']);
+  expect(error?.message).toContain(why);
+  expect(error?.message).toMatch(/nothing confirms the change\.$/);
+});
+
+test('where the status confirms a change, ids and values of the answer are ignored, and errors are not', async () => {
+  const answers = [{ id: ID.replace(/.$/, '2'), firstName: 'Michal' }, { error: CANARY }];
+  const server = await serverFor(...answers.map((json): Exchange => [LINE, { json }]));
+  const { update } = updateAt(server.url, { confirmation: 'status' });
+
+  expect(await update()).toEqual({ status: 200, change: 'made', error: null });
+  expect(await update()).toMatchObject({ change: 'refused' });
 });

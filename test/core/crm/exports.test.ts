@@ -155,7 +155,9 @@ test('stage 3 cut off by its gateway may be asked again: it makes nothing', asyn
 test.each<[string, unknown]>([
   ['no address', { link: CANARY }],
   ['an address that is none', { url: CANARY }],
-  ['null', null],
+  ['a number', { url: 7 }],
+  ['an array', [{ url: CANARY }]],
+  ['a text', CANARY],
 ])('%s in the answer of stage 3 is CrmContractError', async (_, json) => {
   await failureOf(download({ json }), 'CrmContractError');
 });
@@ -167,4 +169,75 @@ test('a good status may ask for a wait until the next look', async () => {
     status: 'PROCESSING',
     retryAfterSeconds: 7,
   });
+});
+
+test.each<[string, unknown]>([
+  ['null', { url: null }],
+  ['an empty text', { url: '' }],
+  ['a blank text', { url: ' \n' }],
+  ['null under data', { data: { url: null } }],
+  ['nothing under data', { data: null }],
+  ['nothing', null],
+  ['an object without keys', {}],
+  ['an empty array', []],
+  ['the record of the export alone', { id: EXPORT_ID, status: 'PROCESSING' }],
+  ['an error', { error: { code: 'file_pending', message: CANARY } }],
+  ['a failure', { success: false, errors: [CANARY] }],
+])('an answer to stage 3 with %s in the place of the address is waited for', async (_, json) => {
+  const error = await failureOf(download({ json }), 'ExportNotReady');
+
+  expect(error.transient).toBe(true);
+  expect(error.message).toMatch(
+    /^Export [\da-f-]{36} is PROCESSED, but the CRM gave no address of its file: POST .* was answered 200 /,
+  );
+});
+
+test.each([409, 423])('stage 1 and 2 answered %i are busy, and waited for', async (status) => {
+  const other = {
+    status,
+    json: { error: 'another export is running', code: 'EXPORT_RUNNING' },
+    headers: { 'retry-after': '9' },
+  };
+  const crm = await crmFor('POST /leads/exports', other);
+
+  const busy = await failureOf(createExport(crm, 'leads', { columns: ['id'] }, {}), 'CrmBusy');
+
+  expect(busy).toMatchObject({ transient: true, status, retryAfterSeconds: 9 });
+  expect(busy.message).toContain('code "EXPORT_RUNNING": the CRM is busy');
+  await failureOf(statusAnswer({ status }), 'CrmBusy');
+});
+
+test.each<[string, unknown]>([
+  ['an error', { error: { code: 'unknown_column' } }],
+  ['errors', { errors: ['unknown column'] }],
+  ['success false', { success: false, message: CANARY }],
+  ['an error, and null for the record', { data: null, error: CANARY }],
+])('stage 1 answered with %s and no id is refused', async (_, json) => {
+  await failureOf(created(json), 'CrmRejectedRequest');
+});
+
+test.each<[string, unknown]>([
+  ['errors', { id: EXPORT_ID, errors: [{ code: 'unknown_column' }] }],
+  ['an error beside data', { data: { id: EXPORT_ID }, error: 'partial' }],
+  ['an error under data', { data: { uuid: EXPORT_ID, errors: { columns: ['x'] } } }],
+  ['success false', { success: false, data: EXPORT_ID }],
+])('stage 1 answered with an id and %s proves no complete export', async (_, json) => {
+  const { message } = await failureOf(created(json), 'CrmContractError');
+
+  expect(message).toContain('nothing proves that the export is complete');
+});
+
+test.each<[string, object]>([
+  ['no errors', { errors: [] }],
+  ['an error of nothing', { error: null }],
+  ['an error code of 0', { error: { code: 0, message: '' } }],
+  ['success', { success: true, error: '', errors: {} }],
+])('stage 1 answered with an id and %s is done', async (_, more) => {
+  expect(await created({ id: EXPORT_ID, ...more })).toBe(EXPORT_ID);
+});
+
+test('an answer to stage 2 with an error and no status is waited for', async () => {
+  const error = await failureOf(statusFor({ success: false, errors: [{ message: CANARY }] }), 'CrmContractError');
+
+  expect(error.transient).toBe(true);
 });

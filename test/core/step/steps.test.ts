@@ -110,7 +110,7 @@ const PRODUCED: { [S in StepName]: Record<StepOutcome<S>, () => Promise<RunState
   },
   DownloadFile: {
     STORED: () => download({ url: 'https://files.test/x' }),
-    NOT_READY: () => download(new RunError('CrmRejectedRequest', 'Not yet.')),
+    NOT_READY: () => download(new RunError('ExportNotReady', 'Not yet.')),
     CONTINUE: () => download(DOWN),
     FAILED: () => download(new RunError('AuthRefused', 'No.')),
   },

@@ -6,8 +6,8 @@ import { lambdaContext } from '../../support/deps.ts';
 import { runs } from '../../support/runs.ts';
 
 /**
- * Any CRM that says the truth in two cases: where it answers 200 with an object the change was made, and where it refuses
- * with a 4xx a line that it has never changed the change was not made. Nothing else that it says means anything.
+ * Any CRM that says the truth in two cases: where it answers 200 with an object that contradicts nothing the change was
+ * made, and where it refuses with a 4xx, or an error alone, a line that it has never changed the change was not made. Nothing else that it says means anything.
  */
 
 const TRUE_REFUSALS = [400, 401, 403, 404, 409, 410, 412, 422, 429, 451] as const;
@@ -17,12 +17,26 @@ const MEANINGLESS = [
 /** Bodies of a 200 that confirm nothing. */
 const BODIES = ['', '<html>Maintenance</html>', '[]', 'null', '"ok"', 'true', '{"id":', '{} {}'] as const;
 
+/** Objects that contradict the change. */
+const CONTRADICTIONS = [
+  { success: false },
+  { id: '7c2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e99' },
+  { data: { city: 'Eilat' } },
+  { city: 'Haifa', errors: ['x'] },
+] as const;
+
 /** One call: what is answered, and whether the change is made where the answer does not say so. */
 const fate = fc.oneof(
   fc.constant({ kind: 'confirmed' } as const),
   fc.record({ kind: fc.constant('refused' as const), status: fc.constantFrom(...TRUE_REFUSALS) }),
   fc.record({ kind: fc.constant('status' as const), status: fc.constantFrom(...MEANINGLESS), applies: fc.boolean() }),
   fc.record({ kind: fc.constant('page' as const), body: fc.constantFrom(...BODIES), applies: fc.boolean() }),
+  fc.record({
+    kind: fc.constant('contradicted' as const),
+    json: fc.constantFrom(...CONTRADICTIONS),
+    applies: fc.boolean(),
+  }),
+  fc.record({ kind: fc.constant('refusedBody' as const), json: fc.constantFrom({ errors: ['x'] }, { error: 'x' }) }),
   fc.record({ kind: fc.constant('cut' as const), applies: fc.boolean() }),
   fc.record({ kind: fc.constant('lost' as const), applies: fc.boolean() }),
   fc.constant({ kind: 'down' } as const),
@@ -31,6 +45,7 @@ type Fate = typeof fate extends fc.Arbitrary<infer F> ? F : never;
 
 function replyFor(what: Fate): Reply {
   if (what.kind === 'confirmed') return Response.json({});
+  if (what.kind === 'contradicted' || what.kind === 'refusedBody') return Response.json(what.json);
   if (what.kind === 'page') return new Response(what.body);
   if (what.kind === 'cut') return new Response(brokenOff('{}'));
   if (what.kind === 'lost') return 'lost';

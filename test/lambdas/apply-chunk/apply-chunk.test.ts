@@ -16,7 +16,7 @@ import {
   sleepingDeps,
   wholeChunk,
 } from '../../support/batches.ts';
-import { CANARY } from '../../support/builders.ts';
+import { CANARY, deployment } from '../../support/builders.ts';
 import { composed, lambdaContext } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing } from '../../support/fake-bucket.ts';
@@ -69,7 +69,7 @@ test('each line is sent once, without its id, and its result is kept', async () 
 
 describe('what becomes of a line that is answered', () => {
   const named = () => Response.json({ error: { fields: ['city', CANARY], message: CANARY } }, { status: 422 });
-  test.each<[name: string, replies: Reply[], expected: unknown[]]>([
+  test.each<[name: string, replies: (Reply | (() => Response))[], expected: unknown[]]>([
     ['204, which confirms nothing', [204, 204, 204], ['UNKNOWN', 204, 3, 'CrmContractError']],
     ['204, then 200', [204, 200], ['APPLIED', 200, 2, null]],
     ['204, then 404', [204, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
@@ -94,10 +94,25 @@ describe('what becomes of a line that is answered', () => {
       ['UNKNOWN', 404, 2, 'CrmRejectedRequest'],
     ],
     ['nothing, then 503 for ever', ['lost', 503, 503], ['UNKNOWN', 503, 3, 'CrmUnavailable']],
+    [
+      '200 with errors and no customer',
+      [() => Response.json({ success: false, errors: ['x'] })],
+      ['REJECTED', 200, 1, 'CrmRejectedRequest'],
+    ],
+    ['200 with another customer', [() => Response.json({ id: idOf(9) })], ['UNKNOWN', 200, 1, 'CrmContractError']],
+    ['200 with the value of before', [() => Response.json({ city: 'Eilat' })], ['UNKNOWN', 200, 1, 'CrmContractError']],
+    [
+      'nothing, then 200 with errors and no customer, which does not take back what may be',
+      ['lost', () => Response.json({ error: { code: 'locked' } })],
+      ['UNKNOWN', 200, 2, 'CrmRejectedRequest'],
+    ],
     ['401 even to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
     ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
   ])('%s', async (_, replies, expected) => {
-    const { store, invoke } = world(1, (__, nth) => replies[nth - 1] ?? 599);
+    const { store, invoke } = world(1, (__, nth) => {
+      const reply = replies[nth - 1] ?? 599;
+      return typeof reply === 'function' ? reply() : reply;
+    });
 
     expect(await invoke()).toMatchObject({ outcome: 'FINISHED' });
 
@@ -112,6 +127,19 @@ describe('what becomes of a line that is answered', () => {
     expect(resultsIn(store)[0]).toMatchObject({ outcome: 'REJECTED', status: 422, fields: ['city'] });
     expect(JSON.stringify(resultsIn(store))).not.toContain(CANARY);
   });
+});
+
+test('where the status confirms a change, the values of the answer are ignored', async () => {
+  const old = () => Response.json({ id: idOf(9), city: 'Eilat' });
+  const deps = {
+    ...sleepingDeps(),
+    deployment: deployment({ updates: { ...deployment().updates, confirmation: 'status' } }),
+  };
+  const { store, stateWith, invoke } = world(1, old);
+
+  await invoke(stateWith(), deps);
+
+  expect(summary(store)).toEqual([['APPLIED', 200, 1, null]]);
 });
 
 describe('what stops the whole batch', () => {

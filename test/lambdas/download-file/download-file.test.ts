@@ -19,7 +19,9 @@ const KEY = 'runs/entity=leads/run=night-1/leads.csv';
 const ARCHIVE = zipOf('[Content_Types].xml');
 const DEADLINE = at('2026-11-20T02:00:00Z');
 const always = (behaviour: Behaviour) => () => behaviour;
-const refused = asked(new RunError('CrmRejectedRequest', 'POST /leads/exports/{id}/download was answered 409.'));
+const refused = asked(
+  new RunError('ExportNotReady', 'POST /leads/exports/{id}/download was answered 409.', { status: 409 }),
+);
 
 let servers: Awaited<ReturnType<typeof startDownloads>>;
 beforeAll(async () => {

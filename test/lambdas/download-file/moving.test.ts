@@ -181,7 +181,7 @@ describe('trouble that may pass', () => {
     expect(file.requests.at(-1)?.offset).toBeGreaterThanOrEqual(2 * PART);
   });
 
-  test.each(['CrmRejectedRequest', 'ExportNotFound'] as const)(
+  test.each(['ExportNotReady', 'ExportNotFound'] as const)(
     'of an export whose second link is refused with %s keeps the parts, and goes on with them',
     async (name) => {
       const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });

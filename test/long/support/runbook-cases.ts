@@ -83,6 +83,7 @@ const OF_THE_SERVICE: Case[] = [
   atTheService('AuthRefused', { path: 'create', ...answer(403) }),
   atTheService('CrmUnavailable', { path: 'status', ...answer(503) }),
   atTheService('RateLimited', { path: 'status', ...answer(429) }),
+  atTheService('CrmBusy', { path: 'create', ...answer(409) }),
   atTheService('CrmRejectedRequest', { path: 'create', ...answer(400) }),
   atTheService('CrmContractError', { path: 'status', status: 'DANCING' }),
   atTheService('CreateUnanswered', { path: 'create', reset: 'after' }),

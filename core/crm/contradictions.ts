@@ -1,0 +1,237 @@
+import { ownValue } from './error-code.ts';
+
+/**
+ * Whether the body of a good answer contradicts what was sent. It reads the answer itself and up to three wrappers
+ * around its record: `{ "data": { "customer": { … } } }`.
+ */
+
+/** What a body says about a call that its status calls done. */
+export interface Said {
+  /** Why the call was not done, as the end of a sentence; `undefined` if nothing contradicts it. */
+  contradiction: string | undefined;
+  /** The body holds an error and no record: a plain refusal. */
+  isRefusal: boolean;
+}
+
+interface Sent {
+  /** The id of the record, if the answer may repeat it. */
+  id?: string;
+  /** The fields whose values the answer may repeat. */
+  fields?: Record<string, unknown>;
+}
+
+type Level = [key: string, value: unknown][];
+
+const MOST_WRAPPERS = 3;
+/** Keys that services wrap a record in. */
+const WRAPPERS = new Set(
+  'attributes body content customer customers d data entity export item items object output payload record records response result results return updated value'.split(
+    ' ',
+  ),
+);
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
+/** They steer an update, or are deprecated: no answer has to repeat them. */
+const NEVER_COMPARED = ['updaterelated', 'customfields'];
+
+/** @param sent left out where the body's own words count and no value of it is compared */
+export function saidIn(body: unknown, { id, fields = {} }: Sent = {}): Said {
+  const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
+  for (const name of NEVER_COMPARED) sent.delete(name);
+  const all = levelsOf(body, sent);
+  const isOurs = (level: Level) => idIn(level)?.toLowerCase() === id?.toLowerCase();
+  const foreign = id === undefined ? [] : all.filter((level) => idIn(level) !== undefined && !isOurs(level));
+  const hasOurs = all.some((level) => idIn(level) !== undefined && isOurs(level));
+  // An envelope may have an id of its own, and related records theirs.
+  const levels = hasOurs ? all.filter((level) => !foreign.includes(level)) : all;
+  const hasError = levels.some((level) => level.some(([key, value]) => /^errors?$/.test(key) && !isEmpty(value)));
+  const isRecord = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
+  const other = otherValue(levels, sent);
+  const reasons = [
+    levels.some((level) => level.some(([key, value]) => key === 'success' && isFalse(value))) &&
+      'it says "success": false',
+    hasError && 'it holds an error',
+    foreign.length > 0 && !hasOurs && 'it holds the id of another record',
+    other !== undefined && `it holds another value of ${other} than was sent`,
+  ];
+  const contradiction = reasons.find((reason) => typeof reason === 'string');
+  return { contradiction, isRefusal: hasError && !levels.some(isRecord) && !hasWrappedRecord(all) };
+}
+
+/** The objects that may be the record: the answer itself, and what its wrappers hold. */
+function levelsOf(body: unknown, sent: ReadonlyMap<string, unknown>): Level[] {
+  const levels: Level[] = [];
+  let layer = objectsIn(body);
+  for (let wrappers = 0; wrappers <= MOST_WRAPPERS && layer.length > 0; wrappers += 1) {
+    levels.push(...layer);
+    layer = layer.flatMap((level) => wrappedIn(level, sent));
+  }
+  return levels;
+}
+
+/** What an object wraps: the values of the usual keys, or its only object where it is no record itself. */
+function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
+  const inner = level.filter(([key]) => !/^errors?$/.test(key)).map(([key, value]) => [key, objectsIn(value)] as const);
+  const known = inner.filter(([key]) => WRAPPERS.has(key)).flatMap(([, objects]) => objects);
+  if (known.length > 0) return known;
+  const holding = inner.filter(([, objects]) => objects.length > 0);
+  const isRecord = level.some(([key]) => key === 'id' || sent.has(key));
+  return holding.length === 1 && !isRecord ? holding.flatMap(([, objects]) => objects) : [];
+}
+
+function hasWrappedRecord(levels: readonly Level[]): boolean {
+  const holds = (level: Level) =>
+    level.some(([key, value]) => !/^(?:errors?|success|message)$/.test(key) && !isEmpty(value));
+  return levels.some((level) =>
+    level.some(([key, value]) => WRAPPERS.has(key) && objectsIn(value).some((inner) => holds(inner))),
+  );
+}
+
+function objectsIn(value: unknown): Level[] {
+  const values = Array.isArray(value) ? value : [value];
+  return values
+    .filter((one) => typeof one === 'object' && one !== null && !Array.isArray(one))
+    .map((one) => Object.keys(one).map((key) => [folded(key), ownValue(one, key)]));
+}
+
+/** Services differ in the spelling of keys: `firstName`, `FirstName`, `first_name`. */
+function folded(key: string): string {
+  return key.replace(/[_-]/g, '').toLowerCase();
+}
+
+function idIn(level: Level): string | undefined {
+  const id = level.find(([key]) => key === 'id')?.[1];
+  return typeof id === 'string' && UUID.test(id.trim()) ? id.trim() : undefined;
+}
+
+function isFalse(value: unknown): boolean {
+  return value === false || value === 0 || (typeof value === 'string' && value.trim().toLowerCase() === 'false');
+}
+
+/** Nothing, or a container of nothing: services send `"errors": []` and `"error": { "code": 0, "message": "" }`. */
+function isEmpty(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return value.trim() === '';
+  if (typeof value !== 'object' || value === null) return !value;
+  return depth < MOST_WRAPPERS && Object.values(value).every((inner) => isEmpty(inner, depth + 1));
+}
+
+function otherValue(
+  levels: readonly Level[],
+  sent: ReadonlyMap<string, { name: string; value: unknown }>,
+): string | undefined {
+  for (const [key, echoed] of levels.flat()) {
+    const field = sent.get(key);
+    if (field && isOther(field.name, field.value, echoed)) return field.name;
+  }
+  return undefined;
+}
+
+/** Whether an echo is another value than was sent. Another type of JSON, such as the label of a code, says nothing. */
+function isOther(name: string, sent: unknown, echoed: unknown): boolean {
+  if (typeof sent === 'string' && typeof echoed === 'string') return isOtherText(name, sent.trim(), echoed.trim());
+  if (typeof sent === 'number' && typeof echoed === 'number') return isOtherNumber(sent, echoed);
+  return typeof sent === 'boolean' && typeof echoed === 'boolean' && sent !== echoed;
+}
+
+/** Amounts may be rounded to hundredths. */
+function isOtherNumber(sent: number, echoed: number): boolean {
+  return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
+}
+
+const MASK = /[*\u2022\u25cf\u2217\u2588]|x{3}|#{2}/i;
+const PHONE = /phone|cell|fax/i;
+const PHONE_DIGITS = 7;
+/** The document calls their values words, which services answer as labels or in another language. */
+const WORDS = ['bankAccountType', 'country'];
+
+function isOtherText(name: string, sent: string, echoed: string): boolean {
+  const [ours, theirs] = [plainText(sent), plainText(echoed)];
+  if (ours === theirs) return false;
+  if (ours === '' || theirs === '') return true;
+  if (MASK.test(echoed)) return false;
+  if (PHONE.test(name)) return isOtherPhone(sent, echoed);
+  if (DAY.test(sent)) return isOtherDay(sent, echoed);
+  if (TIME.test(sent)) return isOtherTime(sent, echoed);
+  if (UUID.test(sent)) return UUID.test(echoed);
+  if (WORDS.includes(name) && kindOfWord(sent) !== kindOfWord(echoed)) return false;
+  return !isCut(ours, theirs) && !isAddedTo(sent, echoed) && !isNumberFor(ours, theirs);
+}
+
+/** Without what services change in a text: Unicode form, white space, invisible characters and letter case. */
+function plainText(text: string): string {
+  return text
+    .normalize('NFC')
+    .replace(/[\s\p{Cf}]/gu, '')
+    .toLowerCase()
+    .normalize('NFC');
+}
+
+/** The CRM keeps the beginning of a long text, or drops the zeros before a number. */
+function isCut(ours: string, theirs: string): boolean {
+  const isBeginning = theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@');
+  return isBeginning || (/^\d+$/.test(ours) && ours.replace(/^0+/, '') === theirs.replace(/^0+/, ''));
+}
+
+/** The CRM adds a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`. */
+function isAddedTo(sent: string, echoed: string): boolean {
+  const [ours, theirs] = [sent, echoed].map((text) => text.normalize('NFC').toLowerCase()) as [string, string];
+  if (ours.length < 3 || ours.includes('@')) return false;
+  const before = theirs.endsWith(ours) ? theirs.slice(0, -ours.length) : undefined;
+  const after = theirs.startsWith(ours) ? theirs.slice(ours.length) : undefined;
+  return [before?.at(-1), after?.[0]].some((next) => next !== undefined && !/[\p{L}\p{N}]/u.test(next));
+}
+
+/** A code in place of a name, or the reverse. */
+function isNumberFor(one: string, other: string): boolean {
+  const isNumber = (text: string) => /^\d+$/.test(text);
+  return (isNumber(one) && !/\d/.test(other)) || (isNumber(other) && !/\d/.test(one));
+}
+
+function kindOfWord(text: string): 'code' | 'latin' | 'other' {
+  if (/^[A-Z][A-Z\d_]*$/.test(text)) return 'code';
+  return /^[\p{Script=Latin}\s\p{P}]+$/u.test(text) ? 'latin' : 'other';
+}
+
+function isOtherPhone(sent: string, echoed: string): boolean {
+  const digits = [sent, echoed].map((text) => text.replace(/\D/g, ''));
+  const length = Math.min(PHONE_DIGITS, ...digits.map((text) => text.length));
+  const [ours, theirs] = digits.map((text) => text.slice(text.length - length));
+  return length > 0 && ours !== theirs;
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+const HOUR_MS = 3_600_000;
+/** Offsets go from -12 to +14 hours. */
+const LARGEST_OFFSET_MS = 14 * HOUR_MS;
+
+/** A day in another order, or as the time at which it began in some zone, is the same day. */
+function isOtherDay(sent: string, echoed: string): boolean {
+  const [day, time] = [echoed.slice(0, 10), echoed.slice(10)];
+  if (DAY.test(day)) {
+    if (day === sent) return false;
+    const isDay = time === '' || /^[T ]00:00(?::00(?:\.0+)?)?Z?$/.test(time);
+    const noon = Date.parse(`${sent}T12:00:00Z`);
+    return isDay || Math.abs(instantOf(echoed) - noon) > LARGEST_OFFSET_MS + 12 * HOUR_MS;
+  }
+  const numbers = /^(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})$/.exec(echoed)?.slice(1).map(Number);
+  return numbers !== undefined && sorted(numbers) !== sorted(sent.split('-').map(Number));
+}
+
+function sorted(numbers: number[]): string {
+  return numbers.toSorted((a, b) => a - b).join();
+}
+
+/** A time without an offset may be one of any zone. */
+function isOtherTime(sent: string, echoed: string): boolean {
+  const [ours, theirs] = [instantOf(sent), instantOf(echoed)];
+  const hasZone = /T.*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(echoed);
+  const hasSeconds = /\d:\d\d:\d\d/.test(echoed);
+  const allowed = hasZone ? (hasSeconds ? 1000 : 60_000) : 24 * HOUR_MS + LARGEST_OFFSET_MS;
+  // A text that is no time is a label.
+  return Math.abs(ours - theirs) >= allowed;
+}
+
+/** Milliseconds; NaN for a text that is no time. */
+function instantOf(text: string): number {
+  return Date.parse(text.replace(/([+-]\d\d)$/, '$1:00'));
+}

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { saidIn } from '../../../core/crm/contradictions.ts';
+import { customerFieldsSchema } from '../../../core/updates/customer-fields.ts';
+
+const ID = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
+const OTHER = '7c2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e99';
+
+const contradicts = (body: unknown, fields: Record<string, unknown> = {}) =>
+  saidIn(body, { id: ID, fields }).contradiction !== undefined;
+const isOther = (field: string, sent: unknown, echoed: unknown) => contradicts({ [field]: echoed }, { [field]: sent });
+
+test.each<[string, unknown]>([
+  ['success false', { success: false }],
+  ['success false as a text', { Success: 'False' }],
+  ['an error text', { error: 'x' }],
+  ['an error object', { error: { code: 17 } }],
+  ['errors by field', { errors: { city: ['unknown'] } }],
+  ['errors in capitals', { Errors: [{}, { Message: 'x' }] }],
+  ['an error in three wrappers', { response: { data: { customer: { id: ID, error: 'x' } } } }],
+  ['an error in an array', { data: [{ id: ID, errors: ['x'] }] }],
+  ['the id of another', { id: OTHER }],
+  ['the id of another in capitals', { data: { Id: OTHER.toUpperCase() } }],
+])('%s contradicts a change', (_, body) => {
+  expect(contradicts(body)).toBe(true);
+});
+
+test.each<[string, unknown]>([
+  ['nothing', {}],
+  ['success', { success: true, error: null, errors: [] }],
+  ['errors of nothing', { errors: [null, '', {}, []], error: { code: 0, message: ' ' } }],
+  ['our id in capitals', { id: ID.toUpperCase() }],
+  ['a number as its id', { id: 7 }],
+  ['an envelope with an id of its own', { id: OTHER, data: { id: ID } }],
+  ['related customers, one of whom failed', { data: [{ id: ID }, { id: OTHER, error: 'x' }] }],
+  ['the agent of the customer', { id: ID, agent: { id: OTHER, error: 'x' } }],
+  ['an error four wrappers deep', { a: { b: { c: { d: { error: 'x' } } } } }],
+  ['keys that every object inherits', JSON.parse('{"__proto__":{"error":"x"},"constructor":{"success":false}}')],
+  ['an empty array', { data: [] }],
+])('%s contradicts nothing', (_, body) => {
+  expect(contradicts(body)).toBe(false);
+});
+
+test.each<[string, unknown, unknown]>([
+  ['city', 'Haifa', 'Tel Aviv'],
+  ['city', 'Haifa', ''],
+  ['notes', '', 'old'],
+  ['email', 'cohen@example.com', 'dana.cohen@example.com'],
+  ['streetNumber', '12', '1'],
+  ['gender', 3, 2],
+  ['death', true, false],
+  ['monthlyRevenue', 1000.5, 1000],
+  ['cellNumber', '+972 52-123-4567', '052-123-4568'],
+  ['cellNumber', '+972521234567', ''],
+  ['birthDate', '1990-01-02', '1990-01-03'],
+  ['birthDate', '1990-01-02', '1990-01-01T00:00:00Z'],
+  ['birthDate', '1990-01-02', '1988-01-02T10:00:00Z'],
+  ['birthDate', '1990-01-02', '03/01/1990'],
+  ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-20T10:00:02Z'],
+  ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-22T10:00:00'],
+  ['classId', ID, OTHER],
+  ['country', 'IL', 'US'],
+])('%s: after %j, %j is another value', (field, sent, echoed) => {
+  expect(isOther(field, sent, echoed)).toBe(true);
+  const spelled = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  expect(contradicts({ data: { [spelled]: echoed } }, { [field]: sent })).toBe(true);
+});
+
+test.each<[string, unknown, unknown]>([
+  ['city', 'Haifa', ' haifa '],
+  ['city', 'Tel  Aviv', 'TEL AVIV'],
+  ['city', 'Haifa', null],
+  ['city', 'Haifa', 4000],
+  ['city', 'Haifa', '4000'],
+  ['city', 'Haifa', 'Haifa (4000)'],
+  ['firstName', 'Zoe\u0308', 'Zo\u00eb'],
+  ['firstName', 'דנה', '\u200fדנה'],
+  ['firstName', 'Dana', 'Ms. Dana'],
+  ['notes', 'a long text that is cut', 'a long text'],
+  ['idNumber', '012345678', '12345678'],
+  ['bankAccountNumber', '123456789', '*****6789'],
+  ['email', 'dana@example.com', 'd••••@example.com'],
+  ['gender', 2, 'male'],
+  ['gender', 2, '2'],
+  ['monthlyRevenue', 1234.567, 1234.57],
+  ['cellNumber', '+972 52-123-4567', '052-1234567'],
+  ['phoneNumber', '03 123 4567', '(+972) 3.123.4567'],
+  ['faxNumber', '03 123 4567', null],
+  ['birthDate', '1990-01-02', '1990-01-02T00:00:00Z'],
+  ['birthDate', '1990-01-02', '1990-01-01T22:00:00Z'],
+  ['birthDate', '1990-01-02', '02/01/1990'],
+  ['birthDate', '1990-01-02', '1/2/1990'],
+  ['birthDate', '1990-01-02', '2 Jan 1990'],
+  ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-20T12:00:00.000+02:00'],
+  ['customerServiceContactDate', '2026-11-20T10:00:00+02', '2026-11-20T08:00:00Z'],
+  ['customerServiceContactDate', '2026-11-20T10:00:59Z', '2026-11-20T10:00Z'],
+  ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-20T12:00:00'],
+  ['classId', ID, 'Private customers'],
+  ['classId', ID, ID.toUpperCase()],
+  ['country', 'IL', 'Israel'],
+  ['country', 'Israel', 'ישראל'],
+  ['bankAccountType', 'CHECKING', 'Checking account'],
+  ['updateRelated', true, false],
+  ['customFields', { present: true }, { present: false }],
+])('%s: after %j, %j says nothing', (field, sent, echoed) => {
+  expect(isOther(field, sent, echoed)).toBe(false);
+});
+
+test('an answer that repeats what was sent confirms it, whatever the fields', () => {
+  const names = Object.keys(customerFieldsSchema.shape);
+  const value = fc.oneof(fc.string(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null));
+  const fields = fc.dictionary(fc.constantFrom(...names), value);
+  fc.assert(
+    fc.property(fields, (sent) => {
+      expect(contradicts({ id: ID, ...JSON.parse(JSON.stringify(sent)) }, sent)).toBe(false);
+    }),
+  );
+});
+
+test('whatever the body, something is said of it', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (body) => {
+      expect(saidIn(body, { id: ID, fields: { city: 'Haifa' } })).toHaveProperty('isRefusal');
+    }),
+  );
+  const deep = JSON.parse(`${'{"error":'.repeat(3000)}7${'}'.repeat(3000)}`);
+  expect(saidIn(deep)).toMatchObject({ isRefusal: true });
+});

@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { shapeOf, unwrapped } from '../../../core/crm/read-body.ts';
+import { CANARY } from '../../support/builders.ts';
+
+test.each<[unknown, string]>([
+  [null, 'null'],
+  [CANARY, 'a string'],
+  [7, 'a number'],
+  [true, 'a boolean'],
+  [[], 'an empty array'],
+  [[CANARY, 1], 'an array of 2, first a string'],
+  [[{ id: CANARY }], 'an array of 1, first an object with the keys id'],
+  [[[CANARY]], 'an array of 1, first another array'],
+  [{}, 'an object without keys'],
+  [{ id: CANARY, name: CANARY }, 'an object with the keys id, name'],
+])('the shape of %j is reported without its values', (value, shape) => {
+  expect(shapeOf(value)).toBe(shape);
+});
+
+test('whatever the value, its shape is a short text', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(shapeOf(value).length).toBeLessThan(1000);
+    }),
+  );
+  expect(shapeOf(JSON.parse('['.repeat(5000) + ']'.repeat(5000))).length).toBeLessThan(1000);
+});
+
+test('an answer is taken as it is where it fits, else out of the first wrapper that it has', () => {
+  const schema = unwrapped(z.object({ url: z.string() }), 'data', 'items');
+
+  expect(schema.parse({ data: { url: 'a' } })).toEqual({ url: 'a' });
+  expect(schema.parse({ items: { url: 'a' } })).toEqual({ url: 'a' });
+  expect(schema.parse({ url: 'a', data: {} })).toEqual({ url: 'a' });
+  expect(() => schema.parse({ other: { url: 'a' } })).toThrow();
+});
