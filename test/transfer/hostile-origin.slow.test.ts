@@ -105,7 +105,9 @@ describe('a body that is not what its head says', () => {
     ['a range that no one can read', SIZE, always({ contentRange: 'bytes */*' }), 'incomplete'],
     ['Range ignored in the middle', SIZE, (r) => (r.number > 1 ? WHOLE : {}), 'incomplete'],
     ['416 in the middle, for ever', SIZE, (r) => (r.offset > 0 ? { status: 416 } : {}), 'incomplete'],
-    ['neither 200 nor 206', SIZE, always({ status: 204 }), 'refused'],
+    ['neither 200 nor 206', SIZE, always({ status: 203 }), 'refused'],
+    ['204 in the middle', SIZE, (r) => (r.offset > 0 ? { status: 204 } : {}), 'refused'],
+    ['416 to every request', SIZE, always({ status: 416 }), 'refused'],
     ['a redirect to nowhere', SIZE, always({ status: 302 }), 'refused'],
   ];
   test.each(cases)('%s: nothing is stored', async (_name, size, script, reason) => {

@@ -7,6 +7,7 @@ import type { FileHead, SourcePolicy } from '../base/types.ts';
 import type { Blocks } from './blocks.ts';
 import { Body } from './body.ts';
 import { ParsedFeed } from './feed.ts';
+import { meaningOfFile, type Range } from './file-answers.ts';
 import { checkAddress } from './guard.ts';
 import { Intake } from './intake.ts';
 import type { Link } from './link.ts';
@@ -23,12 +24,6 @@ export interface Source extends RequestContext {
   blocks: Blocks;
   /** Whether the end of a body may be marked by nothing but the closing of its connection. */
   allowUndeclaredEnd: boolean;
-}
-
-/** The bytes from `from` up to, not including, `to` (`null` = the end). */
-export interface Range {
-  from: number;
-  to: number | null;
 }
 
 /** The response to a GET, of which nothing has been read yet. */
@@ -55,16 +50,18 @@ export interface Opened {
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
   const address = await source.link.current(source.signal);
   const { response, intake } = await follow(source, address, headersFor(range, etag));
-  const { statusCode: status = 0 } = response;
+  const { statusCode: status = 0, headers } = response;
+  const meaning = meaningOfFile({ status, headers, range, etag });
   try {
-    if (status === 200 || status === 206) {
-      const described = describe(source, response, range, etag);
+    if (meaning === 'file' || meaning === 'empty') {
+      const described = describe(source, response, range, etag, meaning === 'empty');
       const feed = intake.pastParser ? intake : new ParsedFeed(response, source);
       return { ...described, body: new Body(response, feed, source) };
     }
-    if (status === 412) throw new StartOver(CHANGED);
-    if (status === 416) throw outOfRange(response, range);
-    throw refusal(source, address, response);
+    if (meaning === 'ask whole') throw new NoBytesInRange();
+    if (meaning === 'changed') throw new StartOver(CHANGED);
+    if (meaning === 'shorter') throw new StartOver('The file at the origin is shorter than before.');
+    throw refusal(source, address, response, meaning);
   } catch (error) {
     response.destroy();
     throw error;
@@ -107,12 +104,15 @@ function describe(
   { headers, statusCode }: IncomingMessage,
   range: Range | undefined,
   etag: string | null,
+  isEmpty: boolean,
 ): Omit<Opened, 'body'> {
   const found = strongEtag(headers.etag);
   // A file that has lost its strong ETag cannot be distinguished from another one.
   if (etag !== null && found !== etag) throw new StartOver(CHANGED);
-  const declared = headers['content-length'] === undefined ? null : Number(headers['content-length']);
-  const place = statusCode === 206 ? partial(headers['content-range'], range, declared) : whole(range, declared);
+  const length = isEmpty ? '0' : headers['content-length'];
+  const declared = length === undefined ? null : Number(length);
+  const ranged = statusCode === 206 && !isEmpty;
+  const place = ranged ? partial(headers['content-range'], range, declared) : whole(range, declared);
   const head = {
     length: place.total,
     contentType: headers['content-type'] ?? '',
@@ -124,7 +124,7 @@ function describe(
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
     throw new TransferError('refused', 'The file came without a length: whether it is whole cannot be known.');
   }
-  return { head, etag: found, ...place, ranged: statusCode === 206, undeclaredEnd };
+  return { head, etag: found, ...place, ranged, undeclaredEnd };
 }
 
 type ReceivedRange = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };
@@ -152,22 +152,20 @@ function strongEtag(etag: string | undefined): string | null {
   return etag && /^"[\x21\x23-\x7e]{1,200}"$/.test(etag) ? etag : null;
 }
 
-export class EmptyFile extends Error {}
+/** The answer to the first range holds no byte: a GET without Range decides what the file is. */
+export class NoBytesInRange extends Error {}
 
-/** 416 with a total of 0 is an empty file; with any other the file has shrunk. */
-function outOfRange({ headers }: IncomingMessage, range: Range | undefined): Error {
-  const empty = range?.from === 0 && headers['content-range'] === 'bytes */0';
-  return empty ? new EmptyFile() : new StartOver('The file at the origin is shorter than before.');
-}
-
-/** An expired link is refused with 403, 410, 400, 401 or 404, depending on the store behind it: the next request gets a fresh one. */
-function refusal(source: Source, address: string, response: IncomingMessage): RetryableError {
-  const { statusCode: status = 0, headers } = response;
-  const message = `The GET of the file was answered ${status}.`;
+function refusal(
+  source: Source,
+  address: string,
+  { statusCode, headers }: IncomingMessage,
+  meaning: 'busy' | 'unavailable' | 'no file' | 'expired',
+): RetryableError {
+  const message = `The GET of the file was answered ${statusCode}.`;
   const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after']) };
-  if (status === 429) return new RetryableError('rate-limited', message, wait);
-  if (status >= 500 || status === 408) return new RetryableError('source-unavailable', message, wait);
-  if (status < 400) return new RetryableError('refused', `${message} 200 or 206 was due.`);
+  if (meaning === 'busy') return new RetryableError('rate-limited', message, wait);
+  if (meaning === 'unavailable') return new RetryableError('source-unavailable', message, wait);
+  if (meaning === 'no file') return new RetryableError('refused', `${message} 200 or 206 was due.`);
   source.link.expire(address);
   return new RetryableError('link-expired', message);
 }

@@ -2,7 +2,8 @@ import { crc32 } from 'node:zlib';
 import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 import { PROGRESS_BYTES, RetryBudget } from '../base/retry.ts';
 import type { Blocks } from './blocks.ts';
-import { type Opened, openSource, type Range, type Source } from './open.ts';
+import type { Range } from './file-answers.ts';
+import { type Opened, openSource, type Source } from './open.ts';
 
 /** What distinguishes the readers. */
 interface Kind {

@@ -2,7 +2,7 @@ import { RetryableError, TransferError } from '../base/errors.ts';
 import { withRetries } from '../base/retry.ts';
 import type { NamedObject } from '../base/types.ts';
 import type { Body } from '../source/body.ts';
-import { EmptyFile, type Opened, openSource } from '../source/open.ts';
+import { NoBytesInRange, type Opened, openSource } from '../source/open.ts';
 import type { Attempt } from './attempt.ts';
 
 /** What marks a web page is in its first bytes, however small the chunks in which they come. */
@@ -48,8 +48,8 @@ async function openFirst(source: Attempt['source'], bytes: number): Promise<Open
   try {
     return await openSource(source, { from: 0, to: bytes }, null);
   } catch (error) {
-    // S3 refuses every range of an empty object; a request without one returns its headers.
-    if (error instanceof EmptyFile) return openSource(source, undefined, null);
+    // S3 refuses every range of an empty object.
+    if (error instanceof NoBytesInRange) return openSource(source, undefined, null);
     throw error;
   }
 }

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The bytes from `from` up to, not including, `to` (`null` = the end). */
+export interface Range {
+  from: number;
+  to: number | null;
+}
+
+/** One GET of the file, and what was answered. */
+interface Exchange {
+  status: number;
+  headers: IncomingMessage['headers'];
+  /** What was requested; `undefined` = the file as such. */
+  range: Range | undefined;
+  /** What the file must still be; `null` for the first GET. */
+  etag: string | null;
+}
+
+/**
+ * `file`: its bytes follow. `empty`: it has none. `ask whole`: the answer to a range holds no byte, and a GET without
+ * Range decides. `changed`, `shorter`: it is another file than before. `busy`, `unavailable`: a later GET may be answered.
+ * `no file`: another answer than a file. `expired`: a fresh link may be answered.
+ */
+type Meaning = 'file' | 'empty' | 'ask whole' | 'changed' | 'shorter' | 'busy' | 'unavailable' | 'no file' | 'expired';
+
+interface Row {
+  when: (exchange: Exchange) => boolean;
+  means: Meaning;
+}
+
+/** Servers answer a range of an empty file in many ways: 416 with or without a size, 204, 206 with `bytes 0--1/0`. */
+const isWithoutBytes = ({ status, headers }: Exchange) =>
+  status === 204 ||
+  (status === 206 && (headers['content-length'] === '0' || /\/0$/.test(headers['content-range'] ?? '')));
+const isBeginning = ({ range, etag }: Exchange) => range?.from === 0 && etag === null;
+
+/** What an answer to the GET of the file means: the first row that holds counts. */
+const FILE_ANSWERS: readonly Row[] = [
+  { when: ({ status }) => status === 200, means: 'file' },
+  { when: (exchange) => isWithoutBytes(exchange) && exchange.range === undefined, means: 'empty' },
+  { when: (exchange) => isWithoutBytes(exchange) && isBeginning(exchange), means: 'ask whole' },
+  { when: ({ status }) => status === 206, means: 'file' },
+  { when: ({ status }) => status === 412, means: 'changed' },
+  { when: (exchange) => exchange.status === 416 && isBeginning(exchange), means: 'ask whole' },
+  { when: ({ status, range }) => status === 416 && range !== undefined, means: 'shorter' },
+  { when: ({ status }) => status === 429, means: 'busy' },
+  { when: ({ status }) => status >= 500 || status === 408, means: 'unavailable' },
+  { when: ({ status }) => status < 400 || status === 416, means: 'no file' },
+  // Stores refuse an expired link with 403, 410, 400, 401 or 404.
+  { when: () => true, means: 'expired' },
+];
+
+export function meaningOfFile(exchange: Exchange): Meaning {
+  return FILE_ANSWERS.find(({ when }) => when(exchange))?.means ?? 'no file';
+}
