@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
-import { errorWord } from '../../core/oauth/token-endpoint.ts';
+import { errorWord } from '../../core/oauth/token-answers.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 
 /** What an answer of the authorization endpoint is held against. */

@@ -15,7 +15,7 @@ const TOKEN = /^[a-z][a-z\d_.-]{0,47}$/i;
 const MOST_DIGITS = 4;
 
 /** Words of `error`, which may also hold a sentence or a value. RFC 6749, sections 4.1.2.1 and 5.2. */
-const RFC_6749_WORDS = [
+export const RFC_6749_WORDS = [
   'access_denied',
   'invalid_client',
   'invalid_grant',
@@ -74,7 +74,7 @@ export function errorCode(text: string | undefined, sent: Sent): string | undefi
 }
 
 /** The texts in the keys for codes: of the answer itself, of its `error`, and of the first of its `errors`. */
-function codesIn(body: unknown): string[] {
+export function codesIn(body: unknown): string[] {
   const places = [ownValue(body, 'error'), body, firstOf(ownValue(body, 'errors'))];
   return places
     .flatMap((place) => CODE_KEYS.map((key) => ownValue(place, key)))

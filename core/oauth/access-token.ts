@@ -4,7 +4,15 @@ import { type Generation, successorOf } from './generation.ts';
 import type { ClaimAnswer } from './ledger.ts';
 import type { LedgerItem } from './ledger-item.ts';
 import { RefreshPause } from './refresh-pause.ts';
-import { countUnanswered, reauthorization, SECONDS_NEEDED, type SpendDeps, spend } from './spend.ts';
+import {
+  countUnanswered,
+  MOST_REFUSALS,
+  reauthorization,
+  refusedForGood,
+  SECONDS_NEEDED,
+  type SpendDeps,
+  spend,
+} from './spend.ts';
 import { grantFreshness, type TokenFreshness } from './token-freshness.ts';
 import { versionsExhausted } from './version-limit.ts';
 
@@ -170,7 +178,7 @@ async function spendOrKeep(
   deps: AccessTokenDeps,
 ): Promise<Generation> {
   try {
-    return await spend(generation, held, deps);
+    return await spend(generation, freshness, held, deps);
   } catch (error) {
     if (!leavesAlive(error)) throw error;
     if (error.name !== 'TokenRefreshInProgress') pause.begin(deps.now(), error);
@@ -186,6 +194,8 @@ function leavesAlive(error: unknown): error is RunError {
 
 async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
   if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
+  const isHeld = item.state === 'CLAIMED' && item.deadline - deps.now().getTime() > PATIENCE_MS;
+  if (isHeld && item.refusals >= MOST_REFUSALS) throw refusedForGood(versionId, item.reason, deps);
   // A death outlives the command that was to store a grant over it. The command may have died between storing and marking.
   const over = item.state === 'AUTHORIZED' && item.diedAt !== '' && item.deadline < deps.now().getTime();
   if (!over || (await deps.store.version(successorOf(versionId)))) return;

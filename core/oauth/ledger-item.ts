@@ -13,9 +13,11 @@ const itemSchema = z.object({
   /** Requests without a usable answer, and when the first of them was; 0 without any. */
   unanswered: z._default(z.number(), 0),
   unansweredSince: z._default(z.number(), 0),
+  /** Claims that ended in a refusal whose word is not known; 0 without any. */
+  refusals: z._default(z.number(), 0),
   /** When a person authorized over this generation. */
   authorizedAt: z._default(z.string(), ''),
-  /** Why a generation is dead, for a person. */
+  /** Why a generation is dead, or was refused, for a person. */
   reason: z._default(z.string(), ''),
   diedAt: z._default(z.string(), ''),
 });

@@ -22,6 +22,8 @@ export interface Claim {
   /** How often the token was presented before without a usable answer, and the time of the first; 0 without any. */
   unanswered: number;
   unansweredSince: number;
+  /** How many claims before ended in a refusal whose word is not known. */
+  refusals: number;
 }
 
 export type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
@@ -42,6 +44,8 @@ export interface Ledger {
   giveBack(claim: Pick<Claim, 'versionId' | 'owner'>): Promise<void>;
   /** The next claim waits, longer each time. */
   markUnanswered(claim: Claim, now: number): Promise<void>;
+  /** No claim is made before that time, and the generation is not dead. */
+  markRefused(claim: Claim, reason: string, until: number): Promise<void>;
   markStored(claim: Claim): Promise<void>;
   markDead(claim: Claim, reason: string, now: Date): Promise<void>;
   read(versionId: string): Promise<LedgerItem | undefined>;
@@ -83,6 +87,10 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
       const values = { deadline, count: claim.unanswered + 1, since: claim.unansweredSince || now };
       return end(at, claim, 'SET deadline = :deadline, unanswered = :count, unansweredSince = :since', values);
     },
+    markRefused: (claim, reason, until) => {
+      const values = { deadline: until, count: claim.refusals + 1, reason };
+      return end(at, claim, 'SET deadline = :deadline, refusals = :count, reason = :reason', values);
+    },
     markStored: (claim) => end(at, claim, 'SET #state = :stored', { stored: 'STORED' }),
     markDead: (claim, reason, now) => {
       const death = { dead: 'DEAD', reason, diedAt: now.toISOString() };
@@ -113,8 +121,8 @@ async function claimIf(
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
-  const won = ({ unanswered, unansweredSince }: LedgerItem): ClaimAnswer => {
-    return { won: true, claim: { versionId, owner, deadline, unanswered, unansweredSince } };
+  const won = ({ unanswered, unansweredSince, refusals }: LedgerItem): ClaimAnswer => {
+    return { won: true, claim: { versionId, owner, deadline, unanswered, unansweredSince, refusals } };
   };
   try {
     return won(parseItem((await client.send(command)).Attributes));

@@ -4,6 +4,7 @@ import type { GrantStore } from './grant-store.ts';
 import type { Claim, Ledger } from './ledger.ts';
 import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
+import type { TokenFreshness } from './token-freshness.ts';
 import { obtainedLately } from './version-limit.ts';
 
 /** Dependencies of a refresh; times in milliseconds. */
@@ -43,7 +44,12 @@ const STORE_BUDGET_MS = 10_000;
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
  *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
-export async function spend(generation: Generation, claim: Claim, deps: SpendDeps): Promise<Generation> {
+export async function spend(
+  generation: Generation,
+  freshness: TokenFreshness,
+  claim: Claim,
+  deps: SpendDeps,
+): Promise<Generation> {
   const prepared = await prepare(generation, claim, deps).catch(async (error: unknown) => {
     await givenBack(claim, deps);
     throw error;
@@ -53,6 +59,7 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
   if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
   if (answer.kind === 'invalidGrant') return markedDead(generation, answer.message, claim, deps);
   const { status, retryAfterSeconds } = answer;
+  if (answer.kind === 'unclear') throw await refusedAgain(generation, freshness, answer, claim, deps);
   if (answer.kind === 'lost') {
     await unanswered(claim, deps);
     throw new RunError('CrmUnavailable', answer.message, { status });
@@ -108,9 +115,43 @@ export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, '
   if (since > 0 && now().getTime() - since >= LONG_UNANSWERED_MS) count('TokenEndpointUnanswered');
 }
 
+/** Claims that present a token which is refused by a word that is not known. */
+export const MOST_REFUSALS = 3;
+/** The time between them. */
+const REFUSED_MS = 10 * 60_000;
+/** After them nobody presents the token until the next night: a person has to authorize. */
+const REFUSED_FOR_GOOD_MS = 20 * 3_600_000;
+
+/** A refusal by a word that is not known may pass, so the grant is not marked dead. */
+async function refusedAgain(
+  { versionId }: Generation,
+  freshness: TokenFreshness,
+  { message, status }: { message: string; status?: number },
+  claim: Claim,
+  deps: SpendDeps,
+): Promise<RunError> {
+  const isLast = claim.refusals + 1 >= MOST_REFUSALS;
+  const until = deps.now().getTime() + (isLast ? REFUSED_FOR_GOOD_MS : REFUSED_MS);
+  // Best effort: the claim also ends by its deadline.
+  await deps.ledger.markRefused(claim, message, until).catch(() => undefined);
+  // An access token that lives is used to its end.
+  if (isLast && freshness === 'stale') return refusedForGood(versionId, message, deps);
+  const next = `The next refresh is tried after ${new Date(until).toISOString()}.`;
+  return new RunError('CrmUnavailable', `${message} ${next}`, { status });
+}
+
+export function refusedForGood(
+  versionId: string,
+  reason: string,
+  names: Pick<SpendDeps, 'secretId' | 'authorizeCommand'>,
+): RunError {
+  const what = `The CRM refused to refresh the grant in the secret ${names.secretId} (generation ${versionId}) at least ${MOST_REFUSALS} times`;
+  return new RunError('ReauthorizationRequired', `${what}: ${reason} Run: ${names.authorizeCommand}.`);
+}
+
 /**
  * Presents the refresh token, and once more when the answer was lost: if the first request was processed, the token is
- * spent already.
+ * spent already. A first refusal whose word is not known may pass, and is repeated once, too.
  */
 async function present(
   { tokens }: Generation,
@@ -118,11 +159,18 @@ async function present(
   claim: Claim,
   deps: SpendDeps,
 ): Promise<TokenAnswer> {
-  const first = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
-  if (first.kind !== 'lost' || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
+  const first = afterLost(claim, await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS));
+  const isRepeated = first.kind === 'lost' || (first.kind === 'unclear' && claim.refusals === 0);
+  if (!isRepeated || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
   const second = await deps.callTokenEndpoint(client, tokens, SECOND_TIMEOUT_MS);
-  // Whatever the second answer is, the first request may have been processed.
-  return second.kind === 'granted' || second.kind === 'invalidGrant' ? second : first;
+  if (second.kind === 'granted' || second.kind === 'invalidGrant') return second;
+  // After a lost answer the first request may have been processed, whatever the second answer is.
+  return first.kind === 'unclear' && (second.kind === 'lost' || second.kind === 'refused') ? second : first;
+}
+
+/** After a lost answer the token may be spent: a refusal whose word is not known says nothing else then. */
+function afterLost({ unanswered }: Claim, answer: TokenAnswer): TokenAnswer {
+  return answer.kind === 'unclear' && unanswered > 0 ? { ...answer, kind: 'lost' } : answer;
 }
 
 /** Milliseconds left for requests under this claim: after its deadline another function may present the token. */

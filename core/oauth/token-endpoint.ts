@@ -6,6 +6,7 @@ import { codeOf, neverSent } from '../http/network-errors.ts';
 import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { NewTokens, OAuthClient } from './secrets.ts';
+import { meaningOfToken, type TokenMeaning } from './token-answers.ts';
 
 const LARGEST_ANSWER_BYTES = 1_000_000;
 /** The longest life of a token, some thirty years: a longer one means "never". */
@@ -24,16 +25,12 @@ const answerSchema = z.object({
   scope: z.catch(z.nullish(z.string()), undefined),
   token_type: z.catch(z.nullish(z.string()), undefined),
 });
-const errorSchema = z.object({ error: z.string() });
 
 export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }
   | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
 
-/**
- * The result of one call, by what it means for the presented refresh token. `granted`: spent, its successor is here.
- * `invalidGrant`: worthless. `refused`, `busy`, `notSent`: not processed. `lost`: unknown.
- */
+/** The result of one call, by what it means for what was presented (`token-answers.ts`); `notSent`: nothing was. */
 export type TokenAnswer =
   | {
       kind: 'granted';
@@ -41,7 +38,7 @@ export type TokenAnswer =
       oddities: string[];
     }
   | {
-      kind: 'invalidGrant' | 'refused' | 'busy' | 'notSent' | 'lost';
+      kind: Exclude<TokenMeaning, 'granted'> | 'notSent';
       message: string;
       /** HTTP status of a refusal. */
       status?: number;
@@ -67,13 +64,13 @@ export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
     const response = await wholeAnswer((signal) => post(call, signal), limits);
     const body = jsonOrUndefined(await response.text());
-    return response.ok ? granted(response, body, obtainedAt, call) : refusal(response, body, call);
+    return answerOf(response, body, obtainedAt, call);
   } catch (error) {
     if (error instanceof UnreadableBody)
       return { kind: 'lost', message: `The token endpoint answered ${error.message}.` };
-    const code = codeOf(error);
-    const message = `The token endpoint did not answer (${code ?? (error instanceof Error ? error.name : 'unknown')}).`;
-    return { kind: neverSent(error) ? 'notSent' : 'lost', message };
+    const code = codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
+    if (!neverSent(error)) return { kind: 'lost', message: `The token endpoint did not answer (${code}).` };
+    return { kind: 'notSent', message: `There is no connection to the token endpoint at crm.authUrl (${code}).` };
   }
 }
 
@@ -92,11 +89,29 @@ function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<R
   });
 }
 
+function answerOf(response: WholeAnswer, body: unknown, obtainedAt: Date, call: TokenCall): TokenAnswer {
+  const { status, headers } = response;
+  const { means, message } = meaningOfToken(call.grant.grant_type, { status, body });
+  if (means === 'granted') return granted(response, body, obtainedAt, call);
+  const seconds = means === 'busy' ? retryAfterSeconds(headers.get('retry-after'), call.now()) : undefined;
+  const wait = seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS);
+  return {
+    kind: means,
+    message,
+    ...(!response.ok && { status }),
+    ...(means === 'busy' && { retryAfterSeconds: wait }),
+  };
+}
+
+/** @param body holds an access token */
 function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope, crm }: TokenCall): TokenAnswer {
-  const answer = answerSchema.safeParse(body);
-  if (!answer.success)
-    return { kind: 'lost', message: `The token endpoint answered ${response.status} without a token.` };
-  const { access_token: accessToken, refresh_token, expires_in, scope: answered, token_type } = answer.data;
+  const {
+    access_token: accessToken,
+    refresh_token,
+    expires_in,
+    scope: answered,
+    token_type,
+  } = answerSchema.parse(body);
   const oddities = [
     response.status === 200 ? '' : `status ${response.status}`,
     /^bearer$/i.test(token_type ?? '') ? '' : 'no token_type "Bearer"',
@@ -136,43 +151,4 @@ function authenticate(
   }
   body.set('client_id', client.clientId);
   if (how === 'post') body.set('client_secret', client.clientSecret);
-}
-
-function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAnswer {
-  const { status, headers } = response;
-  const error = errorSchema.safeParse(body);
-  const code = error.success ? errorWord(error.data.error) : undefined;
-  const message = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
-  // A 5xx does not prove that the grant is invalid.
-  if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', message, status };
-  if (status === 429 || status === 503) {
-    const seconds = retryAfterSeconds(headers.get('retry-after'), call.now());
-    return {
-      kind: 'busy',
-      message,
-      status,
-      retryAfterSeconds: seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS),
-    };
-  }
-  if (status >= 500 || status === 408) return { kind: 'lost', message, status };
-  return { kind: 'refused', message, status };
-}
-
-/** Error codes of RFC 6749, sections 4.1.2.1 and 5.2. */
-const WORDS = [
-  'access_denied',
-  'invalid_client',
-  'invalid_grant',
-  'invalid_request',
-  'invalid_scope',
-  'server_error',
-  'temporarily_unavailable',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'unsupported_response_type',
-];
-
-/** The `error` of an answer, for messages: any other word, and its description, may repeat a code or a token. */
-export function errorWord(error: string): string {
-  return WORDS.includes(error) ? error : 'another word than those of RFC 6749';
 }

@@ -142,3 +142,14 @@ test('a call without a token answers 401 with WWW-Authenticate', async () => {
   expect(answer.status).toBe(401);
   expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="sandbox"');
 });
+
+test.each([
+  [200, { error: 'bad_refresh_token' }],
+  [400, { error: 'retry your request' }],
+])('a refresh token that is refused may be answered %i with %j', async (status, body) => {
+  const sandbox = await sandboxFor({ tokenRefusal: { status, body } });
+
+  const answer = await refresh(sandbox, 'unknown');
+
+  expect([answer.status, answer.body.error]).toEqual([status, body.error]);
+});

@@ -216,6 +216,7 @@ describe('the grant', () => {
     deadline: NOW.getTime() + 30_000,
     unanswered: 0,
     unansweredSince: 0,
+    refusals: 0,
     authorizedAt: '',
     reason: '',
     diedAt: '',
@@ -232,6 +233,12 @@ describe('the grant', () => {
       item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
       'broken',
       /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
+    ],
+    [
+      'refused by a word that is not known',
+      item({ deadline: NOW.getTime() + 1_500_000, refusals: 3, reason: 'The token endpoint answered 400.' }),
+      'broken',
+      /^3 refreshes .* not known; the next is tried after 2026-11-20T12:25:00.000Z\. The token endpoint answered 400\.$/,
     ],
     ['left behind', item(passed), 'warning', /never ended\.$/],
     [

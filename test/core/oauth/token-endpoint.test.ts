@@ -115,7 +115,7 @@ test.each<[string, Reply]>([
   ['a list', { json: [CANARY] }],
   ['no access token', { json: { token: CANARY } }],
   ['an access token that is empty', { json: { ...GOOD, access_token: '' } }],
-  ['an error with status 200', { json: { error: 'invalid_grant' } }],
+  ['an error of nothing', { json: { error: null, errors: [] } }],
 ])('200 with %s leaves open what became of the refresh token', async (_, reply) => {
   expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
@@ -123,18 +123,46 @@ test.each<[string, Reply]>([
 test.each<[number, object, TokenAnswer['kind'], string]>([
   [400, { error: 'invalid_grant', error_description: 'Expired.' }, 'invalidGrant', '400: invalid_grant.'],
   [400, { error: 'invalid_grant', error_description: 7 }, 'invalidGrant', '400: invalid_grant.'],
-  [403, { error: 'invalid_grant' }, 'invalidGrant', '403: invalid_grant.'],
+  [200, { error: 'invalid_grant' }, 'invalidGrant', '200: invalid_grant.'],
+  [200, { error: 'bad_refresh_token' }, 'invalidGrant', 'answered 200: a code that calls the refresh token invalid'],
+  [400, { error_code: 'refresh_token_not_found', msg: CANARY }, 'invalidGrant', 'answered 400: a code that calls'],
+  [401, { error: { code: 'RefreshTokenExpired' } }, 'invalidGrant', 'answered 401: a code that calls'],
+  [400, { errors: [{ errorCode: 'refresh-token-already-used' }] }, 'invalidGrant', 'answered 400: a code that calls'],
+  [422, { code: 'REVOKED_REFRESH_TOKEN' }, 'invalidGrant', 'answered 422: a code that calls'],
+  [503, { code: 'refresh_token_expired' }, 'busy', 'answered 503.'],
+  [500, { code: 'refresh_token_expired' }, 'lost', 'answered 500.'],
+  [
+    403,
+    { error: 'invalid_grant' },
+    'refused',
+    'answered 403, which is no answer of a token endpoint: check crm.authUrl',
+  ],
+  [404, { error: 'refresh_token_not_found' }, 'refused', 'answered 404, which is no answer of a token endpoint'],
   [500, { error: 'invalid_grant' }, 'lost', '500: invalid_grant.'],
   [503, { error: 'invalid_grant' }, 'busy', '503: invalid_grant.'],
   [400, { error: 'invalid_client' }, 'refused', '400: invalid_client.'],
   [401, { error: 'invalid_client' }, 'refused', '401: invalid_client.'],
   [400, { error: 'invalid_scope' }, 'refused', '400: invalid_scope.'],
   [400, { error: 'unauthorized_client' }, 'refused', '400: unauthorized_client.'],
-  [400, { error: CANARY }, 'refused', 'answered 400: another word than those of RFC 6749.'],
-  [401, { message: CANARY }, 'refused', 'answered 401.'],
-  [403, {}, 'refused', 'answered 403.'],
-  [404, {}, 'refused', 'answered 404.'],
-  [405, {}, 'refused', 'answered 405.'],
+  [200, { error: 'unsupported_grant_type' }, 'refused', '200: unsupported_grant_type.'],
+  [400, { error: CANARY }, 'unclear', 'answered 400: another word than those of RFC 6749.'],
+  [
+    400,
+    { error: 'unknown_error: retry your request' },
+    'unclear',
+    'answered 400: another word than those of RFC 6749.',
+  ],
+  [400, { error: 'invalid_request' }, 'unclear', 'answered 400: invalid_request.'],
+  [400, {}, 'unclear', 'answered 400.'],
+  [400, [CANARY], 'unclear', 'answered 400.'],
+  [400, { code: 'refresh_token_required' }, 'unclear', 'answered 400.'],
+  [401, { message: CANARY }, 'unclear', 'answered 401.'],
+  [200, { error: { message: CANARY } }, 'unclear', 'answered 200.'],
+  [200, { success: false, errors: [CANARY] }, 'unclear', 'answered 200.'],
+  [403, {}, 'refused', 'answered 403, which is no answer'],
+  [404, {}, 'refused', 'answered 404, which is no answer'],
+  [405, {}, 'refused', 'answered 405, which is no answer'],
+  [422, { error: CANARY }, 'refused', 'answered 422, which is no answer'],
   [408, {}, 'lost', 'answered 408.'],
   [429, {}, 'busy', 'answered 429.'],
   [500, {}, 'lost', 'answered 500.'],
@@ -206,7 +234,10 @@ test.each([301, 302, 303, 307, 308])(
 
     const { answer } = await answerTo({ status, headers: { location: `${elsewhere.url}/${CANARY}` } });
 
-    expect(answer).toMatchObject({ kind: 'refused', message: `The token endpoint answered ${status}.` });
+    expect(answer).toMatchObject({
+      kind: 'refused',
+      message: expect.stringMatching(`^The token endpoint answered ${status}, .*check crm\\.authUrl`),
+    });
     expect(elsewhere.seen).toEqual([]);
   },
 );
@@ -218,6 +249,31 @@ test.each<[string, Reply]>([
   ['a web page with status 502', { status: 502, text: `<html>${CANARY}` }],
 ])('%s is lost, for the request may have been processed', async (_, reply) => {
   expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
+});
+
+test.each<[number, string]>([
+  [400, '<!doctype html><h1>Bad request</h1>'],
+  [401, 'Unauthorized'],
+  [400, ''],
+])('%i with the body %j is of another service, and names crm.authUrl', async (status, text) => {
+  const { answer } = await answerTo({ status, text });
+
+  expect(answer).toMatchObject({ kind: 'refused', message: expect.stringContaining('check crm.authUrl') });
+});
+
+test.each<[string, number, unknown, TokenAnswer['kind']]>([
+  ['a word that is not known', 400, { error: 'code_gone' }, 'refused'],
+  ['an error in a 200', 200, { error: 'code_gone' }, 'refused'],
+  ['a code about refresh tokens', 400, { code: 'refresh_token_expired' }, 'refused'],
+  ['invalid_grant', 400, { error: 'invalid_grant' }, 'invalidGrant'],
+])('a code is presented once: %s refuses it', async (_, status, json, kind) => {
+  const server = await serverFor([LINE, { status, json }]);
+  const { crm } = deployment({ crm: { authUrl: `${server.url}/auth` } });
+  const grant: Grant = { grant_type: 'authorization_code', code: 'c', redirect_uri: 'http://x/', code_verifier: 'v' };
+
+  const answer = await callTokenEndpoint({ crm, client: CLIENT, grant, scope: '', timeoutMs: 5_000, now: at(NOW) });
+
+  expect(answer.kind).toBe(kind);
 });
 
 test.each<[string, Reply]>([['no answer in time', () => undefined]])('%s is lost', async (_, reply) => {
@@ -247,5 +303,6 @@ test.each([
   ['the name is unknown', async () => 'http://token-endpoint.invalid'],
   ['no TLS is spoken there', async () => (await serverFor()).url.replace('http:', 'https:')],
 ])('when %s, nothing was sent', async (_, address) => {
-  expect(await callAt(await address())).toMatchObject({ kind: 'notSent' });
+  const message = expect.stringContaining('no connection to the token endpoint at crm.authUrl');
+  expect(await callAt(await address())).toMatchObject({ kind: 'notSent', message });
 });

@@ -1,0 +1,129 @@
+import { codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
+
+/**
+ * Decides what an answer of the token endpoint means for the refresh token or code that was presented: the first row that
+ * holds counts. The operations of the interface have their tables in `core/crm/answers.ts`.
+ */
+
+interface Answer {
+  status: number;
+  /** The value of the JSON in its body; `undefined` if the body holds none. */
+  body: unknown;
+}
+
+/**
+ * `granted`: spent, its successor is in the answer. `invalidGrant`: worthless. `refused`: not looked at, and would not be the
+ * next time. `unclear`: refused by a word that is not of RFC 6749. `busy`: not looked at. `lost`: perhaps spent.
+ */
+export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'busy' | 'lost';
+
+interface Row {
+  when: (answer: Answer) => boolean;
+  means: TokenMeaning;
+  /** What follows "The token endpoint answered 400". */
+  says: (answer: Answer) => string;
+}
+
+/** Words after which the next refresh would be refused alike. */
+const FINAL = ['invalid_client', 'unauthorized_client', 'invalid_scope', 'unsupported_grant_type'];
+/** What a code says of a refresh token that is worthless: `refresh_token_not_found`, `BadRefreshToken`. */
+const WORTHLESS = /invalid|bad|expired|revoked|used|reuse|notfound|unknown/;
+
+const isGood = ({ status }: Answer) => status >= 200 && status < 300;
+const isBusy = ({ status }: Answer) => status === 429 || status === 503;
+const hasToken = ({ body }: Answer) => isText(ownValue(body, 'access_token'));
+const errorOf = ({ body }: Answer) => ownValue(body, 'error');
+/** A proxy or another service answers 403, 404 and pages, not the token endpoint. */
+const isItsWord = ({ status, body }: Answer) => body !== undefined && status !== 403 && status !== 404 && status < 500;
+const hasError = ({ body }: Answer) => [ownValue(body, 'error'), ownValue(body, 'errors')].some(isSomething);
+const isRefusal = (answer: Answer) => (isGood(answer) ? hasError(answer) : [400, 401].includes(answer.status));
+
+const said = (answer: Answer) => (isText(errorOf(answer)) ? `: ${errorWord(errorOf(answer))}.` : '.');
+
+const GRANTED: Row = { when: (answer) => isGood(answer) && hasToken(answer), means: 'granted', says: said };
+const INVALID_GRANT: Row = {
+  when: (answer) => isItsWord(answer) && isFailure(answer) && errorOf(answer) === 'invalid_grant',
+  means: 'invalidGrant',
+  says: said,
+};
+const WORTHLESS_TOKEN: Row = {
+  when: (answer) => isItsWord(answer) && isFailure(answer) && wordsOf(answer).some(callsTokenWorthless),
+  means: 'invalidGrant',
+  says: () => ': a code that calls the refresh token invalid, expired, revoked, used or not found.',
+};
+const BUSY: Row = { when: isBusy, means: 'busy', says: said };
+const LOST: Row = { when: ({ status }) => status >= 500 || status === 408, means: 'lost', says: said };
+const FINAL_WORD: Row = {
+  when: (answer) => isItsWord(answer) && isFailure(answer) && FINAL.includes(String(errorOf(answer))),
+  means: 'refused',
+  says: said,
+};
+const UNCLEAR: Row = { when: (answer) => isItsWord(answer) && isRefusal(answer), means: 'unclear', says: said };
+const WITHOUT_TOKEN: Row = {
+  when: isGood,
+  means: 'lost',
+  says: ({ body }) => ` without a token${body === undefined ? ', in a body that is not JSON' : ''}.`,
+};
+const ELSEWHERE: Row = {
+  when: () => true,
+  means: 'refused',
+  says: () =>
+    ', which is no answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
+};
+
+const ANSWERS = {
+  refresh_token: [GRANTED, INVALID_GRANT, WORTHLESS_TOKEN, BUSY, LOST, FINAL_WORD, UNCLEAR, WITHOUT_TOKEN, ELSEWHERE],
+  // A code is presented once, so whatever else is said refuses it.
+  authorization_code: [
+    GRANTED,
+    INVALID_GRANT,
+    BUSY,
+    LOST,
+    FINAL_WORD,
+    { ...UNCLEAR, means: 'refused' },
+    WITHOUT_TOKEN,
+    ELSEWHERE,
+  ],
+} satisfies Record<string, readonly Row[]>;
+
+/** @param grantType what was presented */
+export function meaningOfToken(
+  grantType: keyof typeof ANSWERS,
+  answer: Answer,
+): { means: TokenMeaning; message: string } {
+  const rows: readonly Row[] = ANSWERS[grantType];
+  const { means, says } = rows.find(({ when }) => when(answer)) ?? ELSEWHERE;
+  return { means, message: `The token endpoint answered ${answer.status}${says(answer)}` };
+}
+
+/** The `error` of an answer, for messages: any other word, and its description, may repeat a code or a token. */
+export function errorWord(error: unknown): string {
+  return typeof error === 'string' && RFC_6749_WORDS.includes(error) ? error : 'another word than those of RFC 6749';
+}
+
+/** No token: in a good answer an error has to say so. */
+function isFailure(answer: Answer): boolean {
+  return answer.status >= 400 || (isGood(answer) && hasError(answer));
+}
+
+function wordsOf(answer: Answer): string[] {
+  const { body } = answer;
+  const errors = ownValue(body, 'errors');
+  const words = [errorOf(answer), Array.isArray(errors) ? errors[0] : undefined].filter(isText);
+  return [...words, ...codesIn(body)];
+}
+
+/** `refresh_token_not_found`, `RefreshTokenExpired`, `invalid refresh token`; a code names nothing else. */
+function callsTokenWorthless(code: string): boolean {
+  const letters = code.toLowerCase().replace(/[^a-z]/g, '');
+  return code.length <= 100 && letters.includes('refreshtoken') && WORTHLESS.test(letters.replace('refreshtoken', ' '));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isSomething(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value);
+}
