@@ -40,7 +40,8 @@ export async function consent(
   const url = authorizationUrl(expected, client.clientId, redirectUri, verifier);
   const prompt = paste && promptForPaste(expected, paste);
   const { promise: over, reject } = Promise.withResolvers<never>();
-  const fail = (sentence: string) => reject(new CommandError(sentence, RUN_FAILED));
+  const wrong = `If the browser showed no page of the CRM, correct crm.authUrl (${expected.crm.authUrl}) in ${expected.configuration} and deploy.`;
+  const fail = (sentence: string) => reject(new CommandError(`${sentence} ${wrong}`, RUN_FAILED));
   const late = `Nobody came back from the CRM within ${timeoutSeconds} seconds. Nothing was stored.`;
   const timer = setTimeout(() => fail(late), timeoutSeconds * 1000);
   const aborting = signal && addAbortListener(signal, () => reject(signal.reason));

@@ -127,8 +127,27 @@ const UNREADABLE_FOR_NOW: Row[] = [
   { when: isNoJson, outcome: 'notTaken', name: 'CrmContractError', says: unreadText },
 ];
 
+/** `GET /{entity}/fields` is the first call of a run: another service at its address is a mistake of the configuration. */
+const ELSEWHERE: Row[] = [
+  {
+    when: REDIRECT.when,
+    outcome: 'contradiction',
+    name: 'CrmContractError',
+    says: (about) => `${REDIRECT.says?.(about)} ${addressText(about)}`,
+  },
+  { when: status(404), outcome: 'refused', name: 'ConfigInvalid', says: elsewhereText },
+  {
+    when: ({ answer }) =>
+      answer.isPage && (answer.ok || ![401, 403, 408, 425, 429].includes(answer.status)) && answer.status < 500,
+    outcome: 'refused',
+    name: 'ConfigInvalid',
+    says: elsewhereText,
+  },
+];
+
 const ANSWERS: Record<Operation, readonly Row[]> = {
   fields: [
+    ...ELSEWHERE,
     ...COMMON,
     SERVER_BUSY,
     RECORD_BUSY,
@@ -279,6 +298,15 @@ function unreadText({ answer }: About): string {
   // Its message begins with the status.
   if (answer.unread) return `${answer.unread.message.replace(/^\d+/, '')}.`;
   return `${contentType(answer)}, but not in JSON (${answer.characters} characters).`;
+}
+
+function elsewhereText(about: About): string {
+  const what = about.answer.isPage ? ', a web page' : ', as by a server that does not know the address';
+  return `${described(about)}${what}. ${addressText(about)}`;
+}
+
+function addressText({ answer }: About): string {
+  return `The path that was called is ${answer.path}: check crm.baseUrl, which it starts from.`;
 }
 
 function scopesOf({ call, scope }: About): string {

@@ -62,7 +62,8 @@ const UNCLEAR: Row = { when: (answer) => isItsWord(answer) && isRefusal(answer),
 const WITHOUT_TOKEN: Row = {
   when: isGood,
   means: 'lost',
-  says: ({ body }) => ` without a token${body === undefined ? ', in a body that is not JSON' : ''}.`,
+  says: ({ body }) =>
+    ` without a token${body === undefined ? ', in a body that is not JSON: if that is not the token endpoint, check crm.authUrl' : ''}.`,
 };
 const ELSEWHERE: Row = {
   when: () => true,

@@ -95,8 +95,8 @@ const RULES: Record<Kind, Rule> = {
     'died before': 'ReauthorizationRequired',
     'died after': 'well',
   },
-  // A lost answer costs nothing where there is no export yet.
-  fields: { ...crm, cut: outlasted('CrmUnavailable'), garbage: 'CrmContractError' },
+  // A lost answer costs nothing where there is no export yet; a page at the first call is another service.
+  fields: { ...crm, cut: outlasted('CrmUnavailable'), garbage: 'ConfigInvalid' },
   create: { ...whatever(outlasted('CreateUnanswered')), refused: crm.refused, throttled: crm.throttled },
   export: crm,
   // The run requests an export of its own.

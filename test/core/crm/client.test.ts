@@ -220,7 +220,7 @@ test.each<[CrmCall, string, number, RunErrorName]>([
   [fields, `GET ${FIELDS}`, 408, 'CrmUnavailable'],
   [fields, `GET ${FIELDS}`, 425, 'CrmUnavailable'],
   [fields, `GET ${FIELDS}`, 520, 'CrmUnavailable'],
-  [fields, `GET ${FIELDS}`, 404, 'CrmRejectedRequest'],
+  [fields, `GET ${FIELDS}`, 404, 'ConfigInvalid'],
   [status, 'GET /api/v1/leads/exports/7', 404, 'ExportNotFound'],
   [status, 'GET /api/v1/leads/exports/7', 410, 'ExportNotFound'],
 ])('%j answered %s %i is asked once and ends as %s', async (call, line, code, name) => {
@@ -288,7 +288,7 @@ test.each<[string, CrmCall, string, Reply, RunErrorName, boolean]>([
   ['half a status', status, `GET ${STATUS}`, cutOff(200, {}, '{'), 'CrmContractError', true],
   ['a status too large to read', status, `GET ${STATUS}`, tooLarge, 'CrmContractError', false],
   ['a status of another shape', status, `GET ${STATUS}`, { json: [CANARY] }, 'CrmContractError', false],
-  ['a web page as the first answer', fields, `GET ${FIELDS}`, secret, 'CrmContractError', false],
+  ['a web page as the first answer', fields, `GET ${FIELDS}`, secret, 'ConfigInvalid', false],
 ])('%s with a good status is an error of its kind', async (_, call, line, reply, name, waitedOut) => {
   const { client } = await callOf(call, [line, reply]);
 
@@ -367,7 +367,7 @@ test.each([301, 302, 303, 307, 308])(
 );
 
 test.each<[string, Reply, string]>([
-  ['a web page', secret, 'answered 200 (text/html), but not in JSON (26 characters)'],
+  ['a text', { text: CANARY }, 'answered 200, but not in JSON (13 characters)'],
   ['half of a JSON text', { text: `{"id":"${CANARY}` }, 'but not in JSON'],
   ['nothing', { text: '' }, 'but not in JSON (0 characters)'],
   ['more than anyone needs', tooLarge, 'answered 200, but with more than 5000000 bytes'],
@@ -375,6 +375,37 @@ test.each<[string, Reply, string]>([
   const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
 
   expect((await failureOf(answer(), 'CrmContractError')).message).toContain(message);
+});
+
+test.each<[string, Reply]>([
+  ['a 404 of the CRM', { status: 404, json: { error: 'not_found' } }],
+  ['a 404 of another server', { status: 404, ...secret }],
+  ['a 404 without a body', { status: 404 }],
+  ['a web page', secret],
+  ['a web page that says nothing of its type', { text: `\n<!DOCTYPE html>\n<html lang="en">${CANARY}` }],
+  ['a web page with 400', { status: 400, ...secret }],
+  ['a web page with 405', { status: 405, ...secret }],
+  ['a web page with 410', { status: 410, ...secret }],
+])('%s to the first call of a run names crm.baseUrl and the path that was called', async (_, reply) => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
+
+  const { message } = await failureOf(answer(), 'ConfigInvalid');
+
+  expect(message).toMatch(/ The path that was called is \/api\/v1\/leads\/fields: check crm\.baseUrl, /);
+});
+
+test.each<[number, RunErrorName]>([
+  [401, 'AuthRefused'],
+  [403, 'AuthRefused'],
+  [429, 'RateLimited'],
+  [500, 'CrmUnavailable'],
+  [503, 'CrmUnavailable'],
+  [302, 'CrmContractError'],
+])('a web page with %i to the first call of a run is what its status says: %s', async (code, name) => {
+  const refused: Exchange = [`GET ${FIELDS}`, { status: code, ...secret }];
+  const { answer } = await callOf(fields, refused, ...(code === 401 ? [refused] : []));
+
+  await failureOf(answer(), name);
 });
 
 test('letters that arrive in two pieces are one letter', async () => {
