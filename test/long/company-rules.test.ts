@@ -37,7 +37,7 @@ async function person() {
   await writeFile(configuration, JSON.stringify({ local: true, customerUpdates: true, dashboard: true, crm }));
   const context = ['-c', 'deployment=company', '-c', `configuration=${configuration}`, '--output', join(home, 'out')];
   const cdk = async (...args: string[]) => {
-    const settings = { ...env, HOME: home, CDK_APP: `node ${app}` };
+    const settings = { ...env, HOME: home, CDK_APP: `node '${app}'` };
     const running = run('node_modules/aws-cdk/bin/cdk', [...args, ...context, '--no-color', '--ci', '--yes'], settings);
     const code = await running.ended;
     return { code, text: running.stdout() + running.stderr() };
