@@ -91,7 +91,7 @@ export const ERRORS = {
   ),
   StorageConflict: final('Another object is where this run wrote. Start the run again: it writes under a new name.'),
   EarlierRelease: final(
-    `This release does not go on with what releases before it began or stored. Start a new run; what an unfinished batch has sent: ${CRM_EXPORT} update-status BATCH.`,
+    `This release does not continue what an earlier release began or stored. Start the run again; send what is left of a batch: ${CRM_EXPORT} update --resume BATCH.`,
   ),
   UpdateFileInvalid: final(
     `Nothing was sent. Correct the file, and start again. All its problems: ${CRM_EXPORT} update FILE.`,

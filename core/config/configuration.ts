@@ -81,25 +81,10 @@ function readJson(path: string): unknown {
 function problems(error: z.ZodError): string[] {
   const lines = error.issues.map((issue) => {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : [];
-    if (keys.length > 0) return keys.map((key) => unknownText([...issue.path, key]));
+    if (keys.length > 0) return keys.map((key) => `${pathText([...issue.path, key])}: is not known`);
     return [`${pathText(issue.path)}: ${issue.message}`];
   });
   return [...new Set(lines.flat())];
-}
-
-/** Settings of earlier releases, and what to write in their place. */
-const FORMER_SETTINGS: Readonly<Record<string, string>> = {
-  'nightly.startUtc':
-    'is no setting any more: give `nightly.at`, in `timeZone`, or `entities.ENTITY.schedule` for a start in UTC beside another zone',
-  'files.partChecksums': 'is no setting any more: remove it, for every part is sent with its checksum',
-  'files.connections.initial':
-    'is no setting any more: remove it, and give `files.connections.most` where fewer than 4 connections are wanted',
-  'entities.ENTITY.tables.compression': 'is no setting any more: remove it, for all tables are compressed with snappy',
-};
-
-function unknownText(path: PropertyKey[]): string {
-  const place = path.map((part, depth) => (depth === 1 && path[0] === 'entities' ? 'ENTITY' : part)).join('.');
-  return `${pathText(path)}: ${FORMER_SETTINGS[place] ?? 'is not known'}`;
 }
 
 function pathText(path: PropertyKey[]): string {

@@ -6,8 +6,5 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 export const OPAQUE_KINDS = ['xls', 'json', 'archive'] as const;
 export type OpaqueKind = (typeof OPAQUE_KINDS)[number];
 
-/** Formats of earlier releases, by the kind that stands for them now. */
-export const FORMER_FORMATS: Readonly<Record<string, OpaqueKind>> = { xls: 'xls', zip: 'archive', json: 'json' };
-
 /** The formats that are accepted unless the configuration says otherwise. */
 export const DEFAULT_FORMATS: FileFormat[] = [...FILE_FORMATS];

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
-import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS } from './file-formats.ts';
+import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
 
 /** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
 
@@ -29,15 +29,8 @@ export const functionMemory = z.int().min(512).max(10_240);
 export const NEW_ACCOUNT_MEMORY_MB = 3008;
 export const MEMORY_NOTE = 'A new account refuses more than 3008, until AWS has raised it.';
 
-/** Formats of earlier releases are refused with what to write in their place. */
 const fileFormat = z.enum(FILE_FORMATS, {
-  error: ({ input }) => {
-    const kind = typeof input === 'string' ? FORMER_FORMATS[input] : undefined;
-    return (
-      kind &&
-      `is read no more as "${input}": remove it, or give \`entities.ENTITY.opaque: ["${kind}"]\`, which publishes such files unjudged`
-    );
-  },
+  error: 'must be "csv" or "xlsx"; `entities.ENTITY.opaque` publishes other kinds of files without checking them',
 });
 
 export const filesSchema = z.strictObject({

@@ -7,7 +7,6 @@ import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../
 import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState } from '../../core/step/states.ts';
-import { FEEDS_SINCE_MACHINE } from '../../core/step/steps.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { type Covered, NOTHING } from '../../core/table/columns.ts';
 import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
@@ -51,7 +50,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     const subject = await subjectOf(state, deps);
     const { manifest, key } = subject;
     // The rows of a partial run are of another plan than those of other dates.
-    const due = feedIsDue(subject, state);
+    const due = feedIsDue(subject);
     if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
     const standing = await deps.tables.standing(key);
     const replaced = replaceTable(subject, standing, state, deps).catch((error: unknown) => {
@@ -64,8 +63,8 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
 }
 
 /** Where its entity has feeds, one may be due though this run has no table: whoever comes finishes what others began. */
-function feedIsDue({ plan }: Subject, { machineVersion }: RunState): { outcome: 'CHANGES_DUE' } | undefined {
-  return plan.changes && machineVersion >= FEEDS_SINCE_MACHINE ? { outcome: 'CHANGES_DUE' } : undefined;
+function feedIsDue({ plan }: Subject): { outcome: 'CHANGES_DUE' } | undefined {
+  return plan.changes ? { outcome: 'CHANGES_DUE' } : undefined;
 }
 
 /** @throws RunError `InvalidInput` where a person asked for a table that cannot be; TableError */

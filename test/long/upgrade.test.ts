@@ -5,13 +5,14 @@ import { createManifests } from '../../cli/data/manifests.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun, startRun } from '../../cli/runs/executions.ts';
 import type { Entity } from '../../core/config/entities.ts';
+import { ERRORS } from '../../core/errors.ts';
 import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { idAt } from '../../sandbox/data/records.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { batchTools, changes } from '../e2e/support/batches.ts';
-import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
+import { type Deployed, deployForTests, synthesise } from '../e2e/support/deployed.ts';
 import { setTimeoutOf } from '../e2e/support/function-timeout.ts';
 import { statesOf } from '../e2e/support/states-of.ts';
 import { tempDir } from '../local/support/support.ts';
@@ -21,18 +22,17 @@ import { MORE, nextRelease } from './support/next-release.ts';
 useAllCommands();
 
 /**
- * This release, the next one over it, which has a state, an output and a setting more, and this one again (`docs/upgrading.md`).
- * Each test goes on where the one before ended. What changes in the template is in `test/lib/upgrade.test.ts`.
+ * Deploys the release of the fixture, this release over it, the next release, which has a state, an output and a setting more, and
+ * this release again (`docs/upgrading.md`). Each test continues where the one before ended. `test/lib/upgrade.test.ts` compares
+ * the templates.
  */
 
 const MIB = 1024 * 1024;
 const DEPLOYED_WITHIN_MS = 300_000;
 const LINES = 150;
-const [FIRST, SECOND, THIRD] = ['2026-11-19', '2026-11-20', '2026-11-21'];
+const [FIRST, SECOND, THIRD, FOURTH] = ['2026-11-19', '2026-11-20', '2026-11-21', '2026-11-22'];
 let system: Deployed;
 let batches: ReturnType<typeof batchTools>;
-/** Executions by what holds them up. */
-const begun = { create: '', check: '', download: '', failed: '', published: '', batch: '' };
 
 beforeAll(async () => {
   system = await deployForTests(
@@ -42,7 +42,6 @@ beforeAll(async () => {
     fixtureRelease,
   );
   batches = batchTools(system);
-  await setTimeoutOf(system, 'DownloadFile', 5);
 }, DEPLOYED_WITHIN_MS);
 
 afterAll(() => system?.close());
@@ -121,68 +120,132 @@ async function expectApplied(batch: string, since: number) {
   expect([...batches.callsSince(since).values()].filter((calls) => calls.length !== 1)).toEqual([]);
 }
 
-it('runs and a batch that this release began end well under the next one, by their old definition and the new functions', async () => {
-  const { target, sandbox } = system;
-  begun.published = (await runRefreshing('meetings', FIRST)).executionArn;
-  sandbox.faults.add({ path: 'status', entity: 'employers', status: 'FAILED' });
-  begun.failed = (await system.run('employers', { date: FIRST })).executionArn;
+/** Executions that are under way, by what holds them up. */
+interface Held {
+  workflows: string;
+  contacts: string;
+  leads: string;
+  batch: string;
+}
+
+/** Holds a run in each state that waits, and a batch between two chunks. */
+async function holdAll(batch: string): Promise<Held> {
+  const { sandbox } = system;
+  await setTimeoutOf(system, 'DownloadFile', 5);
   sandbox.faults.add({ path: 'create', entity: 'workflows', answer: { status: 503 } });
   sandbox.faults.add({ path: 'file', entity: 'leads', calls: { from: 3 }, answer: { status: 503 } });
-  begun.create = await start('workflows');
-  begun.check = await holdRun('contacts');
-  begun.download = await start('leads');
-  await enters(begun.create, 'WaitBeforeCreate');
-  await enters(begun.check, 'WaitBeforeCheck');
-  await enters(begun.download, 'WaitBeforeDownload');
+  const [workflows, contacts, leads] = [await start('workflows'), await holdRun('contacts'), await start('leads')];
+  await enters(workflows, 'WaitBeforeCreate');
+  await enters(contacts, 'WaitBeforeCheck');
+  await enters(leads, 'WaitBeforeDownload');
+  return { workflows, contacts, leads, batch: await holdBatch(batch) };
+}
+
+const runsOf = ({ batch: _, ...runs }: Held) => Object.entries(runs) as [Entity, string][];
+
+const ofFixture: Held & { published: string } = { workflows: '', contacts: '', leads: '', batch: '', published: '' };
+let beforeBatch = 0;
+
+it('runs and a batch that the earlier release began end in EarlierRelease, and change nothing that is published', async () => {
+  ofFixture.published = (await runRefreshing('meetings', FIRST)).executionArn;
+  beforeBatch = batches.lastCall();
+  Object.assign(ofFixture, await holdAll('held'));
+
+  await system.deploy(synthesise);
+  system.sandbox.faults.clear();
+
+  const { published: _, ...held } = ofFixture;
+  const manifests = createManifests(system.target);
+  for (const [entity, executionArn] of runsOf(held)) {
+    const report = await end(entity, executionArn);
+    expect(report).toMatchObject({ status: 'FAILED', error: 'EarlierRelease' });
+    expect(report.cause).toContain(ERRORS.EarlierRelease.advice);
+    expect(await manifests.pointer(entity, 'latest')).toBeUndefined();
+  }
+  expect(await batches.ended(held.batch)).toMatchObject({ status: 'FAILED', error: 'EarlierRelease' });
+  expect(await manifests.pointer('meetings', 'latest')).toMatchObject({ execution: nameOf(ofFixture.published) });
+});
+
+it('what ended in EarlierRelease is started again, with the grant and the files that the earlier release stored', async () => {
+  const file = `${await tempDir()}/meetings.csv`;
+  for (const args of [
+    ['show', nameOf(ofFixture.contacts)],
+    ['show', nameOf(ofFixture.published)],
+    ['download', 'meetings', '--date', FIRST, '-o', file],
+    ['update-status', 'held'],
+    ['retry', nameOf(ofFixture.workflows), '--wait'],
+    ['retry', nameOf(ofFixture.contacts), '--wait'],
+    ['retry', nameOf(ofFixture.leads), '--fresh', '--wait'],
+    ['update', '--resume', 'held', '--yes'],
+  ]) {
+    await cli(...args);
+  }
+
+  const calls = [...batches.callsSince(beforeBatch).values()].map((each) => each.length);
+  expect(calls).toEqual(Array(LINES).fill(1));
+  await runRefreshing('meetings', SECOND);
+});
+
+const begun: Held & { failed: string } = { workflows: '', contacts: '', leads: '', batch: '', failed: '' };
+
+it('runs and a batch that this release began end well under the next one, by their old definition and the new functions', async () => {
+  const { target, sandbox } = system;
+  sandbox.faults.add({ path: 'status', entity: 'employers', status: 'FAILED' });
+  begun.failed = (await system.run('employers', { date: SECOND })).executionArn;
   const since = batches.lastCall();
-  begun.batch = await holdBatch('held');
+  Object.assign(begun, await holdAll('second'));
 
   await system.deploy(nextRelease);
   sandbox.faults.clear();
 
-  const held = { workflows: begun.create, contacts: begun.check, leads: begun.download };
-  for (const [entity, executionArn] of Object.entries(held) as [Entity, string][]) {
+  const { failed: _, ...held } = begun;
+  for (const [entity, executionArn] of runsOf(held)) {
     const report = await end(entity, executionArn);
     expect(report).toMatchObject({ status: 'SUCCEEDED', error: null });
     const { manifest } = await verifyPublished(target, report);
     expect(manifest).toMatchObject({ file: { format: 'csv' }, state: 'published' });
     expect(await passed(executionArn)).not.toContain(MORE.state);
   }
-  const { moving } =
-    (await statesOf(target, begun.download)).findLast(({ name }) => name === 'WaitBeforeDownload')?.state ?? {};
-  expect(moving).toMatchObject({ upload: { size: expect.any(Number) }, restarts: 0 });
+  const waits = (await statesOf(target, begun.leads)).filter(({ name }) => name === 'WaitBeforeDownload');
+  expect(waits.at(-1)?.state?.moving).toMatchObject({ upload: { size: expect.any(Number) }, restarts: 0 });
   expect(await batches.ended(begun.batch)).toMatchObject({ status: 'SUCCEEDED', error: '' });
-  await expectApplied('held', since);
+  await expectApplied('second', since);
 });
 
 it('the next release has its state, output and setting; it refreshes the grant that this one stored, and moves its pointers', async () => {
-  const { executionArn } = await runRefreshing('meetings', SECOND);
+  const { executionArn } = await runRefreshing('meetings', THIRD);
   expect(await outputs()).toContain(MORE.output);
   const states = await statesOf(system.target, executionArn);
   expect(states.find(({ name }) => name === MORE.state)?.state).toMatchObject({ note: MORE.setting.noteAs });
 
   const manifests = createManifests(system.target);
-  expect(await manifests.dates('meetings')).toEqual([FIRST, SECOND]);
+  expect(await manifests.dates('meetings')).toEqual([FIRST, SECOND, THIRD]);
   expect(await manifests.pointer('meetings', 'latest')).toMatchObject({ execution: nameOf(executionArn) });
-  await saysMore(latestPointerKey('meetings'), datePointerKey('meetings', SECOND));
+  await saysMore(latestPointerKey('meetings'), datePointerKey('meetings', THIRD));
 });
 
-it('the command works on runs of both', async () => {
+it('the command works on runs of all three releases', async () => {
   const runs = (await cli('list', '--since', '1d')).trimEnd().split('\n');
   const outcomes = runs.map((line) => line.split('\t')[3]);
-  expect(outcomes.sort()).toEqual(['ExportFailed', ...Array(5).fill('published')]);
+  const expected = [
+    'EarlierRelease',
+    'EarlierRelease',
+    'EarlierRelease',
+    'ExportFailed',
+    ...Array(9).fill('published'),
+  ];
+  expect(outcomes.sort()).toEqual(expected);
 
   const file = `${await tempDir()}/meetings.csv`;
   for (const args of [
-    ['show', nameOf(begun.published)],
-    ['show', nameOf(begun.download)],
-    ['logs', nameOf(begun.check)],
+    ['show', nameOf(begun.leads)],
+    ['logs', nameOf(begun.contacts)],
     ['download', 'meetings', '--date', FIRST, '-o', file],
     ['peek', 'leads'],
-    ['diff', 'meetings', '--from', FIRST, '--to', SECOND],
+    ['diff', 'meetings', '--from', FIRST, '--to', THIRD],
     ['report', '-o', `${file}.html`],
     ['doctor', '--refresh', ...configured()],
-    ['update-status', 'held'],
+    ['update-status', 'second'],
     ['retry', nameOf(begun.failed), '--wait'],
   ]) {
     await cli(...args);
@@ -196,14 +259,14 @@ it('what the next release began ends well under this one, which moves its pointe
   await enters(run, 'WaitBeforeCheck');
   const batch = await holdBatch('back');
 
-  await system.deploy(fixtureRelease);
+  await system.deploy(synthesise);
   sandbox.faults.clear();
 
   expect(await end('contacts', run)).toMatchObject({ status: 'SUCCEEDED', error: null });
   expect(await batches.ended(batch)).toMatchObject({ status: 'SUCCEEDED', error: '' });
   await expectApplied('back', since);
   expect(await outputs()).not.toContain(MORE.output);
-  const { executionArn } = await runRefreshing('meetings', THIRD);
+  const { executionArn } = await runRefreshing('meetings', FOURTH);
   expect(await passed(executionArn)).not.toContain(MORE.state);
   expect(await createManifests(target).pointer('meetings', 'latest')).toMatchObject({
     execution: nameOf(executionArn),
@@ -212,7 +275,7 @@ it('what the next release began ends well under this one, which moves its pointe
     ['list'],
     ['show', 'meetings'],
     ['download', 'meetings', '-o', `${await tempDir()}/m.csv`],
-    ['download', 'meetings', '--date', SECOND, '-o', `${await tempDir()}/n.csv`],
+    ['download', 'meetings', '--date', THIRD, '-o', `${await tempDir()}/n.csv`],
   ]) {
     await cli(...args);
   }

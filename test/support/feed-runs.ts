@@ -31,7 +31,7 @@ export async function publish(world: FeedWorld, run: string, date: string, csv: 
   await world.publish(csv, run, {}, undefined, { date });
   const latest = pointerTo(manifestOf({ execution: run, date, startedAt: STARTED_AT }));
   await world.put(latestPointerKey('leads'), JSON.stringify(latest));
-  await writeTable(runState({ manifestKey: manifestKeyOf(run), machineVersion: 4 }), depsOn(world, settings));
+  await writeTable(runState({ manifestKey: manifestKeyOf(run) }), depsOn(world, settings));
 }
 
 /** A night with its feed. */

@@ -278,11 +278,6 @@ describe('a mistake is reported with the path of its field', () => {
     ['no columns', { crm: CRM, entities: { leads: { columns: [] } } }, /^entities\.leads\.columns: /],
     ['a time zone that is none', { crm: CRM, timeZone: 'Mars/Base' }, /^timeZone: an IANA time zone/],
     ['a local start that is no time', { crm: CRM, nightly: { at: '25:00' } }, /^nightly\.at: a time such as/],
-    [
-      'a start of the night in UTC',
-      { crm: CRM, nightly: { startUtc: '01:00' } },
-      /^nightly\.startUtc: is no setting any more: give `nightly\.at`, .*`entities\.ENTITY\.schedule`/,
-    ],
     ['starts that go backwards', { crm: CRM, nightly: { spreadMinutes: -1 } }, /^nightly\.spreadMinutes: /],
     [
       'a local start of one entity that is none',
@@ -386,21 +381,6 @@ describe('a mistake is reported with the path of its field', () => {
     ['a flag that is none', { crm: CRM, files: { allowUndeclaredEnd: 'no' } }, /^files\.allowUndeclaredEnd: /],
     ['no connection', { crm: CRM, files: { connections: { most: 0 } } }, /^files\.connections\.most: /],
     ['17 connections', { crm: CRM, files: { connections: { most: 17 } } }, /^files\.connections\.most: /],
-    [
-      'the connections of the start',
-      { crm: CRM, files: { connections: { initial: 6 } } },
-      /^files\.connections\.initial: is no setting any more: .*`files\.connections\.most`/,
-    ],
-    [
-      'how parts are proven',
-      { crm: CRM, files: { partChecksums: 'omitted' } },
-      /^files\.partChecksums: is no setting any more: remove it/,
-    ],
-    [
-      'how tables are compressed',
-      tables({ compression: 'zstd' }),
-      /^entities\.leads\.tables\.compression: is no setting any more: remove it/,
-    ],
     ['an array in place of the object', [], /^\(whole file\): /],
   ])('%s', (_, content, line) => {
     const [first, ...others] = complaints(content);

@@ -191,7 +191,7 @@ describe('the beginning', () => {
         'execution.$': '$$.Execution.Name',
         'startedAt.$': '$$.Execution.StartTime',
         checks: 0,
-        machineVersion: 5,
+        machineVersion: 6,
       },
       Next: 'AfterBeginRun',
     });

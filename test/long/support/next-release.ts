@@ -42,8 +42,17 @@ export const nextRelease: Assemble = async (name, configurationFile, outdir, clo
       await writeFile(join(outdir, bundle, 'next.mjs'), PUBLISH_FILE);
     }
   }
-  await writeFile(file, JSON.stringify(template));
+  await writeFile(file, withOwnCode(template, JSON.stringify(template)));
+  const assets = join(outdir, `crm-export-${name}.assets.json`);
+  await writeFile(assets, withOwnCode(template, await readFile(assets, 'utf8')));
 };
+
+/** Code under other keys and in other versions of the functions, as synthesis names the code of another release. */
+function withOwnCode({ Resources }: Template, text: string): string {
+  const versions = Object.keys(Resources).filter((id) => Resources[id]?.Type === 'AWS::Lambda::Version');
+  const renamed = versions.reduce((whole, id) => whole.replaceAll(`"${id}"`, `"${id}Next"`), text);
+  return renamed.replaceAll(/\b[0-9a-f]{64}\.zip/g, 'next-$&');
+}
 
 function addState({ States }: Definition): void {
   const [begin, published] = [States.BeginRun, States.AfterPublishFile];
