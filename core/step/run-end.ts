@@ -53,8 +53,7 @@ function lacksChanges({ failure }: RunState): boolean {
 /** A stopped file may be released: then nothing else tells that its columns have changed. */
 function failedExport(answer: RunState): RunEnd | undefined {
   const end = failedEnd(answer);
-  if (failedOnPurpose(answer.execution, answer.input, end?.outcome))
-    return { outcome: 'VERIFY', measures: { RunsEnded: 1 } };
+  if (failedOnPurpose(answer.input, end?.outcome)) return { outcome: 'VERIFY', measures: { RunsEnded: 1 } };
   const changes = { SchemaChanged: 1, FileQuarantined: answer.run?.schemaChanges }[end?.outcome ?? ''];
   return end && changes ? { ...end, measures: { ...end.measures, SchemaChanges: changes } } : end;
 }

@@ -78,8 +78,8 @@ function failedRunOf(detail: Detail): FailedRun {
 
 const isOurs = (error: FailedRun['error']): error is ErrorName => Object.hasOwn(ERRORS, error);
 
-function nameOf({ name, input, error }: Detail): FailedRun['error'] {
-  if (failedOnPurpose(name, jsonOrUndefined(input ?? ''), error)) return 'FailedOnPurpose';
+function nameOf({ input, error }: Detail): FailedRun['error'] {
+  if (failedOnPurpose(jsonOrUndefined(input ?? ''), error)) return 'FailedOnPurpose';
   return error != null && Object.hasOwn(ERRORS, error) ? (error as ErrorName) : 'AnotherError';
 }
 

@@ -123,7 +123,7 @@ export function runOf(found: FoundRun, known: Known = {}): Run {
   const { published, readers = null, waiting = null } = known;
   const what = execution ? input.what : found.what;
   const seen = { status, error, what, state, published };
-  const outcome = failedOnPurpose(name, input.given, error) ? 'onPurpose' : outcomeOf(seen);
+  const outcome = failedOnPurpose(input.given, error) ? 'onPurpose' : outcomeOf(seen);
   return {
     run: name,
     executionArn,

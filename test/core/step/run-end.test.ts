@@ -58,14 +58,11 @@ test('a failed run is counted under the name of its error', () => {
   expect(endOf({ outcome: 'FAILED', failure })).toEqual({ outcome: 'ExportFailed', measures: { RunsEnded: 1 } });
 });
 
-test.each([
-  ['by its name', 'verify-20261122T020000Z-1a2b3c-1', {}],
-  ['by the input of the rule that verify makes', '5f1c-8a', { verify: '20261122T020000Z-1a2b3c' }],
-])('a run that verify makes fail is counted as its own, known %s', async (_, execution, input) => {
+test('a run that the rule of verify makes fail is counted as its own', async () => {
   const countedWith = async (error: RunError) => {
     const deps = testDeps();
     const fails = asStep('CreateExport', () => Promise.reject(error), ...composed(deps));
-    await fails({ ...newState(input), execution }, lambdaContext());
+    await fails(newState({ verify: '20261122T020000Z-1a2b3c' }), lambdaContext());
     return deps.log.measured[0];
   };
 
@@ -73,13 +70,11 @@ test.each([
   expect(await countedWith(new RunError('ConfigInvalid', 'No.'))).toMatchObject({ outcome: 'ConfigInvalid' });
 });
 
-test.each(['leads-verify-20261122T020000Z-1a2b3c-0', 'update-verify-20261122T020000Z-1a2b3c-0-4d5e6f', 'verify-it'])(
-  '%s should not fail, and is counted as any other',
-  (execution) => {
-    const ended = { outcome: 'FAILED', execution, failure: { error: 'InvalidInput', cause: 'No.' } };
-    expect(endOf(ended)?.outcome).toBe('InvalidInput');
-  },
-);
+test('the export of verify should not fail, and is counted as any other', () => {
+  const execution = 'leads-verify-20261122T020000Z-1a2b3c-0';
+  const ended = { outcome: 'FAILED', execution, failure: { error: 'InvalidInput', cause: 'No.' } };
+  expect(endOf(ended)?.outcome).toBe('InvalidInput');
+});
 
 test.each(['CREATED', 'RETRY', 'PENDING', 'READY', 'STORED', 'CONTINUE', 'NOT_READY'])('%s ends no run', (outcome) => {
   expect(endOf({ outcome })).toBeUndefined();

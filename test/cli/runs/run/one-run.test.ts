@@ -176,13 +176,12 @@ test('runs of verify are marked, and one that it made to fail needs nobody', asy
     stack({ TimeZone: 'UTC' }),
     executions([
       { name: 'by-event-bridge', ...refused, input: { verify: id } },
-      { name: `verify-${id}-1`, ...refused, input: {} },
       { name: 'by-hand', ...refused, input: {} },
       { name: `leads-verify-${id}-0`, ...refused, error: 'ExportFailed' },
-      { name: `leads-verify-${id}-9`, status: 'SUCCEEDED', ...started },
+      { name: `contacts-verify-${id}-0`, status: 'SUCCEEDED', ...started },
     ]),
   );
-  publish({ execution: `leads-verify-${id}-9`, date: DATE });
+  publish({ execution: `contacts-verify-${id}-0`, date: DATE });
   const since = ['list', '--since', DATE];
 
   const { runs } = JSON.parse((await cli(...since, '--json')).stdout);
@@ -191,9 +190,8 @@ test('runs of verify are marked, and one that it made to fail needs nobody', asy
   expect(told.toSorted()).toEqual([
     ['by-event-bridge', true, 'failed on purpose, by verify', false],
     ['by-hand', false, 'InvalidInput', true],
+    [`contacts-verify-${id}-0`, true, 'published, by verify', false],
     [`leads-verify-${id}-0`, true, 'ExportFailed, by verify', false],
-    [`leads-verify-${id}-9`, true, 'published, by verify', false],
-    [`verify-${id}-1`, true, 'failed on purpose, by verify', false],
   ]);
   expect((await cli(...since)).stdout).toContain('\tfailed on purpose, by verify\t');
 });
