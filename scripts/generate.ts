@@ -8,13 +8,11 @@ import { probeReportSchema } from '../cli/probe/probe.ts';
 import { runSchema } from '../cli/runs/run/run.ts';
 import { statusSchema } from '../cli/status/schema.ts';
 import { batchManifestSchema } from '../core/batch/batch-manifest.ts';
-import { chunkSchema } from '../core/batch/chunk-index.ts';
 import { resultLineSchema } from '../core/batch/result-line.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
 import { nightSchema } from '../core/night/marker.ts';
-import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
@@ -47,9 +45,7 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/probe.json': () => schemaText('docs/schemas/probe.json', probeReportSchema),
   'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),
   'docs/schemas/status.json': () => schemaText('docs/schemas/status.json', statusSchema),
-  'docs/schemas/customer-update.json': () => schemaText('docs/schemas/customer-update.json', customerFieldsSchema),
   'docs/schemas/update-line.json': () => schemaText('docs/schemas/update-line.json', updateLineSchema),
-  'docs/schemas/update-chunk.json': () => schemaText('docs/schemas/update-chunk.json', chunkSchema),
   'docs/schemas/update-result-line.json': () => schemaText('docs/schemas/update-result-line.json', resultLineSchema),
   'docs/schemas/update-manifest.json': () => schemaText('docs/schemas/update-manifest.json', batchManifestSchema),
   'docs/design/export-run.md': () =>

@@ -15,9 +15,6 @@ const ACTIONS: Record<string, string> = {
   ListObjectVersions: 'ListBucketVersions',
   // Always by its version.
   DeleteObject: 'DeleteObjectVersion',
-  GetBucketNotificationConfiguration: 'GetBucketNotification',
-  GetBucketLifecycleConfiguration: 'GetLifecycleConfiguration',
-  GetPublicAccessBlock: 'GetBucketPublicAccessBlock',
 };
 /**
  * Rights that are no calls of the SDK's clients: the key is used by AWS, a role is passed on, and lib-storage makes the
