@@ -74,13 +74,26 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   if (options.dryRun && options.json)
     throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
   if (file !== undefined) return withSource(await openUpdateFile(file), options);
+  return resumeBatch(options.resume ?? '', options);
+}
+
+async function resumeBatch(batch: string, options: UpdateOptions): Promise<void> {
   const target = await connectForUpdates(options);
-  const batch = options.resume ?? '';
   const unsummarized = await refuseToResume(target, batch);
+  if (options.dryRun) {
+    if (!options.overNewer) await refuseLaterBatches(target, batch, options).catch(printRefusal);
+    return withSource(unfinishedLines(target, batch), options, target);
+  }
   if (!options.overNewer) await refuseLaterBatches(target, batch, options);
-  if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized.stopDate);
+  if (unsummarized) await drainBatch(target, batch, unsummarized.stopDate);
   printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
   return withSource(unfinishedLines(target, batch), options, target);
+}
+
+/** A dry run shows the lines even if the resume itself would be refused. */
+function printRefusal(error: unknown): void {
+  if (!(error instanceof CommandError)) throw error;
+  printErr(plainLines(error.message));
 }
 
 /** @param connected to the deployment of a batch; for a file it is connected to here, and for a dry run of one no cloud is called */

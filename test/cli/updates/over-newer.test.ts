@@ -48,6 +48,17 @@ test('--over-newer sends all lines that are left', async () => {
   expect(sent()).toBe(jsonl(people(4)));
 });
 
+test('a dry run shows what is left all the same, and lists the later batches', async () => {
+  const { resume, batches, first, second } = await unansweredThen([someone(1)]);
+
+  const { code, stdout, stderr } = await resume('--dry-run');
+
+  expect(code).toBe(0);
+  expect(stdout).toContain(`what is left of ${first}: 4 records on 4 lines, all valid. Nothing was sent.`);
+  expect(stderr).toContain(`may have changed the same customers: ${second}.`);
+  expect(batches.size).toBe(2);
+});
+
 test('a later batch that is under way counts, though it has no result yet', async () => {
   const { resume, batches, second } = await unansweredThen([someone(1)]);
   const running = batches.get(second);
