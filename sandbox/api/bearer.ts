@@ -4,19 +4,14 @@ import { fingerprint } from '../world/grants.ts';
 import type { Settings } from '../world/settings.ts';
 import type { SandboxEnv, World } from '../world/world.ts';
 
-/**
- * Requires a valid `Authorization: Bearer` token with the scope: 401 and 403 otherwise (RFC 6750). In a header of another name
- * the token stands alone.
- */
+/** Requires a valid `Authorization: Bearer` token with the scope: 401 and 403 otherwise (RFC 6750). */
 export function bearer(world: World, scopeOf: (settings: Settings) => string): MiddlewareHandler<SandboxEnv> {
   const refusal = (status: 401 | 403, code: string, message: string, challenge = '') => {
     const headers = { 'WWW-Authenticate': `Bearer realm="sandbox"${challenge}` };
     return problem(world, { status, code, message, headers });
   };
   return async (c, next) => {
-    const { tokenHeader } = world.settings;
-    const pattern = tokenHeader === 'authorization' ? /^bearer +(\S+)$/i : /^(\S+)$/;
-    const token = pattern.exec(c.req.header(tokenHeader) ?? '')?.[1];
+    const token = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
     if (token === undefined) throw refusal(401, 'unauthorized', 'A bearer token is required.');
     c.get('call').tokenFingerprint = fingerprint(token);
     const scopes = world.grants.check(token);

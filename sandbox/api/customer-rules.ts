@@ -100,12 +100,12 @@ export const CUSTOMER_RULES: Readonly<Record<string, Rule>> = {
   customFields,
 };
 
-/** Names of unknown and invalid fields. @param acceptsNull whether `null` empties a field; the document does not say */
-export function fieldsAtFault(update: object, acceptsNull: boolean): string[] {
+/** Names of unknown and invalid fields. `null` empties a field: the document does not mention it. */
+export function fieldsAtFault(update: object): string[] {
   return Object.entries(update).flatMap(([name, value]) => {
     const rule = Object.hasOwn(CUSTOMER_RULES, name) ? CUSTOMER_RULES[name] : undefined;
     if (!rule) return [name];
-    const holds = value === null ? acceptsNull && name !== 'updateRelated' : rule(value);
+    const holds = value === null ? name !== 'updateRelated' : rule(value);
     return holds ? [] : [name];
   });
 }

@@ -25,7 +25,7 @@ const updateSchema = z.record(z.string(), z.unknown());
 
 function readUpdate(world: World, body: unknown): Record<string, unknown> {
   const object = updateSchema.safeParse(body);
-  const fields = object.success ? fieldsAtFault(object.data, world.settings.acceptsNull) : [];
+  const fields = object.success ? fieldsAtFault(object.data) : [];
   if (object.success && fields.length === 0) return object.data;
   const message = `Not valid: ${fields.join(', ') || 'the body'}.`;
   throw problem(world, { status: 422, code: 'validation_failed', message, fields });

@@ -28,9 +28,6 @@ export function readExportRequest(world: World, call: LedgerCall, entity: Entity
   }
   const request = parsed.data;
   call.unknownKeys = Object.keys(request).filter((key) => !Object.hasOwn(requestShape, key));
-  if (request.filters.length > 0 && !world.settings.takesFilters) {
-    throw problem(world, { status: 422, code: 'unknown_filter', message: 'There are no such filters.' });
-  }
   const known = new Set(fieldNames(entity));
   const used = [...request.columns, ...[...request.sorts, ...request.filters].map(({ field }) => field)];
   const fields = used.filter((name) => !known.has(name));

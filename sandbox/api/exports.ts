@@ -73,9 +73,7 @@ export async function readJson(world: World, c: SandboxContext): Promise<unknown
 function jobOf(world: World, c: SandboxContext): Job {
   const job = world.jobs.find(entityOf(world, c), c.req.param('id') ?? '');
   if (job) return job;
-  const { unknownExport: status } = world.settings;
-  const code = status === 403 ? 'forbidden' : 'not_found';
-  throw problem(world, { status, code, message: 'There is no such export record.' });
+  throw problem(world, { status: 404, code: 'not_found', message: 'There is no such export record.' });
 }
 
 function listFields(world: World, c: SandboxContext): Response {
@@ -112,10 +110,10 @@ function readStatus(world: World, c: SandboxContext): Response {
 
 function requestFile(world: World, c: SandboxContext): Response {
   const job = jobOf(world, c);
-  const { earlyDownload, linkAnswer, goodStatus } = world.settings;
+  const { linkAnswer, goodStatus } = world.settings;
   const status = world.jobs.statusOf(job);
-  if (status !== 'PROCESSED' && earlyDownload !== 200) {
-    throw problem(world, { status: earlyDownload, code: 'not_processed', message: `The export is ${status}.` });
+  if (status !== 'PROCESSED') {
+    throw problem(world, { status: 409, code: 'not_processed', message: `The export is ${status}.` });
   }
   const url = signedFileUrl(world, new URL(c.req.url).origin, job);
   return Response.json(LINKS[linkAnswer](url), { status: goodStatus.download ?? 200 });

@@ -79,10 +79,8 @@ async function token(world: World, c: Context<SandboxEnv>): Promise<Response> {
     expires_in: result.expiresInSeconds,
     refresh_token: result.refreshToken,
     scope: result.scopes.join(' '),
-    ...world.settings.tokenAnswer,
   };
-  const present = Object.entries(answer).filter(([, value]) => value !== null);
-  return Response.json(Object.fromEntries(present), { headers: NO_STORE });
+  return Response.json(answer, { headers: NO_STORE });
 }
 
 /** `POST /auth/oauth/token` (RFC 6749, sections 4.1.3, 5 and 6). */

@@ -50,14 +50,7 @@ export interface Settings {
   goodStatus: { create?: 200 | 202; status?: 202; download?: 201 };
   /** Further headers of every answer of the interface. */
   headers: Record<string, string>;
-  /** The status answered to a download before PROCESSED, and to an export that nobody knows. */
-  earlyDownload: 409 | 404 | 410 | 200;
-  unknownExport: 404 | 403 | 200;
   errorBody: 'object' | 'list' | 'code' | 'text' | 'html' | 'nothing';
-  /** The header in which the access token is expected. */
-  tokenHeader: string;
-  /** Fields of the token answer that are otherwise; null = absent. */
-  tokenAnswer: Record<string, unknown>;
   /** How the token endpoint refuses a code or a refresh token; null = 400 with `invalid_grant`. */
   tokenRefusal: { status: number; body: unknown } | null;
   /** The scope that the export operations require. */
@@ -67,10 +60,6 @@ export interface Settings {
    * record beside errors; `refusal`: errors alone, and nothing is changed.
    */
   updateAnswer: 'record' | 'array' | 'text' | 'nothing' | 'before' | 'other' | 'masked' | 'errors' | 'refusal';
-  /** Whether exports may be filtered; otherwise a filter is refused with 422. */
-  takesFilters: boolean;
-  /** Whether `null` in an update empties a field, or is refused with 422: the document does not mention it. */
-  acceptsNull: boolean;
   /** Whether the file endpoint supports Range. */
   range: boolean;
   /** How an empty file is answered to Range: 206 with `bytes 0--1/0`, 416 without Content-Range; null = 416 with it. */
@@ -108,16 +97,10 @@ const DEFAULTS: Settings = {
   linkUses: null,
   goodStatus: {},
   headers: {},
-  earlyDownload: 409,
-  unknownExport: 404,
   errorBody: 'object',
-  tokenHeader: 'authorization',
-  tokenAnswer: {},
   tokenRefusal: null,
   exportScope: 'global:export',
   updateAnswer: 'record',
-  takesFilters: true,
-  acceptsNull: true,
   range: true,
   emptyRange: null,
 };
