@@ -1,15 +1,21 @@
+import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import type { Entity } from '../../core/config/entities.ts';
-import { outputArgument, withExamples } from '../support/command-options.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { createLogUpdate } from 'log-update';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import type { Marked, Night } from '../../core/night/marker.ts';
+import { outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { connect, type TargetOptions } from '../support/target.ts';
-import { downloadAll } from './download-all.ts';
-import { downloadInto, wholeOutput } from './download-file.ts';
-import { defaultPath, downloadOne, factsOf, printDownloaded } from './download-one.ts';
-import { findManifest, type Which } from './find.ts';
-import { createManifests } from './manifests.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
+import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
+import { downloadForExcel } from './excel.ts';
+import { failed, findManifest, type Which } from './find.ts';
+import { createManifests, type Manifests } from './manifests.ts';
 import { refuseExisting } from './part.ts';
+import { refuseUnread } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
 import { addWhich } from './which-options.ts';
 
@@ -53,7 +59,7 @@ export function addDownload(command: Command): void {
 async function download(entity: Entity | undefined, options: Options): Promise<void> {
   const { output, excel = false, force = false, json = false } = options;
   refuseContradiction(entity, options);
-  if (entity === undefined) return downloadAll(await connect(options), { ...options, force, json, excel });
+  if (entity === undefined) return downloadAll(options);
   // First, because calls of AWS take seconds.
   if (output !== undefined && output !== '-') await refuseExisting(output, force);
   const target = await connect(options);
@@ -77,4 +83,151 @@ function refuseContradiction(entity: Entity | undefined, { all, run, output, jso
   if (output !== '-') return;
   if (json) throw no('Standard output holds the file or the document, not both.');
   if (all || excel) throw no('Standard output takes one file as it is: no --all or --excel.');
+}
+
+interface Wanted {
+  path: string;
+  force: boolean;
+  /** A workbook, instead of the file as it is. */
+  excel: boolean;
+}
+
+/** Where a file gets its name unless a person names one. @param directory default: where the person is */
+function defaultPath({ entity, date, file }: Manifest, excel: boolean, directory?: string): string {
+  // Another name than that of the proven file, which it is not.
+  const name = `${entity}-${date}${excel ? '.excel.xlsx' : extensionsOf(file.key)}`;
+  return directory === undefined ? pathArgument(name) : join(directory, name);
+}
+
+/** The extensions at the end of a key: `.csv`, `.csv.gz`. */
+function extensionsOf(key: string): string {
+  return /\.[^/]*$/.exec(basename(key))?.[0] ?? '';
+}
+
+/** Downloads a file with a progress row. @returns what it became, as a document and as a sentence */
+async function downloadOne(target: Target, manifest: Manifest, { path, force, excel }: Wanted) {
+  const { entity, date, execution, file, state, kind } = manifest;
+  const { bytes, rows, crc32 } = file;
+  const facts = { entity, date, run: execution, state, kind, file: path, bytes, rows, crc32 };
+  if (excel) {
+    const words = 'Stopped. Nothing was written: a file for spreadsheets is begun anew.';
+    await untilInterrupted(words, (signal) => downloadForExcel(target, manifest, path, { force, signal }));
+    const document = { ...facts, excel: 'xlsx', whole: true };
+    return { document, text: `${factsOf(manifest)}; for spreadsheets: a workbook, every cell a text` };
+  }
+  const row = progressRow(plainLine(path));
+  const words = `Stopped. What is here stays in ${basename(path)}.part: the same command goes on with it.`;
+  const { resumedAt } = await untilInterrupted(words, (signal) =>
+    downloadTo(target, manifest, path, { force, onProgress: row.show, signal }).finally(row.end),
+  );
+  const went = resumedAt > 0 ? `, of which ${bytesText(resumedAt)} were here already` : '';
+  return { document: { ...facts, resumedAt, whole: true }, text: `${factsOf(manifest)}${went}` };
+}
+
+/** Prints one line for a person, and what the manifest warns of. */
+function printDownloaded(manifest: Manifest, path: string, text: string): void {
+  printOut(`${plainLine(path)}: ${text}.`);
+  for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
+}
+
+function factsOf({ entity, date, execution, file }: Manifest): string {
+  const rows = file.rows === null ? '' : `${manyText(file.rows, 'row')}, `;
+  return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 as the manifest of ${plainLine(execution)} says`;
+}
+
+/** One live row on a terminal, nothing elsewhere. */
+function progressRow(path: string) {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { show: () => undefined, end: () => undefined };
+  const update = createLogUpdate(stderr);
+  let shownAt = 0;
+  return {
+    show: (moved: { bytes: number; totalBytes: number }) => {
+      if (performance.now() - shownAt < 100) return;
+      shownAt = performance.now();
+      update(`${path}: ${movedText(moved)} (${Math.floor((moved.bytes / moved.totalBytes) * 100)} %)`);
+    },
+    end: () => update.clear(),
+  };
+}
+
+/** An entity whose file could not be had, and why. */
+interface Missing {
+  entity: Entity;
+  error: string;
+}
+
+/**
+ * Downloads the files of all entities of which something is published; of a date those of one revision of its night. Nothing is written before all are found, of the right
+ * format, and their places free. Where one is missing or corrupt the others are downloaded, and the exit code is 1.
+ */
+async function downloadAll({
+  force = false,
+  excel = false,
+  json = false,
+  date,
+  output,
+  ...place
+}: Options): Promise<void> {
+  const target = await connect(place);
+  const manifests = createManifests(target);
+  const night = date === undefined ? undefined : await manifests.night(date);
+  const { found, missing } = await findAll(manifests, date, night);
+  const wanted = found.map((manifest) => ({ manifest, path: defaultPath(manifest, excel, output) }));
+  for (const { manifest, path } of wanted) {
+    if (excel) refuseUnread(manifest);
+    await refuseExisting(path, force);
+  }
+  const files: object[] = [];
+  for (const { manifest, path } of wanted) {
+    const done = await ifThere(manifest.entity, missing, downloadOne(target, manifest, { path, force, excel }));
+    if (!done) continue;
+    files.push(done.document);
+    if (!json) printDownloaded(manifest, path, done.text);
+  }
+  for (const { error } of missing) printErr(error);
+  if (json) printOut(JSON.stringify({ files, missing, revision: night?.revision ?? null }));
+  if (missing.length > 0) process.exitCode = RUN_FAILED;
+}
+
+async function findAll(manifests: Manifests, date: string | undefined, night: Night | undefined) {
+  const found: Manifest[] = [];
+  const missing: Missing[] = [];
+  for (const entity of ENTITIES) {
+    const marked = night?.entities[entity];
+    // An entity that is not configured has no file on any date.
+    if (!marked && (await manifests.dates(entity)).length === 0) continue;
+    const finding =
+      night && marked
+        ? ofNight(manifests, entity, marked, night)
+        : findManifest(manifests, entity, date === undefined ? {} : { date });
+    const manifest = await ifThere(entity, missing, finding);
+    if (manifest) found.push(manifest);
+  }
+  if (found.length === 0) throw failed(missing[0]?.error ?? 'Nothing is published here yet: start a run first.');
+  return { found, missing };
+}
+
+/** The file of one revision of a night: pointers may have been moved since. */
+async function ofNight(
+  manifests: Manifests,
+  entity: Entity,
+  { file, error }: Marked,
+  { date, revision }: Pick<Night, 'date' | 'revision'>,
+): Promise<Manifest> {
+  const manifest = file && (await manifests.manifest(file.manifestKey));
+  if (manifest) return manifest;
+  const why = file ? `its manifest ${file.manifestKey} is gone` : (error ?? 'no run has published one');
+  throw failed(`The night of ${date}, revision ${revision}, has no file of ${entity}: ${why}.`);
+}
+
+/** What concerns one entity alone does not stop the others. */
+async function ifThere<T>(entity: Entity, missing: Missing[], work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.exitCode !== RUN_FAILED) throw error;
+    missing.push({ entity, error: error.message });
+    return undefined;
+  }
 }

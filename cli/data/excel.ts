@@ -1,8 +1,10 @@
+import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
+import { ZipFile } from 'yazl';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { LAST_COLUMN, LAST_ROW } from '../../core/spreadsheet/sheet-row.ts';
 import type { Target } from '../support/target.ts';
-import { TooMuchForSpreadsheet } from './excel/too-much.ts';
-import { workbookOf } from './excel/workbook.ts';
+import { manyText } from '../support/text.ts';
 import { failed } from './find.ts';
 import { openPart } from './part.ts';
 import { recordsOf } from './read-file.ts';
@@ -43,4 +45,152 @@ export async function downloadForExcel(
 
 function tooMuchText({ entity, date }: Manifest, { name, message }: TooMuchForSpreadsheet): string {
   return `${name}: the ${entity} of ${date} are too much for a spreadsheet: ${message}. download gets the file as it is.`;
+}
+
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const TYPE = 'application/vnd.openxmlformats-';
+const SHEET = 'xl/worksheets/sheet1.xml';
+
+/**
+ * Yields a workbook (xlsx) of one sheet in which every cell is a text, as its bytes come. Libraries that write workbooks hold the
+ * sheet in memory (write-excel-file: 2.7 GB for 200,000 rows), so only the archive is a library's.
+ * @param name of the sheet
+ * @throws TooMuchForSpreadsheet where the records go beyond a sheet; what `records` throws
+ */
+export async function* workbookOf(name: string, records: AsyncIterable<string[]>): AsyncGenerator<Uint8Array> {
+  const zip = new ZipFile();
+  for (const [part, xml] of Object.entries(partsOf(name))) zip.addBuffer(Buffer.from(XML + xml), part);
+  const sheet = Readable.from(sheetXml(records));
+  const output = zip.outputStream as Readable;
+  // The library pipes it without a look at its errors.
+  sheet.on('error', (error) => output.destroy(error));
+  zip.addReadStream(sheet, SHEET);
+  zip.end();
+  try {
+    yield* output;
+  } finally {
+    sheet.destroy();
+  }
+}
+
+/** All but the sheet. */
+function partsOf(name: string): Record<string, string> {
+  return {
+    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="${TYPE}package.relationships+xml"/>${typed('xl/workbook.xml', 'sheet.main')}${typed('xl/styles.xml', 'styles')}${typed(SHEET, 'worksheet')}</Types>`,
+    '_rels/.rels': relationships([['officeDocument', 'xl/workbook.xml']]),
+    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets><sheet name="${name}" sheetId="1" r:id="r1"/></sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': relationships([
+      ['worksheet', 'worksheets/sheet1.xml'],
+      ['styles', 'styles.xml'],
+    ]),
+    'xl/styles.xml': STYLES,
+  };
+}
+
+/** The second format, 49, is text: a cell that a person edits stays one. */
+const STYLES = `<styleSheet xmlns="${MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
+
+function typed(part: string, type: string): string {
+  return `<Override PartName="/${part}" ContentType="${TYPE}officedocument.spreadsheetml.${type}+xml"/>`;
+}
+
+function relationships(targets: [type: string, target: string][]): string {
+  const each = targets.map(
+    ([type, target], at) => `<Relationship Id="r${at + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`,
+  );
+  return `<Relationships xmlns="${PACKAGE}/relationships">${each.join('')}</Relationships>`;
+}
+
+/** Excel marks every text that looks like a number as a mistake unless this is there. */
+const NUMBERS_ARE_TEXT = `<ignoredErrors><ignoredError sqref="A1:XFD${LAST_ROW}" numberStoredAsText="1"/></ignoredErrors>`;
+const WRITTEN_AT_ONCE = 64 * 1024;
+
+/**
+ * The XML of a sheet, as its rows come.
+ * @throws TooMuchForSpreadsheet where they go beyond a sheet; what `records` throws
+ */
+export async function* sheetXml(records: AsyncIterable<string[]>): AsyncGenerator<Buffer> {
+  let xml = `${XML}<worksheet xmlns="${MAIN}"><sheetData>`;
+  let row = 0;
+  for await (const record of records) {
+    row += 1;
+    xml += rowXml(record, row);
+    if (xml.length < WRITTEN_AT_ONCE) continue;
+    yield Buffer.from(xml);
+    xml = '';
+  }
+  yield Buffer.from(`${xml}</sheetData>${NUMBERS_ARE_TEXT}</worksheet>`);
+}
+
+function rowXml(record: string[], row: number): string {
+  if (row > LAST_ROW) throw new TooMuchForSpreadsheet(`row ${count(row)} is one more than a sheet has`);
+  if (record.length > LAST_COLUMN) {
+    throw new TooMuchForSpreadsheet(
+      `row ${count(row)} has ${manyText(record.length, 'column')}, and a sheet has ${count(LAST_COLUMN)}`,
+    );
+  }
+  let cells = '';
+  for (const [column, text] of record.entries()) {
+    if (text.length > LONGEST_CELL) throw tooLong(text, row, column);
+    cells += cellXml(text, `${columnName(column)}${row}`);
+  }
+  return `<row r="${row}">${cells}</row>`;
+}
+
+function tooLong({ length }: string, row: number, column: number): TooMuchForSpreadsheet {
+  const where = `row ${count(row)}, column ${columnName(column)}`;
+  return new TooMuchForSpreadsheet(
+    `${where} has ${manyText(length, 'character')}, and a cell has ${count(LONGEST_CELL)}`,
+  );
+}
+
+const count = (number: number) => number.toLocaleString('en-US');
+
+const NAMES: string[] = [];
+
+/** Counted from 0: that of 27 is `AB`. */
+function columnName(column: number): string {
+  NAMES[column] ??=
+    `${column < 26 ? '' : columnName(Math.floor(column / 26) - 1)}${String.fromCharCode(65 + (column % 26))}`;
+  return NAMES[column];
+}
+
+/** Excel counts in UTF-16 units, as JavaScript does. */
+const LONGEST_CELL = 32_767;
+
+/**
+ * What XML 1.0 has no place for or reads as something else: controls, a carriage return, half a surrogate pair. ECMA-376 writes it
+ * as `_x000D_` (part 1, 22.9.2.19, ST_Xstring).
+ */
+const NO_XML = String.raw`(?![\t\n])[\p{Cc}\p{Surrogate}\ufffe\uffff]`;
+/** An underscore that would begin such an escape, be it together with one that is written behind it, is escaped itself. */
+const ESCAPED = new RegExp(`${NO_XML}|_(?=x[0-9a-f]{4}(?:_|${NO_XML}))`, 'giu');
+const MARKUP: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+/** Most texts have nothing of all this: one look tells. */
+const SPECIAL = /[&<>_\p{Cc}\p{Surrogate}\ufffe\uffff]/u;
+/** Else programs may take such blanks for layout of the XML. */
+const BLANKS_COUNT = /^\s|\s$|[\t\n]/;
+
+/** An inline text, which no spreadsheet takes for a formula or number; nothing of an empty text. @param place such as `AB12` */
+function cellXml(text: string, place: string): string {
+  if (text === '') return '';
+  const space = BLANKS_COUNT.test(text) ? ' xml:space="preserve"' : '';
+  return `<c r="${place}" s="1" t="inlineStr"><is><t${space}>${xmlText(text)}</t></is></c>`;
+}
+
+function xmlText(text: string): string {
+  if (!SPECIAL.test(text)) return text;
+  return text.replace(ESCAPED, escaped).replace(/[&<>]/g, (mark) => MARKUP[mark] ?? mark);
+}
+
+function escaped(unit: string): string {
+  return `_x${unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
+}
+
+/** The message says of the records of a file what of them is too much for a spreadsheet, without a value of theirs. */
+class TooMuchForSpreadsheet extends Error {
+  override readonly name = 'TooMuchForSpreadsheet';
 }

@@ -1,16 +1,21 @@
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { csvRecordsIn } from '../../core/files/csv-records-in.ts';
+import { kindOf } from '../../core/files/file-kind.ts';
+import { isEmptyFile } from '../../core/files/read-formats.ts';
+import { fileRecords } from '../../core/records/file-records.ts';
+import { isReadInOrder } from '../../core/records/proven-records.ts';
 import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import { columnRemarks, columnsOf, columnsText } from './columns.ts';
-import { findManifest, type Which } from './find.ts';
-import { firstRows } from './first-rows.ts';
+import { failed, findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';
-import { namesOf, refuseUnread } from './read-file.ts';
+import { type ExportsBucket, firstBytes, type StoredFile, storedFile } from './object.ts';
+import { NO_LIMITS, namesOf, refuseUnread, sourceOf, unreadable } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
 import { addWhich } from './which-options.ts';
 
@@ -82,4 +87,65 @@ function linesOf(cells: string[][], count: number): string[] {
 function cellText(cell: string): string {
   const line = plainLine(cell);
   return line.length > WIDEST_CELL ? `${line.slice(0, WIDEST_CELL - 1)}…` : line;
+}
+
+/** Ten rows with all columns of an entity fit into these. */
+const FIRST_BYTES = 64 * 1024;
+/** A first line that only names the separator. */
+const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
+
+/**
+ * Reads the first rows of a file, without its header: of a text from its first 64 KiB, of a spreadsheet or zip archive what they
+ * take.
+ * @returns fewer where these do not hold as many
+ * @throws CommandError (exit code 1) where the file cannot be read, or is gone
+ */
+export async function firstRows(target: ExportsBucket, manifest: Manifest, most: number): Promise<string[][]> {
+  refuseUnread(manifest);
+  const file = await storedFile(target, manifest);
+  if (isEmptyFile(manifest.file)) return [];
+  const { header } = manifest.file;
+  const inOrder = isReadInOrder(manifest.file);
+  const count = header === null ? most : most + 1;
+  const rows = await (inOrder ? rowsOfText(target, manifest, file, count) : rowsOfSheet(target, manifest, file, count));
+  return header === null ? rows : rows.slice(1);
+}
+
+async function rowsOfSheet(
+  target: ExportsBucket,
+  manifest: Manifest,
+  file: StoredFile,
+  most: number,
+): Promise<string[][]> {
+  const rows: string[][] = [];
+  try {
+    for await (const record of fileRecords(sourceOf(target, file), manifest.file, NO_LIMITS)) {
+      rows.push(record);
+      if (rows.length === most) break;
+    }
+  } catch (error) {
+    throw unreadable(file.key, error);
+  }
+  return rows;
+}
+
+async function rowsOfText(
+  target: ExportsBucket,
+  manifest: Manifest,
+  file: StoredFile,
+  most: number,
+): Promise<string[][]> {
+  const found = kindOf(await firstBytes(target, file, FIRST_BYTES), file.bytes <= FIRST_BYTES);
+  if (found.kind === 'empty') return [];
+  if (found.kind !== 'text') throw failed(`The file ${file.key} does not begin as a CSV file does: download gets it.`);
+  const { dialect } = manifest.file;
+  const body = dialect?.separatorLine ? found.start.text.replace(SEPARATOR_LINE, '') : found.start.text;
+  const rows: string[][] = [];
+  for (const { cells, text, lineBreak } of csvRecordsIn(body, dialect?.separator ?? ',')) {
+    // The last record of what was read may be cut off.
+    const whole = lineBreak !== '' || found.complete;
+    if (text !== '' && whole) rows.push(cells);
+    if (rows.length === most) break;
+  }
+  return rows;
 }

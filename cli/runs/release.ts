@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
-import { diffText, keyWarnings } from '../data/diff/diff-text.ts';
+import { diffText, keyWarnings } from '../data/diff.ts';
 import { difference, publishedBefore } from '../data/difference.ts';
 import { createManifests, type Manifests, unlessEarlier } from '../data/manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';

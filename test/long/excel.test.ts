@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { createGzip } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { workbookOf } from '../../cli/data/excel/workbook.ts';
+import { workbookOf } from '../../cli/data/excel.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { rowChanges } from '../../../cli/data/diff/row-changes.ts';
 import { addDiff } from '../../../cli/data/diff.ts';
+import { rowChanges } from '../../../cli/data/difference.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';

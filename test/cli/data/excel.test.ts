@@ -3,17 +3,16 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addDownload } from '../../../../cli/data/download.ts';
-import { sheetXml } from '../../../../cli/data/excel/sheet-xml.ts';
-import { workbookOf } from '../../../../cli/data/excel/workbook.ts';
-import type { Manifest } from '../../../../core/export/manifest.ts';
-import { UNSEEN } from '../../../../core/gate/facts.ts';
-import { tempDir } from '../../../local/support/support.ts';
-import { awkwardTexts } from '../../../support/awkward-texts.ts';
-import { smallWorkbook, workbookFile } from '../../../support/small-workbook.ts';
-import { all, readWorkbook } from '../../../support/workbook.ts';
-import { aws } from '../../support/cloud/cloud.ts';
-import { useCommands } from '../../support/run-cli.ts';
+import { addDownload } from '../../../cli/data/download.ts';
+import { sheetXml, workbookOf } from '../../../cli/data/excel.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { awkwardTexts } from '../../support/awkward-texts.ts';
+import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
+import { all, readWorkbook } from '../../support/workbook.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ download: addDownload });
 
