@@ -12,7 +12,7 @@ const POLICY_OF: Readonly<Record<string, string>> = {
 
 /**
  * Gives the first statement of each policy another Sid, so that the deployment writes every policy whole. CloudFormation writes what
- * differs from the template before, and does not look whether somebody changed the policy in the account (`docs/adr/0039`).
+ * differs from the template before, and does not look whether somebody changed the policy in the account (`docs/adr/0008`).
  * @param asked from `-c rewrite=policies`; `undefined`: nothing is changed
  * @throws ConfigurationError where it is anything else
  */

@@ -22,7 +22,7 @@ import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Call, type Meeting, meet, type Seen } from './meeting.ts';
 import { type PointSeen, pointsOf } from './points.ts';
 
-/** `probe`: what the CRM answers beside what is assumed of it, with the grant of a deployment (docs/adr/0037). */
+/** `probe`: what the CRM answers beside what is assumed of it, with the grant of a deployment (docs/adr/0027). */
 
 interface ProbeOptions extends TargetOptions {
   configuration?: string;

@@ -11,7 +11,7 @@ const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 export const RESTORE =
   'restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy --revert-drift';
 
-/** What brings the policies back, which CloudFormation does not compare with the template (`docs/adr/0039`). */
+/** What brings the policies back, which CloudFormation does not compare with the template (`docs/adr/0008`). */
 export const REWRITE = 'write all policies anew, which --revert-drift does not: npx cdk deploy -c rewrite=policies';
 
 /**

@@ -42,7 +42,7 @@ export type AnyStepName = StepName | UpdateStepName;
 export const RECORDER = 'RecordNight' as const;
 export type InvokedName = AnyStepName | typeof RECORDER;
 
-/** The function that no machine invokes (docs/adr/0038). */
+/** The function that no machine invokes (docs/adr/0018). */
 export const MAILER = 'MailFailedRuns' as const;
 export type FunctionName = InvokedName | typeof MAILER;
 

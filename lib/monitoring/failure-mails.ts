@@ -18,7 +18,7 @@ interface FailureMailsProps extends Pick<Watched, 'machines' | 'deadLetterQueue'
 }
 
 /**
- * Mails each run that failed or timed out: a rule invokes the function MailFailedRuns for each such end (docs/adr/0038). An end
+ * Mails each run that failed or timed out: a rule invokes the function MailFailedRuns for each such end (docs/adr/0018). An end
  * that cannot be mailed raises MailsNotSent and goes to the queue of undelivered starts.
  */
 export class FailureMails extends Construct {

@@ -45,7 +45,7 @@ const PARQUET = {
 };
 
 /**
- * What Athena knows of the tables (docs/adr/0026): a database of the deployment, with a table for each entity that has one. It is of
+ * What Athena knows of the tables (docs/adr/0031): a database of the deployment, with a table for each entity that has one. It is of
  * the template alone: partitions follow from the dates in the keys, so nothing has to be told of a new file.
  */
 export class TableCatalog extends Construct {
