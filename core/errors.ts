@@ -12,7 +12,9 @@ export const ERRORS = {
   InvalidInput: final(
     'Start the machine again with an input such as {"entity":"leads"}, or {"file":"updates/BATCH/input.jsonl"} where it updates customers.',
   ),
-  ConfigInvalid: final('Correct the configuration or the secret that is named here, then start the run again.'),
+  ConfigInvalid: final(
+    'Correct the setting that is named here, deploy, then start the run again. A secret, a right or an input needs no deployment.',
+  ),
   AuthRefused: final(
     `Let an administrator of the CRM grant the missing right, then authorize again: ${CRM_EXPORT} authorize.`,
   ),
@@ -21,7 +23,7 @@ export const ERRORS = {
     'It ends by itself: within a minute, or when the token endpoint of the CRM answers again. If it lasts, check whether it answers.',
   ),
   SecretVersionsExhausted: transient(
-    'Ask the operator of the CRM for access tokens that live longer, or space the nightly starts so that they share a token, then start the run again.',
+    'Ask the operator of the CRM for access tokens that live longer, or space the nightly starts so that they share a token and deploy. Then start the run again.',
   ),
   TokenStoreUnavailable: transient(
     'Look at the health of AWS Secrets Manager and Amazon DynamoDB, and at the role of the function, then start the run again.',
@@ -30,25 +32,25 @@ export const ERRORS = {
     'Ask the operator of the CRM whether it is down; when it is up again, start the run again.',
   ),
   RateLimited: transient(
-    'Spread the nightly starts further apart, or ask the operator of the CRM for a higher limit, then start the run again.',
+    'Spread the nightly starts further apart and deploy, or ask the operator of the CRM for a higher limit. Then start the run again.',
   ),
   CrmBusy: transient(
-    'Ask the operator of the CRM which export was under way and how many may run at once, or spread the nightly starts further apart, then start the run again.',
+    'Ask the operator of the CRM which export was under way and how many may run at once, or spread the nightly starts further apart and deploy. Then start the run again.',
   ),
   CrmRejectedRequest: final(
-    'Compare columns, sorts and filters of this entity in the configuration with the CRM, then start the run again.',
+    'Compare columns, sorts and filters of this entity in the configuration with the CRM, correct them, deploy, then start the run again.',
   ),
   CrmContractError: final(
     'The answer does not match the interface document: compare it with docs/interface/open-points.md, then tell the developers.',
   ),
   CreateUnanswered: final(
-    'The CRM may hold exports that nobody collects, which does no harm. Start the run again when it answers again; if it makes the export before it answers, raise crm.createTimeoutSeconds first.',
+    'The CRM may hold exports that nobody collects, which does no harm. Start the run again when it answers again; if it makes the export before it answers, first raise crm.createTimeoutSeconds and deploy.',
   ),
   ExportFailed: final('Start the run again; if it fails again, give the export id to the support of the CRM.'),
   ExportNotFound: final('The export was deleted or has expired at the CRM. Start the run again.'),
   ExportNotReady: transient('Give the export id to the support of the CRM, then start the run again.'),
   ExportDeadlineExceeded: final(
-    'Raise polling.deadlineSeconds for this entity if such exports are just slow, or ask the operator of the CRM, then start the run again.',
+    'If such exports are just slow, raise polling.deadlineSeconds for this entity and deploy; otherwise ask the operator of the CRM. Then start the run again.',
   ),
   DownloadUrlRejected: final(
     'The CRM sent an address that must not be fetched: tell the operator of the CRM, and do not fetch it by hand.',
@@ -65,7 +67,7 @@ export const ERRORS = {
   ),
   DownloadIncomplete: transient('Ask the operator of the CRM about its file server, then start the run again.'),
   FileRejected: final(
-    'Nothing was published. Start the run again. If the CRM does export such files, allow them: CSV and xlsx in files.formats, others, unjudged, in entities.ENTITY.opaque.',
+    'Nothing was published. Start the run again. If the CRM does export such files, allow them and deploy first: CSV and xlsx in files.formats, others, unjudged, in entities.ENTITY.opaque.',
   ),
   CheckUnfinished: final(
     'Nothing was published. If time was short, give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy. Otherwise let the CRM export plain CSV. Then start the run again.',
@@ -74,13 +76,13 @@ export const ERRORS = {
     `Readers keep the last good file. Look at this one: ${CRM_EXPORT} download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.`,
   ),
   TableNotWritten: final(
-    `The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, then write the table alone: ${CRM_EXPORT} table RUN.`,
+    `The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, deploy if it is a setting, then write the table alone: ${CRM_EXPORT} table RUN.`,
   ),
   ChangesStopped: final(
     `The file and its table are published; the feed tells nothing of it, and the next night is compared with the same table as this one. Look at what is gone: ${CRM_EXPORT} changes ENTITY. If that is right, let the next feed through: ${CRM_EXPORT} changes ENTITY --release --reason WHY.`,
   ),
   ChangesNotWritten: final(
-    'The file and its table are published: nothing needs to be exported again. Correct what is named here; the next night tells what this one did not.',
+    'The file and its table are published: nothing needs to be exported again. Correct what is named here, and deploy if it is a setting; the next night tells what this one did not.',
   ),
   SchemaChanged: final(
     'Nothing was requested. Find out at the CRM what happened to these columns. If that is right, accept it, or change columns or drift in the configuration and deploy; then start the run again.',

@@ -55,3 +55,13 @@ test('a failure says what happened, then what to do', () => {
     cause: `It failed. ${ERRORS.ExportFailed.advice}`,
   });
 });
+
+const NO_SETTING: ErrorName[] = ['UpdateFileInvalid', 'UpdatesIncomplete'];
+
+// A setting counts from the next deployment: without one, the next run meets the same trouble.
+test.each(NAMES.filter((name) => /\b(?:raise|correct|change|space|spread|set|allow)\b/i.test(ERRORS[name].advice)))(
+  'the advice of %s to change a setting says to deploy',
+  (name) => {
+    expect(ERRORS[name].advice).toMatch(NO_SETTING.includes(name) ? /./ : /\bdeploy\b/);
+  },
+);
