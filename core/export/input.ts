@@ -5,6 +5,11 @@ import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
 import { isPlainName, quotedNames, suggestion } from '../suggestion.ts';
 
+const ignored = z.optional(z.string().check(z.maxLength(1000)));
+
+/** Keys that every input of ExportRun may have and that no step reads. The console adds the second one to a start from another run. */
+export const ignoredKeys = { Comment: ignored, AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: ignored };
+
 /** The input of a rule or a person. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
@@ -23,7 +28,7 @@ const inputSchema = z.strictObject({
   adopt: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
   /** Goes on though columns have changed at which the configuration stops. */
   acceptSchema: z.optional(z.boolean()),
-  Comment: z.optional(z.string().check(z.maxLength(1000))),
+  ...ignoredKeys,
 });
 export type ExportInput = z.infer<typeof inputSchema>;
 

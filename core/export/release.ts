@@ -3,7 +3,7 @@ import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { inputOf } from './input.ts';
+import { ignoredKeys, inputOf } from './input.ts';
 import { layoutVersion } from './layout.ts';
 
 /** The input of an execution that publishes what a guard has stopped. */
@@ -15,7 +15,7 @@ const inputSchema = z.strictObject({
   /** The person who releases it, by their own word. */
   by: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   newNormal: z._default(z.boolean(), false),
-  Comment: z.optional(z.string().check(z.maxLength(1000))),
+  ...ignoredKeys,
 });
 type ReleaseInput = z.infer<typeof inputSchema>;
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
-import { inputOf } from '../export/input.ts';
+import { ignoredKeys, inputOf } from '../export/input.ts';
 
 /** The input of an execution that writes the table of a published file, and exports nothing. */
 const inputSchema = z.strictObject({
@@ -9,7 +9,7 @@ const inputSchema = z.strictObject({
     /** The execution that stored the file. */
     run: z.string().check(z.regex(/^[^\s/]{1,80}$/)),
   }),
-  Comment: z.optional(z.string().check(z.maxLength(1000))),
+  ...ignoredKeys,
 });
 
 /** @throws RunError `InvalidInput` */

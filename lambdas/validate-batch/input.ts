@@ -14,6 +14,8 @@ const inputSchema = z.strictObject({
   /** The batch of which these lines are left: they were found valid there, and are not judged again. */
   resumes: batchNameSchema.optional(),
   Comment: z.string().max(1000).optional(),
+  /** The console adds it to a start from another execution. */
+  AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: z.string().max(1000).optional(),
 });
 
 const RULES: Record<string, string> = {
@@ -22,6 +24,8 @@ const RULES: Record<string, string> = {
   stopAfterFailures: '"stopAfterFailures" must be a whole number from 1 to 1000',
   resumes: '"resumes" must be the name of a batch (letters, digits, hyphens)',
   Comment: '"Comment" must be a text of at most 1000 characters',
+  AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID:
+    '"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID" must be a text of at most 1000 characters',
 };
 
 export interface BatchInput {

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
-import { parseInput } from '../../../core/export/input.ts';
+import { isOfRule, parseInput } from '../../../core/export/input.ts';
+import { parseReleaseInput } from '../../../core/export/release.ts';
+import { parseTableInput } from '../../../core/table/table-input.ts';
 import { CANARY } from '../../support/builders.ts';
 
 /** The message that an input is refused with. */
@@ -34,6 +36,17 @@ test('everything that a person or a rule may give is taken as it is', () => {
   };
 
   expect(parseInput(input)).toEqual(input);
+});
+
+const CONSOLE = { AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: `arn:aws:states:${'x'.repeat(200)}` };
+
+test('what the console adds to a start is ignored, whatever the execution does', () => {
+  expect(parseInput({ entity: 'leads', ...CONSOLE })).toMatchObject({ entity: 'leads' });
+  expect(isOfRule({ entity: 'leads', scheduledFor: '2026-11-20T01:00:00Z', ...CONSOLE })).toBe(false);
+  expect(parseReleaseInput({ entity: 'leads', release: 'run-1', reason: 'x', ...CONSOLE })).toMatchObject({
+    reason: 'x',
+  });
+  expect(parseTableInput({ entity: 'leads', table: { run: 'run-1' }, ...CONSOLE })).toMatchObject({ entity: 'leads' });
 });
 
 test('columns may be "all", though the configuration names some', () => {
@@ -119,6 +132,8 @@ test('a message stays short however many mistakes there are, for a cause has its
 
 test('a comment has its limits as well, for it travels with the run', () => {
   expect(refused({ entity: 'leads', Comment: 'x'.repeat(1001) }).message).toContain('"Comment" is wrong');
+  const long = { AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: 'x'.repeat(1001) };
+  expect(refused({ entity: 'leads', ...long }).message).toContain(' is wrong (');
 });
 
 test('any JSON at all is either taken or ends in InvalidInput', () => {
