@@ -175,7 +175,13 @@ test('a grant that no function has refreshed is used and not refreshed, and refu
 
 test.each<[string, FaultInput, number, number, RegExp]>([
   ['a refused token', { path: 'fields', answer: { status: 401 } }, 1, 1, /401: the CRM refuses the stored token/],
-  ['an entity that is not there', { path: 'fields', entity: 'leads', answer: { status: 404 } }, 1, 2, /404.* crm\.baseUrl/],
+  [
+    'an entity that is not there',
+    { path: 'fields', entity: 'leads', answer: { status: 404 } },
+    1,
+    2,
+    /404.* crm\.baseUrl/,
+  ],
   ['a refused export', { path: 'create', answer: { status: 403 } }, 1, 1, /403.* lacks a right/],
   ['too many requests', { path: 'create', answer: { status: 429 } }, 1, 3, /^RateLimited: .* 429/],
   ['an export that fails', { path: 'status', status: 'FAILED' }, 1, 1, /^ExportFailed: /],
