@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import type * as z from 'zod';
+import * as z from 'zod';
+import { suggestion } from '../suggestion.ts';
 import { type Deployment, deploymentSchema } from './deployment.ts';
 
 /** The message has a line for every mistake, each with the path of its field. */
@@ -81,10 +82,28 @@ function readJson(path: string): unknown {
 function problems(error: z.ZodError): string[] {
   const lines = error.issues.map((issue) => {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : [];
-    if (keys.length > 0) return keys.map((key) => `${pathText([...issue.path, key])}: is not known`);
+    const known = keys.length > 0 ? keysAt(issue.path) : [];
+    if (keys.length > 0)
+      return keys.map((key) => `${pathText([...issue.path, key])}: is not known${suggestion(key, known)}`);
     return [`${pathText(issue.path)}: ${issue.message}`];
   });
   return [...new Set(lines.flat())];
+}
+
+/** The keys that a setting may have; all of its forms count. */
+function keysAt(path: PropertyKey[]): string[] {
+  let found: z.core.JSONSchema.BaseSchema[] = [z.toJSONSchema(deploymentSchema, { io: 'input' })];
+  for (const part of path) found = found.flatMap(formsOf).flatMap((schema) => childOf(schema, part));
+  return found.flatMap(formsOf).flatMap(({ properties }) => Object.keys(properties ?? {}));
+}
+
+function formsOf(schema: z.core.JSONSchema.BaseSchema): z.core.JSONSchema.BaseSchema[] {
+  return [schema, ...(schema.anyOf ?? []).flatMap(formsOf)];
+}
+
+function childOf({ properties, additionalProperties, items }: z.core.JSONSchema.BaseSchema, part: PropertyKey) {
+  const child = typeof part === 'number' ? items : (properties?.[String(part)] ?? additionalProperties);
+  return typeof child === 'object' && !Array.isArray(child) ? [child] : [];
 }
 
 function pathText(path: PropertyKey[]): string {

@@ -241,7 +241,13 @@ describe('a mistake is reported with the path of its field', () => {
       /^crm\.operatorField: is the name of another/,
     ],
     ['a flag with the name of the operator', { crm: { ...CRM, emailField: 'filtersOperator' } }, /^crm\.emailField: /],
-    ['an unknown key', { crm: CRM, retention: 3 }, /^retention: is not known$/],
+    ['an unknown key', { crm: CRM, retention: 3 }, /^retention: is not known \(did you mean "retentionDays"\?\)$/],
+    ['a typing error', { crm: CRM, entites: {} }, /^entites: is not known \(did you mean "entities"\?\)$/],
+    [
+      'a typing error in one of several forms',
+      { crm: CRM, entities: { leads: { columns: { exept: ['a'] } } } },
+      /^entities\.leads\.columns.*did you mean "except"/,
+    ],
     ['an unknown key inside', { crm: { ...CRM, url: 'x' } }, /^crm\.url: is not known$/],
     ['an unknown entity', { crm: CRM, entities: { lead: {} } }, /^entities\.lead: /],
     ['a scope with a space', { crm: { ...CRM, scopes: ['openid', 'a b'] } }, /^crm\.scopes\[1\]: /],
@@ -468,7 +474,7 @@ describe('the app', () => {
     expect(stdout).toBe('');
     expect(stderr.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^ConfigInvalid: .*\/given\.json: crm\.baseUrl: /),
-      `ConfigInvalid: ${file}: retention: is not known`,
+      `ConfigInvalid: ${file}: retention: is not known (did you mean "retentionDays"?)`,
     ]);
   });
 
