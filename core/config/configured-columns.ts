@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { folded, meansOrContains } from '../folded.ts';
 import { isPlainLabel } from '../suggestion.ts';
 import { requestKeys } from './request-keys.ts';
 
@@ -7,83 +6,35 @@ const columnName = z.string().min(1);
 const columnNames = z.array(columnName).min(1).max(1000);
 const MOST_LABELS = 1000;
 
-const chosenColumns = z
-  .strictObject({
-    only: columnNames
-      .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' })
-      .optional()
-      .describe('The columns that are requested, in order. Without it: every column that the CRM lists.'),
-    except: z
-      .array(columnName)
-      .min(1)
-      .max(200)
-      .refine((names) => names.every(isPlainLabel), { error: 'must be plain names or labels of columns' })
-      .optional()
-      .describe(
-        'Columns that are never requested, whatever the CRM lists and whatever an input asks for: by name, or however the CRM writes it, or by label. One that names nothing in the list of the CRM stops the run. A file is published only where every cell of its header is a listed name or label that is not left out, or a text of `labels`; any other is quarantined for good.',
-      ),
-    required: columnNames.optional().describe('Columns without which nothing is requested, and no file published.'),
-    labels: z
-      .record(z.string().min(1).max(200), columnName.nullable())
-      .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
-      .optional()
-      .describe(
-        'Texts in the header of a file that the CRM does not list, and the field that each one names: `{"Mobile": "cellNumber"}`; `null` for a column that belongs to no field. A new text makes no other plan.',
-      ),
-    header: z
-      .enum(['names', 'none'])
-      .optional()
-      .describe(
-        '`"none"`: files have no header, their columns are those of the request in order. Not beside `except` or `labels`.',
-      ),
-  })
-  .superRefine((chosen, context) => {
-    for (const { path, message } of columnProblems(chosen)) context.addIssue({ code: 'custom', path, message });
-  });
-
-interface Chosen {
-  only?: string[] | undefined;
-  except?: string[] | undefined;
-  required?: string[] | undefined;
-  labels?: Record<string, string | null> | undefined;
-  header?: 'names' | 'none' | undefined;
-}
-
-/** Sentences about parts that contradict each other. */
-function columnProblems({ only, except = [], required = [], labels, header }: Chosen) {
-  const entryOf = (name: string) => except.find((each) => folded(each) === folded(name));
-  const unclear = Object.entries(labels ?? {})
-    .flat()
-    .filter((text) => text !== null && folded(text) === '');
-  const ofNone = Object.entries(labels ?? {}).flatMap(([text, name]) => (name === null ? [text] : []));
-  const headerless = header === 'none';
-  const left = (name: string) => `names "${name}", which \`except\` leaves out`;
-  return [
-    ...required.filter((name) => except.includes(name)).map((name) => ({ path: ['required'], message: left(name) })),
-    ...(only ?? []).flatMap((name) => {
-      const entry = entryOf(name);
-      return entry === undefined ? [] : [{ path: ['only'], message: `${left(name)} as "${entry}"` }];
-    }),
-    ...required
-      .filter((name) => only?.includes(name) === false)
-      .map((name) => ({ path: ['required'], message: `names "${name}", which \`only\` does not request` })),
-    ...ofNone
-      .filter((text) => except.some((entry) => meansOrContains(text, entry)))
-      .map((text) => ({ path: ['labels'], message: `maps "${text}" to null, which \`except\` leaves out` })),
-    ...(unclear.length > 0 ? [{ path: ['labels'], message: 'has a text without letters' }] : []),
-    ...(headerless && except.length > 0
-      ? [
-          {
-            path: ['header'],
-            message: 'must not be "none" beside `except`: nobody could see that a column is not there',
-          },
-        ]
-      : []),
-    ...(headerless && labels
-      ? [{ path: ['header'], message: 'must not be "none" beside `labels`: there is no header that they could name' }]
-      : []),
-  ];
-}
+const chosenColumns = z.strictObject({
+  only: columnNames
+    .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' })
+    .optional()
+    .describe('The columns that are requested, in order. Without it: every column that the CRM lists.'),
+  except: z
+    .array(columnName)
+    .min(1)
+    .max(200)
+    .refine((names) => names.every(isPlainLabel), { error: 'must be plain names or labels of columns' })
+    .optional()
+    .describe(
+      'Columns that are never requested, whatever the CRM lists and whatever an input asks for: by name, or however the CRM writes it, or by label. One that names nothing in the list of the CRM stops the run. A file is published only where every cell of its header is a listed name or label that is not left out, or a text of `labels`; any other is quarantined for good.',
+    ),
+  required: columnNames.optional().describe('Columns without which nothing is requested, and no file published.'),
+  labels: z
+    .record(z.string().min(1).max(200), columnName.nullable())
+    .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
+    .optional()
+    .describe(
+      'Texts in the header of a file that the CRM does not list, and the field that each one names: `{"Mobile": "cellNumber"}`; `null` for a column that belongs to no field. A new text makes no other plan.',
+    ),
+  header: z
+    .enum(['names', 'none'])
+    .optional()
+    .describe(
+      '`"none"`: files have no header, their columns are those of the request in order. Not beside `except` or `labels`.',
+    ),
+});
 
 /** The columns of the configuration; the input of an execution has `"all"` or a list. */
 export const configuredColumns = z

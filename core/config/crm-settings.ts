@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { HOST_PATTERN, isAllowedHost } from '../../transfer/source/guard.ts';
+import { HOST_PATTERN } from '../../transfer/source/guard.ts';
 import { fileHostsSchema } from './file-settings.ts';
 import { EXPORT_SCOPE } from './scopes.ts';
 
@@ -69,16 +69,6 @@ export const crmSchema = z.strictObject({
   privateHosts: privateHostsSchema,
 });
 
-/** Two settings with one name in the request would overwrite each other. */
-export function fieldNameContradictions({ operatorField, emailField }: z.infer<typeof crmSchema>) {
-  const taken = ['columns', 'sorts', 'filters'];
-  const message = 'is the name of another field of the request';
-  return [
-    ...(taken.includes(operatorField) ? [{ path: ['crm', 'operatorField'], message }] : []),
-    ...([...taken, operatorField].includes(emailField) ? [{ path: ['crm', 'emailField'], message }] : []),
-  ];
-}
-
 const idOf = (kind: string, what: string) =>
   z.string().regex(new RegExp(`^${kind}-[0-9a-f]{8,17}$`), {
     error: `must be the id of ${what}, such as "${kind}-0123456789abcdef0"`,
@@ -105,27 +95,3 @@ export const networkSchema = z
     ),
   })
   .optional();
-
-interface Settings {
-  local: boolean;
-  network?: z.infer<typeof networkSchema>;
-  crm: { baseUrl: string; authUrl: string; fileHosts: string[]; privateHosts?: string[] | undefined };
-}
-
-/** A private host that nothing calls, or that no function can reach. */
-export function networkContradictions({ local, network, crm }: Settings): { path: string[]; message: string }[] {
-  const { privateHosts = [] } = crm;
-  const path = ['crm', 'privateHosts'];
-  if (privateHosts.length > 0 && !network && !local) {
-    return [{ path, message: 'needs `network`: outside of your subnets no function reaches a private address' }];
-  }
-  const called = [crm.baseUrl, crm.authUrl].map((address) => URL.parse(address)?.hostname);
-  const isCalled = (host: string) =>
-    called.includes(host) || isAllowedHost(host, { hosts: crm.fileHosts, local: false });
-  return privateHosts
-    .filter((host) => !isCalled(host))
-    .map((host) => ({
-      path,
-      message: `names ${host}, which is neither a host of the CRM nor one of \`crm.fileHosts\``,
-    }));
-}

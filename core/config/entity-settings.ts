@@ -1,15 +1,13 @@
 import * as z from 'zod';
-import { exceptedIn } from '../columns/left-out.ts';
 import { isSchedule } from '../schedule/schedule-expression.ts';
-import { changeContradictions, changeSettingsSchema } from './change-settings.ts';
-import { exceptedOf } from './chosen-columns.ts';
+import { changeSettingsSchema } from './change-settings.ts';
 import { configuredColumns } from './configured-columns.ts';
-import { driftSettingsSchema, guardsSchema, opaqueContradictions, opaqueSchema } from './gate-settings.ts';
+import { driftSettingsSchema, guardsSchema, opaqueSchema } from './gate-settings.ts';
 import { localTime } from './nightly-settings.ts';
 import { ownPollingSchema, type Polling } from './polling-settings.ts';
 import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
-import { tableContradictions, tableSettingsSchema } from './table-settings.ts';
+import { tableSettingsSchema } from './table-settings.ts';
 
 /** The part of a deployment's configuration that is about one entity. */
 
@@ -52,7 +50,7 @@ export const entitySettingsSchema = z.strictObject({
 });
 
 /** What the configuration says of an entity, with its defaults. */
-type EntitySettings = z.infer<typeof entitySettingsSchema>;
+export type EntitySettings = z.infer<typeof entitySettingsSchema>;
 
 /** All that counts for an entity: nothing of it is to be looked for elsewhere. */
 export type EntityPlan = Omit<EntitySettings, 'polling'> & { polling: Polling };
@@ -60,30 +58,4 @@ export type EntityPlan = Omit<EntitySettings, 'polling'> & { polling: Polling };
 /** @param polling of the deployment, which counts for what the entity does not say */
 export function planFrom(settings: EntitySettings, polling: Polling): EntityPlan {
   return { ...settings, polling: { ...polling, ...settings.polling } };
-}
-
-/** @param reserved keys of a request that have settings of their own */
-export function entityContradictions(plan: EntitySettings, reserved: readonly string[], place: string[]) {
-  const { extra, at, schedule } = plan;
-  const named = (['filters', 'sorts'] as const).flatMap((key) =>
-    exceptedIn(plan[key], exceptedOf(plan)).map((name) => ({
-      path: [...place, key],
-      message: `names "${name}", which \`columns.except\` leaves out`,
-    })),
-  );
-  const message = 'excludes `schedule`: give one of them';
-  const starts = at !== undefined && schedule !== undefined ? [{ path: [...place, 'at'], message }] : [];
-  const keys = Object.keys(extra).filter((key) => reserved.includes(key));
-  const extras = keys.map((key) => ({
-    path: [...place, 'extra', key],
-    message: 'has a setting of its own: give it there',
-  }));
-  return [
-    ...extras,
-    ...starts,
-    ...named,
-    ...opaqueContradictions(plan, place),
-    ...tableContradictions(plan, place),
-    ...changeContradictions(plan, place),
-  ];
 }

@@ -96,17 +96,3 @@ export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
   const hostname = URL.parse(baseUrl)?.hostname ?? '';
   return HOST_PATTERN.test(hostname) ? [hostname] : [];
 }
-
-export function fileContradictions({
-  local,
-  crm,
-}: {
-  local: boolean;
-  crm: Origin;
-}): { path: string[]; message: string }[] {
-  // A mistake in the address itself is reported at its own place.
-  const wanted = !local && URL.parse(crm.baseUrl)?.protocol === 'https:';
-  const hosts =
-    'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name';
-  return wanted && fileHostsOf(crm).length === 0 ? [{ path: ['crm', 'fileHosts'], message: hosts }] : [];
-}

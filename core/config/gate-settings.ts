@@ -1,6 +1,4 @@
 import * as z from 'zod';
-import { exceptedOf, requiredOf } from './chosen-columns.ts';
-import type { ConfiguredColumns } from './configured-columns.ts';
 import { OPAQUE_KINDS } from './file-formats.ts';
 
 /** The parts of an entity's configuration by which the gate stops a file, or a run, or does not look. */
@@ -55,28 +53,3 @@ export const opaqueSchema = z
   .describe(
     'Kinds of files that are published though nothing is known of their content: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Known by their bytes. Not beside what promises something of the content: `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows`, `tables`.',
   );
-
-interface Judged {
-  opaque: z.infer<typeof opaqueSchema>;
-  drift: DriftPolicy;
-  guards: GuardSettings;
-  columns: ConfiguredColumns;
-  tables?: unknown;
-}
-
-/** What promises something of the content of a file, beside kinds whose content nobody looks at. */
-export function opaqueContradictions(plan: Judged, place: string[]): { path: string[]; message: string }[] {
-  const { opaque, drift, guards, tables } = plan;
-  if (opaque.length === 0) return [];
-  const stop = Object.entries(drift).find(([, policy]) => policy === 'stop');
-  const promises: [given: boolean, what: string, why: string][] = [
-    [exceptedOf(plan).length > 0, '`columns.except`', 'which columns such a file has is not known'],
-    [requiredOf(plan).length > 0, '`columns.required`', 'which columns such a file has is not known'],
-    [stop !== undefined, `\`drift.${stop?.[0]}: "stop"\``, 'which columns such a file has is not known'],
-    [guards.minRows !== undefined, '`guards.minRows`', 'the rows of such a file are not counted'],
-    [tables !== undefined, '`tables`', 'no table can be made of such a file'],
-  ];
-  return promises.flatMap(([given, what, why]) =>
-    given ? [{ path: [...place, 'opaque'], message: `must be empty beside ${what}: ${why}` }] : [],
-  );
-}

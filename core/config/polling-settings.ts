@@ -6,7 +6,7 @@ import * as z from 'zod';
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
 /** A CRM that restarts at night is back after so long. Less is for local deployments. */
-const LEAST_CREATE_PAUSE_SECONDS = 300;
+export const LEAST_CREATE_PAUSE_SECONDS = 300;
 
 const polling = {
   firstWaitSeconds: z.int().min(1).max(3600).describe('First wait between two status checks.'),
@@ -42,18 +42,3 @@ export const ownPollingSchema = z
   .partial()
   .optional()
   .describe('Replaces single values of `polling` for this entity.');
-
-export function pollingContradictions(given: Polling, local: boolean, place: string[]) {
-  const { firstWaitSeconds: first, largestWaitSeconds: largest, deadlineSeconds: deadline } = given;
-  const most = LARGEST_DEADLINE_IN_WAITS * largest;
-  const longEnough = local || given.createAgainSeconds >= LEAST_CREATE_PAUSE_SECONDS;
-  const atMost = `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds, here ${most}`;
-  const atLeast = `must be at least ${LEAST_CREATE_PAUSE_SECONDS} (less is for local deployments)`;
-  const rules: [holds: boolean, field: string, message: string][] = [
-    [first <= largest, 'firstWaitSeconds', `must not be above largestWaitSeconds (${largest})`],
-    [deadline >= first, 'deadlineSeconds', `must not be below firstWaitSeconds (${first})`],
-    [deadline <= most, 'deadlineSeconds', atMost],
-    [longEnough, 'createAgainSeconds', atLeast],
-  ];
-  return rules.flatMap(([holds, field, message]) => (holds ? [] : [{ path: [...place, field], message }]));
-}

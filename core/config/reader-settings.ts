@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ENTITIES, type Entity, entitySchema } from './entities.ts';
+import { ENTITIES, entitySchema } from './entities.ts';
 
 /** The part of a deployment's configuration that is about readers in other accounts. */
 
@@ -39,20 +39,3 @@ export const readersSchema = z
   .describe(
     'Who may read from other accounts, or by this setting in this one: `{"principal": …, "entities": "all" or a list, "of": ["tables", "files"]}` (docs/configuration.md, "Readers in other accounts").',
   );
-
-interface Settings {
-  readers: Reader[];
-  entities: Record<Entity, { tables?: unknown }>;
-}
-
-/** Readers of tables that nothing writes. */
-export function readerContradictions(settings: Settings): { path: PropertyKey[]; message: string }[] {
-  const hasTable = (entity: Entity) => settings.entities[entity].tables !== undefined;
-  return settings.readers.flatMap(({ entities: named, of }, index) => {
-    if (!of.includes('tables')) return [];
-    const path = ['readers', index, 'entities'];
-    if (named === 'all') return ENTITIES.some(hasTable) ? [] : [{ path, message: 'names tables, which no entity has' }];
-    const without = named.filter((entity) => !hasTable(entity));
-    return without.map((entity) => ({ path, message: `names ${entity}, which has no \`tables\`` }));
-  });
-}

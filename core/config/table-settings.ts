@@ -1,8 +1,5 @@
 import * as z from 'zod';
-import { meansOrContains } from '../folded.ts';
 import { WHOLE_CORE_MB } from '../whole-core.ts';
-import { exceptedOf, isHeaderless, labelsOf, onlyOf } from './chosen-columns.ts';
-import type { ConfiguredColumns } from './configured-columns.ts';
 import { functionMemory, MEMORY_NOTE } from './file-settings.ts';
 
 /** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published file. */
@@ -80,48 +77,3 @@ export const tableMemorySchema = functionMemory
   .describe(
     `Memory of WriteTable and WriteChanges, which decides their share of a CPU: ${WHOLE_CORE_MB} are one, and more helps little. ${MEMORY_NOTE} See docs/limits.md.`,
   );
-
-interface Contradiction {
-  path: string[];
-  message: string;
-}
-
-/** Columns of a table that contradict each other, or the columns that are requested. */
-export function tableContradictions(
-  { tables, columns: requested }: { tables?: TableSettings | undefined; columns: ConfiguredColumns },
-  place: string[],
-): Contradiction[] {
-  if (!tables) return [];
-  const { columns, except = [], hash = [] } = tables;
-  const typed = Object.keys(columns);
-  const left = exceptedOf({ columns: requested });
-  const only = onlyOf({ columns: requested });
-  const headerless = isHeaderless({ columns: requested });
-  const nameless = Object.entries(labelsOf({ columns: requested })).flatMap(([text, to]) =>
-    to === null ? [text] : [],
-  );
-  const isNameless = (name: string) => nameless.some((text) => meansOrContains(text, name));
-  const unknown = (name: string) => only !== undefined && !only.includes(name);
-  const rules: [
-    key: 'columns' | 'except' | 'hash',
-    names: string[],
-    refused: (name: string) => boolean,
-    why: string,
-  ][] = [
-    ['hash', hash, (name) => except.includes(name), 'which `except` leaves out of the table'],
-    ['hash', hash, (name) => typed.includes(name), 'which `columns` gives a type: a hash is text'],
-    ['columns', typed, (name) => except.includes(name), 'which `except` leaves out of the table'],
-    ['columns', typed, (name) => left.includes(name), 'which `columns.except` of the entity leaves out'],
-    ['hash', hash, (name) => left.includes(name), 'which `columns.except` of the entity leaves out'],
-    ['hash', hash, isNameless, 'which `columns.labels` of the entity maps to null'],
-    ['except', except, isNameless, 'which `columns.labels` of the entity maps to null'],
-    ['except', except, () => headerless, 'which files without a header (`columns.header`) do not tell'],
-    ['hash', hash, () => headerless, 'which files without a header (`columns.header`) do not tell'],
-    ['columns', typed, unknown, 'which `columns` of the entity does not request'],
-    ['except', except, unknown, 'which `columns` of the entity does not request'],
-    ['hash', hash, unknown, 'which `columns` of the entity does not request'],
-  ];
-  return rules.flatMap(([key, names, refused, why]) =>
-    names.filter(refused).map((name) => ({ path: [...place, 'tables', key], message: `names "${name}", ${why}` })),
-  );
-}
