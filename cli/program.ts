@@ -1,8 +1,6 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { CRM_EXPORT } from '../core/commands.ts';
 import { packageVersion } from '../core/package-version.ts';
-import { byGroup, EXAMPLES, GROUPS, type Group } from './groups.ts';
-import { withTargetOptions } from './target-options.ts';
 
 /** A line of the help, and the rest of the command. */
 interface Listed {
@@ -199,4 +197,50 @@ function termOf(command: Command): string {
   const { takes } = name === 'completion' ? COMPLETION : (LISTED[name] ?? {});
   const options = name === 'completion' ? [] : ['[options]'];
   return [name, ...options, ...(takes ? [takes] : [])].join(' ');
+}
+
+/** The headings of the help, in its order. */
+const GROUPS = {
+  night: 'The night:',
+  data: 'Data:',
+  health: 'Health:',
+  setUp: 'Set-up:',
+};
+type Group = keyof typeof GROUPS;
+
+/** Below the help of all commands. */
+const EXAMPLES = `
+Examples:
+  # did last night work?
+  ${CRM_EXPORT} status --deployment prod
+  # why did this run fail, and what helps?
+  ${CRM_EXPORT} show leads --deployment prod
+  # the newest file of leads, proved by size and checksum
+  ${CRM_EXPORT} download leads --deployment prod
+
+More of a command: ${CRM_EXPORT} show --help`;
+
+/** The rows of a table group by group. */
+function byGroup<Name extends string, T extends { group: Group }>(rows: Record<Name, T>): [Name, T][] {
+  const order = Object.keys(GROUPS);
+  const entries = Object.entries(rows) as [Name, T][];
+  return entries.toSorted(([, one], [, other]) => order.indexOf(one.group) - order.indexOf(other.group));
+}
+
+/** The options by which every command finds its deployment. */
+function withTargetOptions(
+  command: Command,
+  which = 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is',
+): Command {
+  return command
+    .option('--deployment <name>', which, notEmpty)
+    .option('--profile <name>', 'AWS profile to use', notEmpty)
+    .option('--region <name>', 'AWS region of the stack', notEmpty)
+    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL', notEmpty);
+}
+
+/** `--deployment "$NAME"` without that variable must not mean the default. */
+function notEmpty(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It is empty.');
+  return text;
 }

@@ -1,18 +1,27 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
+import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
-import { type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';
-import { CommandError, codeOf, INTERRUPTED, USAGE } from '../support/exit.ts';
+import { type NewTokens, type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';
+import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.ts';
+import { RESTORE } from '../support/aws-error.ts';
+import { CommandError, codeOf, ENVIRONMENT, INTERRUPTED, RUN_FAILED, USAGE } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
+import { scopeAdvice } from './authorization-answer.ts';
 import { type Clock, watchClock } from './aws-clock.ts';
 import { type ConsentOptions, consent } from './consent.ts';
-import { exchangeCode } from './exchange-code.ts';
 import { type ChosenClient, type ClientOptions, chooseClient } from './oauth-client-choice.ts';
-import { checkPermissions, type GrantTarget } from './permission-check.ts';
 import { callbackOf } from './redirect-uri.ts';
 import { type Reached, refuseFewerScopes, STORED, whatStands } from './standing-grant.ts';
-import { storeAuthorization } from './store-authorization.ts';
+import { storeAuthorization } from './store-grant.ts';
 
 export interface AuthorizeOptions extends ClientOptions, ConsentOptions {
   crm: OAuthSettings;
@@ -99,4 +108,154 @@ function endedEarly(error: unknown, { tokens }: Reached, stands: string, signal?
   // The list of errors advises about runs; what this person has to do is something else.
   const advice = lost ? 'The consent was given, but the grant is not stored: mend this, then authorize again. ' : '';
   return new CommandError(`${error.message} ${advice}${stands}`, codeOf(error), cause);
+}
+
+interface Exchange {
+  crm: OAuthSettings;
+  configuration: string;
+  /** The clock by which the tokens are dated. */
+  now: () => Date;
+}
+
+const TIMEOUT_MS = 30_000;
+/** Tokens that live shorter than this are renewed so often that the secret runs out of versions. */
+const SHORT_LIFE_MS = 20 * 60_000;
+
+/**
+ * Exchanges the code, once: a second try may make the CRM revoke what the first one gave.
+ * @throws CommandError that says what to change; nothing was stored then
+ */
+export async function exchangeCode(
+  client: Omit<ChosenClient, 'stored'>,
+  grant: Grant & { grant_type: 'authorization_code' },
+  exchange: Exchange,
+): Promise<{ tokens: NewTokens; notes: string[]; oddities: string[] }> {
+  const { crm, now } = exchange;
+  const scope = crm.scopes.join(' ');
+  const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
+  if (answer.kind !== 'granted') throw refused(answer.message, client, exchange);
+  const { refreshToken, ...rest } = answer.tokens;
+  if (!refreshToken) {
+    throw new CommandError(
+      `The CRM gave no refresh token, without which no night works; many services give one for the scope "offline_access" only. ${scopeAdvice(exchange)} Nothing was stored.`,
+      RUN_FAILED,
+    );
+  }
+  const tokens = { ...rest, refreshToken };
+  const { oddities } = answer;
+  return { tokens, notes: notesOn(tokens, oddities, crm.scopes), oddities };
+}
+
+function refused(message: string, { from }: Pick<ChosenClient, 'from'>, exchange: Exchange): CommandError {
+  const error = /: (invalid_client|invalid_scope)/.exec(message)?.[1];
+  if (!error) {
+    return new CommandError(`${message} Nothing was stored; authorize again, for a code works once.`, RUN_FAILED);
+  }
+  const advice = error === 'invalid_client' ? clientAdvice(from, exchange) : scopeAdvice(exchange);
+  return new CommandError(`${message} ${advice} Nothing was stored.`, USAGE);
+}
+
+const OTHERS = {
+  basic: '"basic_raw" or "post"',
+  basic_raw: '"basic" or "post"',
+  post: '"basic" or "basic_raw"',
+  none: '"basic" or "post", if the client has a secret',
+} satisfies Record<OAuthSettings['clientAuthentication'], string>;
+
+const ANOTHER_SECRET = {
+  stored:
+    'The stored secret of the client was used: give another in CRM_CLIENT_SECRET, or add --new-secret to be asked for it.',
+  CRM_CLIENT_SECRET:
+    'The secret of the client came from CRM_CLIENT_SECRET: give another there, or unset it and add --new-secret to be asked for it.',
+  typed: 'The secret of the client was typed: type another, or give it in CRM_CLIENT_SECRET.',
+} satisfies Record<ChosenClient['from'], string>;
+
+/** What to try when the CRM does not know the client. Never tried by itself: a service may lock the client. */
+function clientAdvice(
+  from: ChosenClient['from'],
+  { crm: { clientAuthentication: how }, configuration }: Exchange,
+): string {
+  return `${ANOTHER_SECRET[from]} If its id (--client-id) and its secret are right, set crm.clientAuthentication to ${OTHERS[how]} in ${configuration} (it is "${how}").`;
+}
+
+function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[], requested: string[]): string[] {
+  const life = expiresAt === null ? undefined : Date.parse(expiresAt) - Date.parse(obtainedAt);
+  const given = new Set(scope.split(' '));
+  const withheld = requested.filter((name) => !given.has(name));
+  return [
+    oddities.length > 0 ? `The token endpoint answers oddly: ${oddities.join(', ')}.` : '',
+    withheld.length > 0 ? `The CRM did not give all scopes: ${withheld.join(', ')} is lacking.` : '',
+    life !== undefined && life < SHORT_LIFE_MS
+      ? `An access token lives ${Math.round(life / 60_000)} minutes only: ask the operator of the CRM for 20 or more.`
+      : '',
+  ].filter(Boolean);
+}
+
+export type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>;
+
+/**
+ * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
+ * @returns the value of the secret of the client; `undefined` before the first authorization
+ * @throws CommandError (exit code 3)
+ */
+export async function checkPermissions(target: GrantTarget): Promise<string | undefined> {
+  const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
+  const client = await checkSecret(secrets, ClientSecretId);
+  const tokens = await checkSecret(secrets, TokensSecretId);
+  const ledger = createLedger(dynamo, LedgerTableName, TokensSecretId);
+  const versionId = tokens?.VersionId ?? BEFORE_THE_FIRST;
+  try {
+    await ledger.read(versionId);
+    // Refused by its condition, because no such claim exists; without the right to write, AWS answers AccessDenied.
+    await ledger.giveBack({ versionId, owner: randomUUID() });
+  } catch (error) {
+    const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
+    throw impossible(what, error);
+  }
+  return client?.SecretString;
+}
+
+/** The value as it is, put again under its own VersionId, is documented to change nothing. */
+async function checkSecret(client: SecretsManagerClient, SecretId: string) {
+  const current = await client
+    .send(new GetSecretValueCommand({ SecretId, VersionStage: 'AWSCURRENT' }))
+    .catch((error) => {
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw impossible(`The secret ${SecretId} could not be read (${nameOf(error)}).`, error, SecretId);
+    });
+  // AWS refuses to read a secret without a value; the local cloud answers an empty text.
+  const stored = current?.SecretString && current.VersionId ? current : undefined;
+  try {
+    const { VersionId, SecretString } = stored ?? {};
+    const same = stored && { ClientRequestToken: VersionId, SecretString, VersionStages: ['AWSCURRENT'] };
+    await client.send(new PutSecretValueCommand({ SecretId, ...same }));
+  } catch (error) {
+    // A put without a value is invalid, but only with the right to put does AWS say so.
+    if (!stored && INCOMPLETE.has(nameOf(error))) return undefined;
+    throw impossible(`The secret ${SecretId} could not be written (${nameOf(error)}).`, error);
+  }
+  return stored;
+}
+
+const INCOMPLETE = new Set(['InvalidRequestException', 'InvalidParameterException', 'ValidationException']);
+
+/** The name that AWS gave the error, also where one of ours wraps it. */
+function nameOf(error: unknown): string {
+  if (error instanceof Error && error.cause instanceof Error) return error.cause.name;
+  return error instanceof Error ? error.name : 'an unknown error';
+}
+
+/** @param readSecret the secret that was read: AWS refuses that while the secret is scheduled for deletion */
+function impossible(what: string, error: unknown, readSecret?: string): CommandError {
+  const advice = adviceFor(nameOf(error), readSecret);
+  return new CommandError(`${what} ${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });
+}
+
+function adviceFor(name: string, secretId: string | undefined): string {
+  if (/AccessDenied/.test(name)) return 'Use credentials that may read and write it.';
+  if (name === 'ResourceNotFoundException') return `${RESTORE}.`;
+  if (secretId && name === 'InvalidRequestException') {
+    return `It is scheduled for deletion; to restore it: aws secretsmanager restore-secret --secret-id ${secretId}.`;
+  }
+  return 'Try again later.';
 }

@@ -1,8 +1,14 @@
 import type { Command } from 'commander';
+import { createLogUpdate } from 'log-update';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
+import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createManifests } from '../data/manifests.ts';
+import { followRun } from '../runs/executions.ts';
 import { refuseDate } from '../runs/export-date.ts';
+import { OUTCOMES } from '../runs/run/outcomes.ts';
+import type { Run } from '../runs/run/run.ts';
+import { outcomeWord, painterOf, SIGNS } from '../runs/run/words.ts';
 import {
   commandFor,
   dateArgument,
@@ -11,17 +17,14 @@ import {
   quoted,
   withExamples,
 } from '../support/command-options.ts';
-import { warnUnsettled } from '../support/deployed-configuration.ts';
+import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
-import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { colorsFor, manyText } from '../support/text.ts';
+import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import type { BackfillDate } from './calendar.ts';
-import { isPublished, runsUnderWay } from './date-run.ts';
-import { fillDates } from './fill-dates.ts';
-import { datesBetween, refuseSameData } from './refusals.ts';
-import { createCalendarScreen } from './screen.ts';
+import { isPublished, runOfDate, runsUnderWay } from './date-run.ts';
 
 interface BackfillOptions extends TargetOptions {
   from: string;
@@ -123,4 +126,133 @@ function againText(entity: Entity, options: BackfillOptions): string {
   const { from, to, concurrency, sameData } = options;
   const more = { from, to, concurrency: String(concurrency) };
   return commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
+}
+
+interface FillOptions {
+  concurrency: number;
+  /** Starts no more runs, and follows none; those under way go on. */
+  signal: AbortSignal;
+  onChange: (date: BackfillDate) => void;
+}
+
+/**
+ * Runs every date that is not published, oldest first, and follows each run to its end. The dates are changed in place.
+ * @throws the signal's reason; what AWS refused, which ends the other dates too
+ */
+export async function fillDates(
+  target: Target,
+  entity: Entity,
+  dates: BackfillDate[],
+  { concurrency, signal, onChange }: FillOptions,
+): Promise<void> {
+  const left = dates.filter(({ state }) => state !== 'published');
+  const change = (date: BackfillDate, to: Partial<BackfillDate>) => onChange(Object.assign(date, to));
+  const fill = (date: BackfillDate, either: AbortSignal) => fillDate(target, entity, date, { signal: either, change });
+  await together(left, fill, { signal, atOnce: concurrency });
+}
+
+interface DateOptions {
+  signal: AbortSignal;
+  change: (date: BackfillDate, to: Partial<BackfillDate>) => void;
+}
+
+async function fillDate(target: Target, entity: Entity, date: BackfillDate, { signal, change }: DateOptions) {
+  for (;;) {
+    const found = await runOfDate(target, entity, date.date, signal);
+    if (!found) return change(date, { state: 'published' });
+    change(date, { state: 'running', run: found.run });
+    const run = await followRun(target.sfn, entity, found.executionArn, { signal });
+    // The pointer says it: a run may end well and publish nothing.
+    if (await isPublished(target, entity, date.date)) return change(date, { state: 'published', run });
+    // One that was found may have been for another plan, or of an earlier command: the date needs one of its own.
+    if (!found.started) continue;
+    const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
+    return change(date, { state: 'failed', run, error });
+  }
+}
+
+/**
+ * All dates from the first to the last, both included.
+ * @throws CommandError (exit code 2) where the first is after the last
+ */
+export function datesBetween(from: string, to: string): string[] {
+  if (from > to) throw new CommandError(`--from ${from} is after --to ${to}: nothing was started.`, USAGE);
+  const dates = [from];
+  for (let date = from; date < to; dates.push(date)) date = dateAfter(date, 1);
+  return dates;
+}
+
+/**
+ * Refuses a plan that does not depend on the date: today's records would be filed under days that are past.
+ * @throws CommandError (exit code 2)
+ */
+async function refuseSameData(target: Target, entity: Entity): Promise<void> {
+  const { filters = [] } = (await deployedConfiguration(target)).entities[entity];
+  if (filters.some(({ dependsOnDate }) => dependsOnDate)) return;
+  const what = `The deployed plan of ${entity} does not depend on the date, so every run would file the data of today under its date.`;
+  const advice = `Put a date into entities.${entity}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
+  throw new CommandError(`${what} ${advice}`, USAGE);
+}
+
+/** Shows the calendar live on a terminal; elsewhere a line for each change, and the calendar at the end. */
+export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.WriteStream) {
+  const live = stream.isTTY === true;
+  const update = createLogUpdate(stream);
+  if (live) update(calendarText(dates, stream));
+  return {
+    changed: (date: BackfillDate) => {
+      if (live) update(calendarText(dates, stream));
+      else stream.write(`${lineOf(date)}\n`);
+    },
+    /** Leaves the calendar. */
+    end: () => {
+      if (!live) return void stream.write(`${calendarText(dates, stream)}\n`);
+      update(calendarText(dates, stream));
+      update.done();
+    },
+  };
+}
+
+function lineOf({ date, state, run, error }: BackfillDate): string {
+  return [`${date}: ${stateWord(state)}`, run?.run, error].filter(Boolean).join(', ');
+}
+
+/** A date of a backfill. */
+export interface BackfillDate {
+  date: string;
+  state: 'published' | 'running' | 'failed' | 'missing';
+  /** The run of the date, where this command knows one. */
+  run: Run | null;
+  /** Why it failed. */
+  error: string | null;
+}
+
+const { published, running, failed } = OUTCOMES;
+const STATES = { published, running, failed, missing: { word: 'to do', tone: 'idle' } } as const;
+const DAYS_OF_MONTH = 31;
+
+/** A row for each month, a mark for each date, and what the marks mean. */
+export function calendarText(dates: BackfillDate[], stream: { isTTY?: boolean }): string {
+  const colors = colorsFor(stream);
+  const paint = painterOf(stream);
+  const markOf = (state: BackfillDate['state']) => paint(STATES[state].tone)(SIGNS[STATES[state].tone]);
+  const months = Map.groupBy(dates, ({ date }) => date.slice(0, 7));
+  const rows = [...months].map(([month, ofMonth]) => {
+    const marks = Array<string>(DAYS_OF_MONTH).fill(' ');
+    for (const { date, state } of ofMonth) marks[Number(date.slice(8)) - 1] = markOf(state);
+    return `${month}  ${marks.join('')}`.trimEnd();
+  });
+  const states = Object.keys(STATES) as BackfillDate['state'][];
+  const legend = states.map((state) => {
+    const count = dates.filter((each) => each.state === state).length;
+    return `${markOf(state)} ${count.toLocaleString('en-US')} ${stateWord(state)}`;
+  });
+  const days = '1   5    10   15   20   25   30';
+  return [colors.dim(`         ${days}`), ...rows, `${manyText(dates.length, 'date')}: ${legend.join('  ')}`].join(
+    '\n',
+  );
+}
+
+function stateWord(state: BackfillDate['state']): string {
+  return STATES[state].word;
 }

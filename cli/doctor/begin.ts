@@ -1,21 +1,32 @@
 import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
 import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
-import { createLedger } from '../../core/oauth/ledger.ts';
+import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
+import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { watchClock } from '../authorize/aws-clock.ts';
 import { nameCalls } from '../checks/calls.ts';
 import { readStack } from '../checks/deployed-stack.ts';
-import { type Finding, holds } from '../checks/finding.ts';
+import { broken, type Finding, holds, unknown, warning } from '../checks/finding.ts';
 import { FIRST_RUN } from '../checks/grant-stored.ts';
 import { commandFor } from '../support/command-options.ts';
+import { ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
+import { plain } from '../support/text.ts';
 import type { ConfigurationOptions, Configured } from './configuration.ts';
-import { type Around, ledgerFinding, notLooked } from './grant.ts';
 import { refresh } from './refresh.ts';
 import { type Asked, askCrm } from './service.ts';
 
+/** How far the clock of a claim may be ahead before the claim counts as longer than a lease. */
+const CLOCKS_MS = 15_000;
 const CALLED = ['cloudformation', 'events', 'sns', 's3'] as const;
+
+/** What the checks of a grant need beside the grant. */
+export interface Around {
+  now: Date;
+  authorizeCommand: string;
+  refreshCommand: string;
+}
 
 export interface DoctorOptions extends ConfigurationOptions {
   /** Spends a generation of the grant; without it, nothing is changed. */
@@ -111,6 +122,65 @@ function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, '
     authorizeCommand: commandFor('authorize', place),
     refreshCommand: `${commandFor('doctor', place, { configuration })} --refresh`,
   };
+}
+
+/** Whether the newest generation can be spent when the time comes. */
+export function ledgerFinding(item: LedgerItem | undefined, around: Around): Finding {
+  const { now, authorizeCommand } = around;
+  const authorize = `Authorize again: ${authorizeCommand}.`;
+  if (!item) return holds('Reachable; nobody has claimed the current generation.');
+  if (item.state === 'DEAD') {
+    const since = item.diedAt ? ` since ${item.diedAt}` : '';
+    return broken(`The grant is dead${since}: ${plain(item.reason)}`, authorize);
+  }
+  if (item.state === 'STORED') {
+    const text = 'The current generation is marked as followed by another, which is not to be seen.';
+    const advice = `Look again in a minute. If it stays, the new one was deleted: ${authorizeCommand}.`;
+    return broken(text, advice, ENVIRONMENT);
+  }
+  if (item.state === 'AUTHORIZED' && item.diedAt && item.deadline < now.getTime()) {
+    const death = plain(item.reason).replace(/[.!?]*$/, '');
+    return broken(
+      `The grant is dead since ${item.diedAt}: ${death}. A new one was given, but never stored.`,
+      authorize,
+    );
+  }
+  if (item.deadline === 0) return holds('Reachable; the current generation was claimed and given back unspent.');
+  const text = `The current generation is claimed since ${new Date(item.deadline - LEASE_MS).toISOString()}`;
+  if (item.deadline < now.getTime()) return endedClaimFinding(item, around);
+  if (item.deadline - now.getTime() <= LEASE_MS + CLOCKS_MS) {
+    return warning(`${text}: somebody refreshes it.`, 'Look again in a minute.');
+  }
+  const next = new Date(item.deadline).toISOString();
+  const advice = `See whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
+  return broken(`${unansweredText(item)}; the next is tried after ${next}.`, advice, ENVIRONMENT);
+}
+
+/** An expired claim: the next run makes a new one. */
+function endedClaimFinding(item: LedgerItem, { refreshCommand }: Around): Finding {
+  const { state, authorizedAt, deadline, unanswered } = item;
+  const next = `The next run tries again; to try now: ${refreshCommand}.`;
+  if (state === 'AUTHORIZED') {
+    const text = `The grant that a person gave at ${authorizedAt} was never stored; the one before it is used, unless the CRM has ended it.`;
+    return warning(text, next);
+  }
+  const since = new Date(deadline - LEASE_MS).toISOString();
+  const text =
+    unanswered > 0
+      ? `${unansweredText(item)}.`
+      : `The current generation is claimed since ${since}, and that refresh never ended.`;
+  return warning(text, next);
+}
+
+function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
+  const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
+  const times = unanswered > 0 ? ` (${unanswered} tried)` : '';
+  return `No refresh of the current generation got an answer that could be used${since}${times}`;
+}
+
+/** A check that cannot be made for want of what an earlier one would have found. */
+export function notLooked(lacking: string, advice = 'Mend what failed above, then look again.'): Finding {
+  return unknown(`Not looked at, for lack of ${lacking}.`, advice);
 }
 
 /** Returns a function that does its work at the first call only. */

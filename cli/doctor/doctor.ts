@@ -8,7 +8,7 @@ import { CommandError } from '../support/exit.ts';
 import { clientSettings, connect, type Target } from '../support/target.ts';
 import { begin, type Doctoring, type DoctorOptions } from './begin.ts';
 import { type Configured, configured } from './configuration.ts';
-import { GRANT_CHECKS } from './grant-checks.ts';
+import { GRANT_CHECKS } from './grant.ts';
 import { NETWORK_CHECK } from './network.ts';
 import { NIGHT_CHECKS } from './night-checks.ts';
 

@@ -2,27 +2,109 @@ import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
-import { LEASE_MS } from '../../core/oauth/ledger.ts';
-import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { versionsExhausted } from '../../core/oauth/version-limit.ts';
-import { broken, type Finding, holds, unknown, warning } from '../checks/finding.ts';
-import { FIRST_RUN } from '../checks/grant-stored.ts';
+import { type Check, given } from '../checks/check.ts';
+import { broken, type Finding, holds, warning } from '../checks/finding.ts';
+import { FIRST_RUN, GRANT_STORED } from '../checks/grant-stored.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
-import { plain } from '../support/text.ts';
+import { type Around, type Doctoring, notLooked } from './begin.ts';
+import { refreshFinding } from './refresh.ts';
 
-/** What the checks of a grant need beside the grant. */
-export interface Around {
-  now: Date;
-  authorizeCommand: string;
-  refreshCommand: string;
-}
+const READING = [
+  'secretsmanager:GetSecretValue on both secrets',
+  'kms:Decrypt on the key, through Secrets Manager and DynamoDB',
+];
+
+/** What is stored of the grant, and what comes of using it. */
+export const GRANT_CHECKS: Check<Doctoring>[] = [
+  {
+    id: 'client-secret',
+    question: 'Is the OAuth client stored?',
+    rights: READING,
+    look: async ({ client, grant, deployment, around }) => {
+      const tokens = await grant().then(
+        ({ newest }) => newest.tokens,
+        () => ({}), // reported as the check 'grant'
+      );
+      return clientFinding(await client(), tokens, deployment?.crm, around());
+    },
+  },
+  {
+    id: 'grant',
+    question: 'Is there a grant?',
+    rights: READING,
+    look: async ({ grant, around }) => {
+      const { labelled, newest } = await grant();
+      return grantFinding(labelled, newest, around());
+    },
+  },
+  {
+    id: 'ledger',
+    question: 'Can the grant be spent when the time comes?',
+    rights: ['dynamodb:GetItem on the ledger', 'kms:Decrypt on the key, through Secrets Manager and DynamoDB'],
+    look: ({ ledger }) => ledger(),
+  },
+  given(GRANT_STORED, ({ generation }: Doctoring) => ({ newest: generation })),
+  {
+    id: 'refresh',
+    question: 'Does the CRM refresh the grant?',
+    option: '--refresh',
+    rights: [
+      'secretsmanager:PutSecretValue on both secrets',
+      'dynamodb:UpdateItem on the ledger',
+      'kms:GenerateDataKey on the key, through Secrets Manager',
+    ],
+    look: async ({ options, lacking, refreshed, generation, around }) => {
+      if (!options.refresh) return [];
+      const found = await refreshed();
+      if (found) return refreshFinding(found, around().authorizeCommand);
+      const before = await generation();
+      if (before && isUntried(before.tokens)) {
+        return notLooked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
+      }
+      return notLooked((await lacking()) ?? 'a grant that can be spent');
+    },
+  },
+  {
+    id: 'scopes',
+    question: 'Has the grant every scope?',
+    rights: READING,
+    look: async ({ tokens, deployment, around }) => {
+      const found = await tokens();
+      return found && deployment ? scopesFinding(found, deployment.crm.scopes, around()) : [];
+    },
+  },
+  {
+    id: 'access-token',
+    question: 'How long does the access token live?',
+    rights: READING,
+    look: async ({ tokens, around }) => {
+      const found = await tokens();
+      return found ? accessTokenFinding(found, around()) : [];
+    },
+  },
+  {
+    id: 'service',
+    question: 'Does the CRM answer, with the grant?',
+    rights: [],
+    look: async ({ asked }) => (await asked()).service,
+  },
+  {
+    id: 'columns',
+    question: 'Do the columns that the CRM lists fit the configuration and the last export?',
+    rights: [
+      's3:GetObject on `published/*`, `runs/*`',
+      's3:ListBucket on the bucket',
+      'kms:Decrypt on the key, through S3',
+    ],
+    look: async ({ asked }) => (await asked()).columns,
+  },
+];
 
 /** Below this, refreshes alone could use up the versions that Secrets Manager allows a secret in a day. */
 const SHORT_LIFE_MS = 20 * 60_000;
-/** How far the clock of a claim may be ahead before the claim counts as longer than a lease. */
-const CLOCKS_MS = 15_000;
 const FOR_NO_EXPORT = [...PERSONAL_SCOPES, UPDATE_SCOPE];
 
 /** Whether what is stored of the client is what the configuration needs. */
@@ -61,64 +143,6 @@ export function grantFinding(labelled: Generation, newest: Generation, { now }: 
   );
 }
 
-/** Whether the newest generation can be spent when the time comes. */
-export function ledgerFinding(item: LedgerItem | undefined, around: Around): Finding {
-  const { now, authorizeCommand } = around;
-  const authorize = `Authorize again: ${authorizeCommand}.`;
-  if (!item) return holds('Reachable; nobody has claimed the current generation.');
-  if (item.state === 'DEAD') {
-    const since = item.diedAt ? ` since ${item.diedAt}` : '';
-    return broken(`The grant is dead${since}: ${plain(item.reason)}`, authorize);
-  }
-  if (item.state === 'STORED') {
-    const text = 'The current generation is marked as followed by another, which is not to be seen.';
-    const advice = `Look again in a minute. If it stays, the new one was deleted: ${authorizeCommand}.`;
-    return broken(text, advice, ENVIRONMENT);
-  }
-  if (item.state === 'AUTHORIZED' && item.diedAt && item.deadline < now.getTime()) {
-    const death = plain(item.reason).replace(/[.!?]*$/, '');
-    return broken(
-      `The grant is dead since ${item.diedAt}: ${death}. A new one was given, but never stored.`,
-      authorize,
-    );
-  }
-  if (item.deadline === 0) return holds('Reachable; the current generation was claimed and given back unspent.');
-  const text = `The current generation is claimed since ${new Date(item.deadline - LEASE_MS).toISOString()}`;
-  if (item.deadline < now.getTime()) return endedClaimFinding(item, around);
-  if (item.deadline - now.getTime() <= LEASE_MS + CLOCKS_MS) {
-    return warning(`${text}: somebody refreshes it.`, 'Look again in a minute.');
-  }
-  const next = new Date(item.deadline).toISOString();
-  if (item.refusals > 0) {
-    const times = `${item.refusals} refreshes of the current generation were refused by a word that is not known`;
-    return broken(`${times}; the next is tried after ${next}. ${plain(item.reason)}`, authorize);
-  }
-  const advice = `See whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
-  return broken(`${unansweredText(item)}; the next is tried after ${next}.`, advice, ENVIRONMENT);
-}
-
-/** An expired claim: the next run makes a new one. */
-function endedClaimFinding(item: LedgerItem, { refreshCommand }: Around): Finding {
-  const { state, authorizedAt, deadline, unanswered } = item;
-  const next = `The next run tries again; to try now: ${refreshCommand}.`;
-  if (state === 'AUTHORIZED') {
-    const text = `The grant that a person gave at ${authorizedAt} was never stored; the one before it is used, unless the CRM has ended it.`;
-    return warning(text, next);
-  }
-  const since = new Date(deadline - LEASE_MS).toISOString();
-  const text =
-    unanswered > 0
-      ? `${unansweredText(item)}.`
-      : `The current generation is claimed since ${since}, and that refresh never ended.`;
-  return warning(text, next);
-}
-
-function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
-  const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-  const times = unanswered > 0 ? ` (${unanswered} tried)` : '';
-  return `No refresh of the current generation got an answer that could be used${since}${times}`;
-}
-
 export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Finding {
   const held = scope.split(' ').filter(Boolean);
   const missing = needed.filter((name) => !held.includes(name));
@@ -153,11 +177,6 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Arou
     return warning(text, `To see now whether that works: ${isUntried(tokens) ? FIRST_RUN : refreshCommand}.`);
   }
   return holds(`${lives} and has ${duration(Date.parse(tokens.expiresAt) - now.getTime())} left.`);
-}
-
-/** A check that cannot be made for want of what an earlier one would have found. */
-export function notLooked(lacking: string, advice = 'Mend what failed above, then look again.'): Finding {
-  return unknown(`Not looked at, for lack of ${lacking}.`, advice);
 }
 
 function ago(now: Date, time: string): string {

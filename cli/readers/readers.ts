@@ -1,15 +1,26 @@
 import { type Command, Option } from 'commander';
+import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
-import { kindOf, readerName } from '../../core/readers/readers.ts';
+import { eachOf } from '../../core/each-of.ts';
+import {
+  entitiesOf,
+  kindOf,
+  PUBLISHED_TAG,
+  readableKeys,
+  readerName,
+  sharedAsFiles,
+} from '../../core/readers/readers.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { isGone } from '../../core/storage/storage-errors.ts';
+import { readStack } from '../checks/deployed-stack.ts';
+import { createManifests, ifReadable } from '../data/manifests.ts';
 import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { connect, type TargetOptions } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { commandToTry, policyOf, sharedPlace } from './reader-policy.ts';
-import { tagPublished } from './tag-published.ts';
 
 interface ReadersOptions extends TargetOptions {
   tag?: boolean;
@@ -68,4 +79,90 @@ function readerText(reader: Reader): string {
   const { principal, entities, of } = reader;
   const which = entities === 'all' ? 'all entities' : entities.join(', ');
   return `the ${kindOf(principal)} ${readerName(reader)} may read ${of.join(' and ')} of ${which}`;
+}
+
+/** What policies name of a deployment. */
+interface SharedPlace {
+  bucket: string;
+  keyArn: string;
+}
+
+/** @throws CommandError (exit code 3) where the stack has no key */
+async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'BucketName' | 'StateMachineArn'>) {
+  const [key] = (await readStack(target)).ofType('AWS::KMS::Key');
+  if (!key) throw new CommandError(`The stack ${target.stack} has no key: deploy this release.`, ENVIRONMENT);
+  const [, partition, , region, account] = target.StateMachineArn.split(':');
+  return { bucket: target.BucketName, keyArn: `arn:${partition}:kms:${region}:${account}:key/${key.physicalId}` };
+}
+
+type Reads = Pick<Reader, 'entities' | 'of'>;
+
+/**
+ * The policy that a role of a reader needs in its own account: AWS asks both accounts. As narrow as the policies of bucket and key, but for
+ * the tag of published files, which these alone look at.
+ * @param reads all that the reader may read
+ * @param deployment knows which entities have feeds
+ */
+export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'>, { bucket, keyArn }: SharedPlace) {
+  const [, partition = 'aws', , region] = keyArn.split(':');
+  const bucketArn = `arn:${partition}:s3:::${bucket}`;
+  const keys = reads.map((read) => readableKeys(read, deployment));
+  const plain = keys.flatMap((each) => each.plain);
+  const viaS3 = {
+    'kms:ViaService': `s3.${region}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`,
+    'kms:EncryptionContext:aws:s3:arn': bucketArn,
+  };
+  const allow = (Action: string, Resource: string | string[], Condition?: object) => {
+    return { Effect: 'Allow', Action, Resource, ...(Condition && { Condition }) };
+  };
+  const objects = [...plain, ...keys.flatMap((each) => each.tagged)].map((key) => `${bucketArn}/${key}`);
+  return {
+    Version: '2012-10-17',
+    Statement: [
+      allow('s3:GetObject', objects),
+      allow('s3:ListBucket', bucketArn, { StringLike: { 's3:prefix': plain } }),
+      ...(reads.some(({ of }) => of.includes('tables')) ? [allow('s3:GetBucketLocation', bucketArn)] : []),
+      allow('kms:Decrypt', keyArn, { StringEquals: viaS3 }),
+    ],
+  };
+}
+
+/** What a reader can try then, with its own credentials: a pointer, which names what is to be read. */
+function commandToTry([first]: Pick<Reader, 'entities'>[], { bucket }: SharedPlace): string {
+  const entity = first ? entitiesOf(first)[0] : '';
+  return `aws s3 cp s3://${bucket}/published/entity=${entity}/latest.json -`;
+}
+
+/**
+ * Tags what pointers name today, as a run does with what it publishes: for files that were published before somebody was to read them.
+ * What has the tag already keeps it.
+ * @returns the number of files
+ * @throws RunError `StorageDenied` or `StorageUnavailable`
+ */
+async function tagPublished(
+  target: Pick<Target, 's3' | 'BucketName'>,
+  deployment: Pick<Deployment, 'readers'>,
+  warn: (sentence: string) => void,
+): Promise<number> {
+  const manifests = createManifests(target);
+  const bucket = createBucket(target.s3, target.BucketName);
+  let files = 0;
+  for (const entity of sharedAsFiles(deployment)) {
+    const dates = [...(await manifests.dates(entity)), 'latest'];
+    const pointers = await eachOf(dates, (date) => ifReadable(manifests.pointer(entity, date), warn));
+    const named = new Set(pointers.flatMap((pointer) => pointer?.manifestKey ?? []));
+    await eachOf([...named], async (manifestKey) => {
+      const manifest = await ifReadable(manifests.manifest(manifestKey), warn);
+      if (!manifest) return;
+      try {
+        for (const key of [manifest.file.key, manifestKey]) await bucket.tag(key, PUBLISHED_TAG, 'true');
+        files += 1;
+      } catch (error) {
+        if (!(error instanceof Error && isGone(error.cause))) throw error;
+        // Files go before their manifests do (docs/removing-a-customer.md).
+        warn(`${manifest.file.key} is gone: it is not tagged.`);
+      }
+    });
+  }
+  return files;
 }

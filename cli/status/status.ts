@@ -1,18 +1,21 @@
 import { ENTITIES } from '../../core/config/entities.ts';
+import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import { createLedger } from '../../core/oauth/ledger.ts';
+import { MOST_REFUSALS } from '../../core/oauth/spend.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Cell, Facts } from '../night/facts.ts';
 import { gatherFacts } from '../night/gather.ts';
-import { type Judge, judgesOf } from '../night/judge.ts';
+import { isPublished, type Judge, judgesOf } from '../night/judge.ts';
 import { alarmsOf } from '../night/raised-alarms.ts';
 import { nightOf } from '../night/starts.ts';
-import { isCertain, isWhole } from '../night/whole.ts';
 import { answerOf, LAST_NIGHT, type NightNames } from '../report/words.ts';
 import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import { ended } from '../support/ended.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
-import { adviceOf } from './advice.ts';
-import { grantOf } from './grant.ts';
+import { plain } from '../support/text.ts';
 import type { Status, StatusRow } from './schema.ts';
 
 interface Around {
@@ -118,4 +121,47 @@ function firstStart(judges: (Pick<Judge, 'next'> & { entity: StatusRow['entity']
   const starts = judges.flatMap(({ entity, next }) => (next ? [{ entity, ...next }] : []));
   const [first] = starts.sort((one, other) => one.at.getTime() - other.at.getTime());
   return first ? { ...first, at: first.at.toISOString() } : null;
+}
+
+/**
+ * The command to type where the file of a date is missing: one for all entities that it mends at once.
+ * @param night what became of all entities
+ */
+function adviceOf({ date, outcome, attempts }: Cell, night: Cell[], place: TargetOptions): string {
+  if (outcome === 'withoutRule') return completed('npx cdk deploy --revert-drift', place);
+  const run = attempts.at(-1)?.run;
+  // It says why, names the entry of the runbook, and the command that makes up for it.
+  if (run !== undefined) return commandFor(`show ${quoted(run)}`, place);
+  const alike = night.filter((cell) => cell.outcome === outcome && cell.date === date && cell.attempts.length === 0);
+  const entities = alike.map(({ entity }) => entity).join(' ');
+  return commandFor(outcome === 'paused' ? `resume ${entities}` : `start ${entities} --date ${date}`, place);
+}
+
+/** When the tokens were obtained that are stored, and whether the CRM has refused their refresh. */
+async function grantOf(target: Target, warn: (sentence: string) => void): Promise<Status['grant']> {
+  const { secrets, dynamo, TokensSecretId, LedgerTableName } = target;
+  try {
+    const { newest } = await newestOf(createGrantStore(secrets, TokensSecretId));
+    const item = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(newest.versionId);
+    const refused =
+      item && item.refusals >= MOST_REFUSALS ? `The CRM refuses to refresh it: ${plain(item.reason)}` : null;
+    const dead =
+      item?.state === 'DEAD' ? `It is dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${plain(item.reason)}` : null;
+    return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
+  } catch (error) {
+    warn(`The age of the grant is not known: ${ended(error).sentence}`);
+    return null;
+  }
+}
+
+/** Whether it is known what became of a date: without the executions, a run of it may be under way. */
+function isCertain({ attemptsKnown }: Pick<Facts, 'attemptsKnown'>, cell: Cell): boolean {
+  return attemptsKnown || isPublished(cell) || ['none', 'off', 'paused', 'withoutRule'].includes(cell.outcome);
+}
+
+/** Whether every date that is due is whole; `null` where it cannot be told. */
+function isWhole(facts: Pick<Facts, 'attemptsKnown'>, cells: Cell[]): boolean | null {
+  const certain = cells.filter((cell) => isCertain(facts, cell));
+  if (certain.some(({ missing }) => missing)) return false;
+  return certain.length === cells.length ? true : null;
 }

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
+import { createLogUpdate } from 'log-update';
 import type { Counts } from '../../core/batch/batch-manifest.ts';
 import { secondsBetween } from '../runs/run/run.ts';
 import { failureText } from '../runs/run/words.ts';
 import { commandFor } from '../support/command-options.ts';
 import { printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { countsText, failuresText, readBatchManifest } from './outcome.ts';
-import { createProgressDisplay } from './progress.ts';
 import { statusOf } from './status.ts';
 import { ResultTally } from './tally.ts';
 import type { UpdatesTarget } from './updates-target.ts';
@@ -88,4 +89,58 @@ function adviceFor({ batch }: Started, counts: Counts, options: FinishOptions): 
     ...(resumable ? [`To send lines again: ${commandFor(`update --resume ${batch}`, options)}`] : []),
     ...(counts.REJECTED > 0 ? [`To correct rejected lines: ${correct}`] : []),
   ];
+}
+
+/** How far a batch is. */
+export interface BatchProgress {
+  counts: Counts;
+  /** Lines with an outcome. */
+  lines: number;
+  records: number;
+  seconds: number;
+}
+
+const BAR_CELLS = 24;
+/** Elsewhere than on a terminal: a line for so many percent more. */
+const STEP_PERCENT = 5;
+
+/** Shows a person how far a batch is: one live row on a terminal, which `end` leaves; a line now and then elsewhere. */
+export function createProgressDisplay(stream: NodeJS.WriteStream) {
+  // A terminal that does not know its size has no room for a row.
+  if (stream.isTTY && stream.columns > 0 && stream.rows > 0) {
+    const update = createLogUpdate(stream);
+    return {
+      show: (progress: BatchProgress) => update(`${barOf(progress)} ${progressText(progress)}`),
+      end: () => update.done(),
+    };
+  }
+  let shown = -1;
+  const show = (progress: BatchProgress) => {
+    const step = Math.floor(percentOf(progress) / STEP_PERCENT);
+    if (step === shown) return;
+    shown = step;
+    stream.write(`${progressText(progress)}\n`);
+  };
+  return { show, end: () => undefined };
+}
+
+/** `430 of 1,000 lines (43 %), 21.3 a second; 2 REJECTED` */
+export function progressText(progress: BatchProgress): string {
+  const { lines, records, seconds, counts } = progress;
+  const done = `${lines.toLocaleString('en')} of ${manyText(records, 'line')} (${percentOf(progress)} %)`;
+  const rate = seconds > 0 ? `, ${(lines / seconds).toFixed(1)} a second` : '';
+  const others = Object.entries(counts).flatMap(([outcome, count]) =>
+    outcome === 'APPLIED' || count === 0 ? [] : [`${count.toLocaleString('en')} ${outcome}`],
+  );
+  return `${done}${rate}${others.length > 0 ? `; ${others.join(', ')}` : ''}`;
+}
+
+function barOf(progress: BatchProgress): string {
+  const full = Math.floor((percentOf(progress) * BAR_CELLS) / 100);
+  return `[${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)}]`;
+}
+
+/** Rounded down: 100 only when all are done. */
+function percentOf({ lines, records }: BatchProgress): number {
+  return records === 0 ? 0 : Math.floor((lines * 100) / records);
 }

@@ -9,7 +9,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { policyOf } from '../../cli/readers/reader-policy.ts';
+import { policyOf } from '../../cli/readers/readers.ts';
 import { baseKey, feedKey, headKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

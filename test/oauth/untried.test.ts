@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { storeAuthorization } from '../../cli/authorize/store-authorization.ts';
+import { storeAuthorization } from '../../cli/authorize/store-grant.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { Simulation } from './support/simulation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { policyOf } from '../../cli/readers/reader-policy.ts';
+import { policyOf } from '../../cli/readers/readers.ts';
 import { baseKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';

@@ -1,4 +1,5 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import * as z from 'zod/mini';
 import type { Release } from '../../../core/export/release.ts';
 import type { GateReport } from '../../../core/gate/report.ts';
 import { isReleasable } from '../../../core/gate/words.ts';
@@ -6,16 +7,17 @@ import type { Drift } from '../../../core/step/drift-schema.ts';
 import { forgottenRun } from '../../data/forgotten-run.ts';
 import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
 import { remarksOf } from '../../data/remarks.ts';
+import { quoted } from '../../support/command-options.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 import { adoptableRun } from '../adoption.ts';
 import { findRun } from '../find-run.ts';
+import { readInput } from '../run/input.ts';
 import { completeRun, createPublished } from '../run/published.ts';
 import { FORGOTTEN_AFTER_DAYS, type FoundRun, parseState, type Run, runOfManifest } from '../run/run.ts';
 import { waitingOf } from '../run/waiting.ts';
 import { historyOf, stretchesOf } from './history.ts';
 import { type Links, linksOf, runbookEntry } from './links.ts';
-import { makeUpOf } from './make-up.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 
 /** One run as `show --json` prints it. What is not known is null. */
@@ -136,4 +138,36 @@ async function detailsOf(
   const { entity, execution, state, drift, guards } = manifest;
   const release = state === 'quarantined' ? await ifReadable(manifests.releaseOf(entity, execution), warn) : null;
   return { warnings: [...remarksOf(manifest), ...manifest.warnings], drift, guards, release: release ?? null };
+}
+
+/** A run with the same input fails again for these: the input is refused, or too large. */
+const FAILS_AGAIN = new Set(['InvalidInput', 'States.DataLimitExceeded']);
+
+/** An input that `start` can give; `retry` gives any. */
+const plainInputSchema = z.strictObject({
+  entity: z.string(),
+  date: z.optional(z.string()),
+  scheduledFor: z.optional(z.string()),
+});
+
+interface Known {
+  /** The input of the execution. */
+  input: string | undefined;
+  /** Whether a retry adopts its export. */
+  adoptable: boolean;
+  /** Whether a person may release its file. */
+  releasable: boolean;
+}
+
+/** The command that publishes what a failed run did not; null where something is published, or the same input would fail again. */
+function makeUpOf(run: Run, { input, adoptable, releasable }: Known): string | null {
+  const { run: name, of, entity, date, status, error, outcome, readers } = run;
+  if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
+  // File and table are there; the next night tells what this one did not.
+  if (error === 'ChangesStopped' || error === 'ChangesNotWritten') return null;
+  if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
+  if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
+  if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason "…"`;
+  const plain = !adoptable && date !== null && plainInputSchema.safeParse(readInput(input).given).success;
+  return plain ? `start ${entity} --date ${date}` : `retry ${quoted(name)}`;
 }

@@ -1,6 +1,6 @@
 import { createServer, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { type CallbackListener, listenForCallback } from '../../../cli/authorize/callback-listener.ts';
+import { type CallbackListener, listenForCallback } from '../../../cli/authorize/consent.ts';
 import { callbackOf } from '../../../cli/authorize/redirect-uri.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
 import { freePort } from '../../../local/ministack/ports.ts';

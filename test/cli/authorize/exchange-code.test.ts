@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { exchangeCode } from '../../../cli/authorize/exchange-code.ts';
+import { exchangeCode } from '../../../cli/authorize/authorize.ts';
 import { deployment } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { serverFor } from '../../support/http-server.ts';

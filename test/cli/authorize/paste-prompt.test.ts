@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { promptForPaste } from '../../../cli/authorize/paste-prompt.ts';
+import { promptForPaste } from '../../../cli/authorize/consent.ts';
 import { askHidden } from '../../../cli/support/hidden-input.ts';
 
 const expected = {

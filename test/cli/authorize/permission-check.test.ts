@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkPermissions } from '../../../cli/authorize/permission-check.ts';
+import { checkPermissions } from '../../../cli/authorize/authorize.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 

@@ -1,7 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { type BackfillDate, calendarText } from '../../../cli/backfill/calendar.ts';
-import { datesBetween } from '../../../cli/backfill/refusals.ts';
-import { createCalendarScreen } from '../../../cli/backfill/screen.ts';
+import { type BackfillDate, calendarText, createCalendarScreen, datesBetween } from '../../../cli/backfill/backfill.ts';
 import { terminal } from '../../local/support/terminal.ts';
 import { aRun } from '../support/a-run.ts';
 

@@ -4,16 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { type Checked, checked } from '../../../cli/checks/check.ts';
 import { broken, type Finding, holds, unknown, warning } from '../../../cli/checks/finding.ts';
 import { GRANT_STORED } from '../../../cli/checks/grant-stored.ts';
-import { begin } from '../../../cli/doctor/begin.ts';
+import { begin, ledgerFinding } from '../../../cli/doctor/begin.ts';
 import { doctor } from '../../../cli/doctor/doctor.ts';
 import { exitCodeOf, linesOf } from '../../../cli/doctor/doctor-command.ts';
-import {
-  accessTokenFinding,
-  clientFinding,
-  grantFinding,
-  ledgerFinding,
-  scopesFinding,
-} from '../../../cli/doctor/grant.ts';
+import { accessTokenFinding, clientFinding, grantFinding, scopesFinding } from '../../../cli/doctor/grant.ts';
 import { NIGHT_CHECKS } from '../../../cli/doctor/night-checks.ts';
 import { type Refreshed, refreshFinding } from '../../../cli/doctor/refresh.ts';
 import { columnsFindings } from '../../../cli/doctor/service.ts';

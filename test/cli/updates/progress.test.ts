@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BatchProgress, createProgressDisplay, progressText } from '../../../cli/updates/progress.ts';
+import { type BatchProgress, createProgressDisplay, progressText } from '../../../cli/updates/finish.ts';
 import { noCounts } from '../../../core/batch/batch-manifest.ts';
 import { terminal } from '../../local/support/terminal.ts';
 

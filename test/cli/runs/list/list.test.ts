@@ -1,9 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { addList } from '../../../../cli/runs/list/list.ts';
-import { sinceArgument } from '../../../../cli/runs/list/list-options.ts';
+import { addList, runsText, sinceArgument } from '../../../../cli/runs/list/list.ts';
 import { listRuns } from '../../../../cli/runs/list/list-runs.ts';
-import { runsText } from '../../../../cli/runs/list/runs-text.ts';
 import type { Run } from '../../../../cli/runs/run/run.ts';
 import { durationText, plainLine } from '../../../../cli/support/text.ts';
 import type { Entity } from '../../../../core/config/entities.ts';
