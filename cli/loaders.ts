@@ -6,7 +6,7 @@ import type { Loaders } from './program.ts';
  */
 export const LOADERS: Loaders = {
   init: async () => (await import('./init/init.ts')).addInit,
-  status: async () => (await import('./status/status-command.ts')).addStatus,
+  status: async () => (await import('./status/status.ts')).addStatus,
   start: async () => (await import('./runs/start.ts')).addStart,
   follow: async () => (await import('./runs/follow.ts')).addFollow,
   list: async () => (await import('./runs/list/list.ts')).addList,

@@ -1,7 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { type Command, InvalidArgumentError } from 'commander';
+import { keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
 import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
+import { RunError } from '../../core/errors.ts';
+import { csvToJsonl } from '../../core/updates/csv-to-jsonl.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
 import { numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
@@ -10,17 +18,16 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { plainLines, printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { type CheckedUpdates, checkUpdates, samplesOf } from './check-updates.ts';
+import { type CheckedUpdates, checkUpdates, samplesOf, tooLarge } from './check-updates.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
 import { refuseLaterBatches, refuseToResume, resumedAlready, unfinishedLines } from './resume.ts';
 import { resumedName } from './resumed-name.ts';
-import { openUpdateFile, refused, type UpdateSource } from './source.ts';
-import { type BatchOptions, newBatchName, startBatch, startResumed } from './start-batch.ts';
+import { changed, openUpdateFile, refused, type UpdateSource } from './source.ts';
+import { executionArn } from './status.ts';
 import { connectForUpdates, type UpdatesTarget } from './updates-target.ts';
-import { uploadInput } from './upload.ts';
 
-export interface UpdateOptions extends TargetOptions, BatchOptions {
+interface UpdateOptions extends TargetOptions, BatchOptions {
   resume?: string;
   overNewer?: boolean;
   configuration?: string;
@@ -159,4 +166,126 @@ async function askBefore(
 export function batchArgument(text: string): string {
   if (batchNameSchema.safeParse(text).success) return text;
   throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
+}
+
+/** How a batch is applied; what is left out comes from the configuration. */
+export interface BatchOptions {
+  /** Changes per second. */
+  maxRate?: number | undefined;
+  stopAfterFailures?: number | undefined;
+}
+
+/** A name that sorts by time: `update-20261120T020000-1a2b3c`. */
+function newBatchName(): string {
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+Z$/g, '');
+  return `update-${stamp}-${randomBytes(3).toString('hex')}`;
+}
+
+/**
+ * Starts the machine on an uploaded file. The execution is named after the batch.
+ * @param file key of the file in the bucket, `updates/BATCH/input.jsonl`
+ * @returns the ARN of the execution
+ */
+export async function startBatch(
+  { sfn, UpdatesStateMachineArn: stateMachineArn }: Pick<UpdatesTarget, 'sfn' | 'UpdatesStateMachineArn'>,
+  file: string,
+  options: BatchOptions = {},
+  name = `${batchIn(file)}-${randomBytes(3).toString('hex')}`,
+): Promise<string> {
+  const input = JSON.stringify({ file, ...options });
+  const started = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
+  return started.executionArn ?? '';
+}
+
+/**
+ * Starts a batch that resumes another. Two who do so at the same time start one execution, by its name.
+ * @returns `undefined` where another execution has or had the batch
+ */
+async function startResumed(
+  target: UpdatesTarget,
+  file: string,
+  options: BatchOptions & { resumes: string },
+): Promise<string | undefined> {
+  const { sfn, store, UpdatesStateMachineArn } = target;
+  const name = batchIn(file);
+  try {
+    return await startBatch(target, file, options, name);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'ExecutionAlreadyExists')) throw error;
+  }
+  const describe = new DescribeExecutionCommand({ executionArn: executionArn(UpdatesStateMachineArn, name) });
+  const { status } = await sfn.send(describe);
+  if (status === 'RUNNING' || (await store.read(keysOf(name).started))) return undefined;
+  // The execution ended before it claimed the batch.
+  return startBatch(target, file, options);
+}
+
+function batchIn(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
+/**
+ * Streams the checked bytes to the input of a new batch, CSV as JSON Lines with the same line numbers. Stores all or nothing.
+ * @param resumes whether the same bytes may be there already, from somebody who resumes the same batch
+ * @returns the key
+ * @throws CommandError (exit code 2) when the bytes are not those that were checked; RunError of the bucket, `StorageConflict`
+ *   where other bytes stand there
+ */
+export async function uploadInput(
+  store: BatchStore,
+  batch: string,
+  checked: CheckedUpdates,
+  resumes = false,
+): Promise<string> {
+  const { source } = checked;
+  const csv = source.reader.format === 'csv';
+  const same = sameBytes(checked);
+  const body = Readable.from(limited(csv ? csvToJsonl(same) : same, source.name), { objectMode: false });
+  const key = keysOf(batch).input;
+  try {
+    if (await store.uploadOnce(key, body)) return key;
+  } catch (error) {
+    // The bucket's client wraps errors of the body.
+    if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;
+    throw error;
+  }
+  if (!resumes) throw new RunError('StorageConflict', `There is an object at ${key} already.`);
+  if (await isStored(store, key, checked)) return key;
+  throw new RunError(
+    'StorageConflict',
+    `Other lines than are to be sent again stand at ${key}: if no execution has that batch, delete the object, and resume once more.`,
+  );
+}
+
+/**
+ * Compares the whole object: what S3 keeps as the checksum of an upload in parts is one of the checksums of its parts.
+ */
+async function isStored(store: BatchStore, key: string, checked: CheckedUpdates): Promise<boolean> {
+  const object = await store.stream(key);
+  let sum = 0;
+  for await (const piece of object?.chunks ?? []) {
+    if (object?.bytes !== checked.bytes) return false;
+    sum = crc32(piece, sum);
+  }
+  return object?.bytes === checked.bytes && sum === checked.crc32;
+}
+
+async function* sameBytes({ source, bytes, crc32: expected }: CheckedUpdates): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  let sum = 0;
+  for await (const piece of source.open()) {
+    size += piece.byteLength;
+    sum = crc32(piece, sum);
+    yield piece;
+  }
+  if (size !== bytes || sum !== expected) throw changed(source.name);
+}
+
+async function* limited(pieces: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of pieces) {
+    size += piece.byteLength;
+    if (size > LARGEST_INPUT_BYTES) throw tooLarge(name);
+    yield piece;
+  }
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { startBatch } from '../../cli/updates/start-batch.ts';
+import { startBatch } from '../../cli/updates/update.ts';
 import { idAt } from '../../sandbox/data/records.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { type Entry, runbookEntries } from '../support/runbook.ts';

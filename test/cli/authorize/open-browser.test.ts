@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { mayOpenBrowser, openBrowser } from '../../../cli/authorize/open-browser.ts';
+import { mayOpenBrowser, openBrowser } from '../../../cli/authorize/authorize-command.ts';
 
 test('a browser is opened for a person at a terminal only', () => {
   const person = { wanted: true, isTTY: true, env: {} };

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { type Status, statusSchema } from '../../../cli/status/schema.ts';
-import { addStatus } from '../../../cli/status/status-command.ts';
+import { addStatus } from '../../../cli/status/status.ts';
 import { statusText } from '../../../cli/status/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';

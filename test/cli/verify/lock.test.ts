@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { takeLock } from '../../../cli/verify/lock.ts';
+import { takeLock } from '../../../cli/verify/verify.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { type Handler, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';

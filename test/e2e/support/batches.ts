@@ -7,7 +7,7 @@ import {
   type SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { type BatchOptions, startBatch } from '../../../cli/updates/start-batch.ts';
+import { type BatchOptions, startBatch } from '../../../cli/updates/update.ts';
 import { type BatchManifest, batchManifestSchema } from '../../../core/batch/batch-manifest.ts';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
 import { type ResultLine, resultLineSchema } from '../../../core/batch/result-line.ts';
