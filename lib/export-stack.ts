@@ -1,7 +1,9 @@
-import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, CfnWaitConditionHandle, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
-import { tellConfiguration } from './deployed-configuration.ts';
+import { deployedOf, digestOf, metadataOf } from '../core/config/deployed.ts';
+import type { Deployment } from '../core/config/deployment.ts';
+import { offsetsNow } from '../core/config/timing.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { FailureMails } from './monitoring/failure-mails.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
@@ -77,4 +79,14 @@ export class ExportStack extends Stack {
   private outputs(values: Record<string, string>): void {
     for (const [key, value] of Object.entries(values)) new CfnOutput(this, key, { value });
   }
+}
+
+/**
+ * Tells the configuration in the template, where the operator's command reads it (`docs/adr/0009`). CloudFormation takes no update of
+ * `Metadata` alone, so with every change one resource that is nothing goes, and another comes.
+ */
+function tellConfiguration(stack: Stack, deployment: Deployment): void {
+  const deployed = deployedOf({ ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) });
+  stack.templateOptions.metadata = metadataOf(deployed);
+  new CfnWaitConditionHandle(stack, `Configuration${digestOf(deployed)}`);
 }

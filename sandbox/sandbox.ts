@@ -5,15 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { z } from 'zod';
 import { addCustomers } from './api/customers.ts';
 import { addExports } from './api/exports.ts';
-import { addControl } from './control.ts';
 import { Records } from './data/records.ts';
 import { addFiles } from './files/route.ts';
 import { addAuthorizeEndpoint } from './oauth/authorize.ts';
 import { addTokenEndpoint } from './oauth/token.ts';
 import { problem } from './world/answers.ts';
 import { Clock } from './world/clock.ts';
+import { faultSchema } from './world/fault-schema.ts';
 import { Faults } from './world/faults.ts';
 import { Grants, type IssuedTokens, SCOPES } from './world/grants.ts';
 import { Jobs } from './world/jobs.ts';
@@ -108,4 +109,30 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       await closed;
     },
   };
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** `/_sandbox`, without authentication: loopback names and JSON only, so that no web page in a browser can reach it. */
+function addControl(app: SandboxApp, world: World): void {
+  app.use('/_sandbox/*', async (c, next) => {
+    if (!LOOPBACK.has(new URL(c.req.url).hostname)) return c.json({ error: 'loopback only' }, 403);
+    return next();
+  });
+  app.get('/_sandbox/health', (c) => c.json({ status: 'ok' }));
+  app.get('/_sandbox/ledger', (c) => c.json(world.ledger.calls()));
+  app.delete('/_sandbox/ledger', (c) => {
+    world.ledger.clear();
+    return c.body(null, 204);
+  });
+  app.delete('/_sandbox/faults', (c) => {
+    world.faults.clear();
+    return c.body(null, 204);
+  });
+  app.post('/_sandbox/faults', async (c) => {
+    if (!c.req.header('content-type')?.startsWith('application/json')) return c.json({ error: 'JSON only' }, 415);
+    const parsed = faultSchema.safeParse(await c.req.json().catch(() => undefined));
+    if (!parsed.success) return c.json({ error: z.prettifyError(parsed.error) }, 400);
+    return c.json({ id: world.faults.add(parsed.data) }, 201);
+  });
 }

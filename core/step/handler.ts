@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
+import { RunError } from '../errors.ts';
 import { crash } from './crash.ts';
-import { begunEarlier, refuseEarlier } from './earlier-run.ts';
 import { begin, type Invocation, lambdaPlatform, once, type Platform } from './invocation.ts';
 import { type AnyState, type Machine, nextState } from './outcome.ts';
-import type { AnyStepName } from './steps.ts';
+import { type AnyStepName, OLDEST_MACHINE } from './steps.ts';
 
 /** A step has no clock, environment, SDK or fetch of its own. It throws `RunError`; anything else is a bug. */
 export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
@@ -60,4 +60,24 @@ function report<T extends AnyState>(machine: Machine<T>, before: T, answer: T, i
   });
   const end = machine.endOf({ ...answer, input: before.input }, now);
   if (end) log.measure(end.measures, end.outcome);
+}
+
+/** This much every release has put into the state of an execution. The first ones gave it no number. */
+const earlierSchema = z.object({
+  machineVersion: z._default(z.int().check(z.maximum(OLDEST_MACHINE - 1)), 1),
+  input: z.unknown(),
+  execution: z.string(),
+  startedAt: z.iso.datetime(),
+  /** Only a child of a batch has a chunk. Its machine answers its number, whatever became of it. */
+  chunk: z.optional(z.unknown()),
+});
+
+/** Gives the state with which an execution began, where that was under an earlier release; else `undefined`. */
+function begunEarlier(event: unknown): object | undefined {
+  return earlierSchema.safeParse(event).data;
+}
+
+/** @throws RunError `EarlierRelease` */
+function refuseEarlier(): never {
+  throw new RunError('EarlierRelease', 'The execution began under an earlier release.');
 }

@@ -1,3 +1,5 @@
+import type { Deployment } from '../../core/config/deployment.ts';
+import { timingOf } from '../../core/config/timing.ts';
 import { RunError } from '../../core/errors.ts';
 import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields } from '../../core/log/log-fields.ts';
@@ -6,8 +8,10 @@ import type { Night } from '../../core/night/marker.ts';
 import type { Failure } from '../../core/night/next-night.ts';
 import { type NightDeps, nightStore } from '../../core/night/night-store.ts';
 import { recordNight as record } from '../../core/night/record-night.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
+import { slotOf } from '../../core/schedule/slot.ts';
+import { type NightInput, nightInput } from '../../core/step/night-input.ts';
 import type { RunState } from '../../core/step/states.ts';
-import { nightOfRun } from './night-of-run.ts';
 
 export interface RecordNightDeps extends NightDeps {
   log: FunctionLog;
@@ -46,4 +50,55 @@ export async function orLogged<T>(
     log.warn(hindered, { ...fields, error: error.name });
     return null;
   }
+}
+
+/** What a run that has ended means for a night. */
+interface EndedRun {
+  date: string;
+  failure: Failure | undefined;
+}
+
+/** What the machine adds where the function of a step died. */
+interface Crashed {
+  crash?: unknown;
+  tableCrash?: unknown;
+  changesCrash?: unknown;
+}
+
+const OF_FEEDS = ['ChangesStopped', 'ChangesNotWritten'];
+
+/**
+ * The date of a run, and the error in which it ends; `undefined` where it has none: what was asked for is of no date, or the
+ * execution releases or writes a table, and has failed: then nothing is otherwise than before.
+ */
+export function nightOfRun(state: RunState & Crashed, deployment: Deployment): EndedRun | undefined {
+  const { run, released, table, failure } = state;
+  const input = nightInput(state.input);
+  const asked = input && failure?.error !== 'InvalidInput' ? dateOf(input, state, deployment) : undefined;
+  const date = run?.date ?? released?.date ?? table?.date ?? state.date ?? asked;
+  const entity = run?.entity ?? input?.entity;
+  const error = errorOf(state);
+  if (date === undefined) return undefined;
+  // A run with a plan of its own is not of the night.
+  const isPartial = run ? run.kind === 'partial' : input?.ownPlan;
+  const counts = entity && error && !isPartial;
+  return { date, failure: counts ? { entity, error } : undefined };
+}
+
+/** Of a run without its feed nothing is missing: no night waits for one. */
+function errorOf({ crash, tableCrash, changesCrash, failure }: RunState & Crashed): string | undefined {
+  if (changesCrash !== undefined || OF_FEEDS.includes(failure?.error ?? '')) return undefined;
+  if (tableCrash !== undefined) return 'TableNotWritten';
+  return crash === undefined ? failure?.error : 'StepCrashed';
+}
+
+/** The date of a run that did not come to know it. */
+function dateOf(
+  { entity, date, scheduledFor }: NightInput,
+  { startedAt }: RunState,
+  deployment: Deployment,
+): string | undefined {
+  if (date !== undefined) return date;
+  if (scheduledFor === undefined) return dateIn(deployment.timeZone, new Date(startedAt));
+  return slotOf(timingOf(deployment, entity), new Date(scheduledFor))?.date;
 }

@@ -1,20 +1,23 @@
-import { type BatchKeys, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
+import * as z from 'zod';
+import { type BatchKeys, batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
+import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
 import type { BatchAnswer } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/chunk-index.ts';
+import { changed } from '../../core/batch/read-chunk.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { ObjectStream } from '../../core/storage/bucket.ts';
+import { quotedNames } from '../../core/suggestion.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
+import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts';
 import type { ProblemReport } from '../../core/updates/problems.ts';
 import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import { claimBatch } from './claim-batch.ts';
-import { type BatchInput, parseInput } from './input.ts';
-import { resumedLines } from './resumed-lines.ts';
+import { claimBatch, claimOf } from './claim-batch.ts';
 
 export interface ValidateBatchDeps extends Invocation {
   store: BatchStore;
@@ -122,5 +125,107 @@ async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string
   throw new RunError(
     'StorageConflict',
     `The object at ${chunks} is another index of chunks than this batch would write.`,
+  );
+}
+
+/** What a person or the command may give to the machine. */
+const inputSchema = z.strictObject({
+  file: z.string().refine((file) => batchOfInput(file) !== undefined),
+  /** Changes per second; default, and most: what the configuration says. */
+  maxRate: z.number().min(0.1).optional(),
+  /** S3 lists at most so many objects at a time. */
+  stopAfterFailures: z.int().min(1).max(1000).optional(),
+  /** The batch of which these lines are left: they were found valid there, and are not judged again. */
+  resumes: batchNameSchema.optional(),
+  Comment: z.string().max(1000).optional(),
+  /** The console adds it to a start from another execution. */
+  AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: z.string().max(1000).optional(),
+});
+
+const RULES: Record<string, string> = {
+  file: '"file" must be the key of a file of updates in the bucket, updates/BATCH/input.jsonl (BATCH: letters, digits, hyphens)',
+  maxRate: '"maxRate" must be a number of changes per second, at least 0.1',
+  stopAfterFailures: '"stopAfterFailures" must be a whole number from 1 to 1000',
+  resumes: '"resumes" must be the name of a batch (letters, digits, hyphens)',
+  Comment: '"Comment" must be a text of at most 1000 characters',
+  AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID:
+    '"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID" must be a text of at most 1000 characters',
+};
+
+interface BatchInput {
+  batch: string;
+  maxRate: number;
+  stopAfterFailures: number | null;
+  resumes: string | null;
+}
+
+/**
+ * The input of an execution, checked.
+ * @param largestRate changes per second that the configuration allows
+ * @throws RunError `InvalidInput` saying what is wrong and (as its advice) an example to paste. Nothing is quoted.
+ */
+function parseInput(input: unknown, largestRate: number): BatchInput {
+  const parsed = inputSchema.safeParse(input);
+  if (!parsed.success) throw new RunError('InvalidInput', `${problemsOf(parsed.error, input).join('; ')}.`);
+  const { file, maxRate = largestRate, stopAfterFailures = null, resumes = null } = parsed.data;
+  if (maxRate > largestRate) {
+    throw new RunError('InvalidInput', `"maxRate" must be at most ${largestRate}, which updates.maxRate allows.`);
+  }
+  return { batch: batchOfInput(file) ?? '', maxRate, stopAfterFailures, resumes };
+}
+
+function problemsOf(error: z.ZodError, input: unknown): string[] {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return ['The input is not an object'];
+  return error.issues.map((issue) => {
+    if (issue.code !== 'unrecognized_keys') return RULES[String(issue.path[0])] ?? 'The input is not an object';
+    return `Unknown: ${quotedNames(issue.keys, Object.keys(RULES))}`;
+  });
+}
+
+/**
+ * Passes on the bytes of a resumed batch while each line equals the line of that number in the batch that it resumes. That batch
+ * was claimed, so all of its lines were found valid.
+ * @param key of the resumed file
+ * @throws RunError `InvalidInput` where that batch never began, `UpdateFileInvalid` for another line, `StorageConflict` where
+ *   the file of that batch is not the one that was validated any more
+ */
+async function* resumedLines(
+  bytes: AsyncIterable<Uint8Array>,
+  store: BatchStore,
+  key: string,
+  resumes: string,
+): AsyncGenerator<Uint8Array> {
+  const validated = linesOf(await openValidated(store, resumes));
+  let line = 0;
+  try {
+    for await (const block of lineBlocks(bytes)) {
+      for (const text of linesIn(block)) {
+        line += 1;
+        const { value } = await validated.next();
+        if (text.trim() !== '' && text !== value) throw foreign(key, line, resumes);
+      }
+      if (block.tooLong) throw foreign(key, line + 1, resumes);
+      yield block.bytes;
+    }
+  } finally {
+    await validated.return(undefined);
+  }
+}
+
+async function openValidated(store: BatchStore, batch: string): Promise<AsyncIterable<Uint8Array>> {
+  const { started, input } = keysOf(batch);
+  const claim = await claimOf(store, started);
+  if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never begun.`);
+  const file = await store.stream(input);
+  if (file?.etag === claim.etag) return file.chunks;
+  // An unread stream would hold its connection.
+  for await (const _ of file?.chunks ?? []) break;
+  throw changed(input);
+}
+
+function foreign(key: string, line: number, batch: string): RunError {
+  return new RunError(
+    'UpdateFileInvalid',
+    `Line ${line} of ${key} is not that line of the batch ${batch}, which it resumes.`,
   );
 }

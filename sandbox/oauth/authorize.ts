@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
+import { html } from 'hono/html';
 import { type Consent, SCOPES } from '../world/grants.ts';
 import { track } from '../world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
-import { consentPage, refusalPage } from './page.ts';
 
 interface Transaction extends Consent {
   state: string | undefined;
@@ -86,4 +86,53 @@ export function addAuthorizeEndpoint(app: SandboxApp, world: World): void {
   });
   app.get('/auth/authorize', track(world, 'authorize'), (c) => ask(world, c, open));
   app.post('/auth/authorize', track(world, 'authorize'), (c) => decide(world, c, open));
+}
+
+type Html = ReturnType<typeof html>;
+
+const MEANINGS: Record<string, string> = {
+  openid: 'know which user you are',
+  profile: 'see your name',
+  'global:export': 'export records of every kind',
+  'customers:update': 'change customer records',
+};
+
+function page(title: string, content: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${title} - Sandbox CRM</title>
+    <style>
+      body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem; }
+      button { font: inherit; padding: 0.5rem 1.5rem; margin-inline-end: 1rem; }
+    </style>
+  </head>
+  <body>
+    <main>
+      <h1>${title}</h1>
+      ${content}
+    </main>
+  </body>
+</html>`;
+}
+
+/** Asks a person whether the client may have these scopes; `transaction` names the request for which it asks. */
+function consentPage(clientId: string, scopes: string[], transaction: string): Html {
+  return page(
+    'Allow access?',
+    html`<p><strong>${clientId}</strong> asks to</p>
+      <ul>${scopes.map((scope) => html`<li>${MEANINGS[scope] ?? scope} (<code>${scope}</code>)</li>`)}</ul>
+      <form method="post" action="/auth/authorize">
+        <input type="hidden" name="transaction" value="${transaction}" />
+        <button type="submit" name="decision" value="allow">Allow</button>
+        <button type="submit" name="decision" value="deny">Deny</button>
+      </form>`,
+  );
+}
+
+/** Tells a person why nothing can be granted, where redirecting is not safe. */
+function refusalPage(reason: string): Html {
+  return page('This request cannot be granted', html`<p>${reason}</p>`);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nightInput } from '../../../core/step/night-input.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { nightOfRun } from '../../../lambdas/record-night/night-of-run.ts';
+import { nightOfRun } from '../../../lambdas/record-night/record-night.ts';
 import { deployment, newState, run, runState } from '../../support/builders.ts';
 
 const settings = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } });
