@@ -37,7 +37,7 @@ import { fetchFile } from './strategies/fetch-file.ts';
  * ```
  *
  * Every wait has a limit (`base/limits.ts`), every failure a retry budget (`base/retry.ts`). No value import of `node:http`, no
- * `fetch`: they cost start time (figures in docs/adr/0014).
+ * `fetch`: they cost start time (docs/adr/0014).
  */
 
 /** Restarts before a file that changes while it is fetched is given up. */
