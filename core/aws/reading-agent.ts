@@ -7,7 +7,7 @@ const READ_BYTES = 64 * 1024;
 
 /**
  * Connections that read into one buffer each. Node.js would allocate a buffer for every TLS record, and the HTTP parser copies
- * what it reads in any case: a sixth of the CPU time of a pass over an object (docs/design/file-verification.md).
+ * what it reads in any case: a sixth of the CPU time of a pass over an object.
  */
 class ReadingAgent extends Agent {
   constructor() {

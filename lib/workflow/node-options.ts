@@ -3,7 +3,7 @@ const OUTSIDE_HEAP_MB = 192;
 
 /**
  * Environment of functions that stream. With a small young generation, garbage is collected soon and cheaply; else memory outside
- * of the heap forces full collections. For 1 GiB over TLS: 2.1 CPU seconds instead of 3.5 (docs/design/transfer-engine.md).
+ * of the heap forces full collections. For 1 GiB over TLS: 2.1 CPU seconds instead of 3.5.
  * Lambda then sets no old generation, and V8 would size it for the whole machine.
  */
 export function streaming(memoryMB: number): { NODE_OPTIONS: string } {
