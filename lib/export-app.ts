@@ -1,6 +1,8 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
+import { exceptedOf, onlyOf } from '../core/config/chosen-columns.ts';
+import { type Configuration, ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
+import { ENTITIES } from '../core/config/entities.ts';
 import { acceptFindings } from './accepted-findings.ts';
 import { ExportStack } from './export-stack.ts';
 import { rewritePolicies } from './policy-rewrite.ts';
@@ -23,6 +25,7 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
       process.env.AWS_ENDPOINT_URL,
     );
     await bundled;
+    process.stderr.write(`${exportsText(configuration)}\n`);
     const name = `crm-export-${configuration.name}`;
     const stack = new ExportStack(app, name, { configuration, softwareVersion: softwareVersion() });
     rewritePolicies(stack, context('rewrite'), new Date());
@@ -36,4 +39,21 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
     for (const line of error.message.split('\n')) process.stderr.write(`ConfigInvalid: ${line}\n`);
     process.exit(2);
   }
+}
+
+/** One line that says what the nights of a deployment export: a list of one entity in the file switches no other one off. */
+export function exportsText({ name, deployment: { entities } }: Pick<Configuration, 'name' | 'deployment'>): string {
+  const textOf = (entity: (typeof ENTITIES)[number]) => {
+    const only = onlyOf(entities[entity]);
+    const excepted = exceptedOf(entities[entity]);
+    const parts = [
+      ...(only ? [`${only.length} columns`] : []),
+      ...(excepted.length > 0 ? [`without ${excepted.join(', ')}`] : []),
+    ];
+    return parts.length > 0 ? `${entity} (${parts.join(', ')})` : entity;
+  };
+  const on = ENTITIES.filter((entity) => entities[entity].enabled);
+  const off = ENTITIES.filter((entity) => !entities[entity].enabled);
+  const exported = on.length > 0 ? `exports ${on.map(textOf).join(', ')}` : 'exports nothing by itself';
+  return `The deployment ${name} ${exported}.${off.length > 0 ? ` Switched off: ${off.join(', ')}.` : ''}`;
 }

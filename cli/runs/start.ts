@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
-import { warnUnsettled } from '../support/deployed-configuration.ts';
+import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
+import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate } from './export-date.ts';
@@ -20,7 +22,7 @@ interface StartOptions extends FollowCommandOptions {
 export function addStart(command: Command): void {
   command
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
-    .option('--all', 'all entities')
+    .option('--all', 'all entities whose nightly rule the configuration switches on')
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
     .option('--accept-schema', 'export though columns have changed at which the configuration stops (drift)')
     .option('--wait', 'follow the runs to their ends; Ctrl-C stops following, never a run')
@@ -35,13 +37,25 @@ export function addStart(command: Command): void {
 }
 
 async function start(named: Entity[], options: StartOptions): Promise<void> {
-  const entities = entitiesOrAll(named, options.all);
+  const asked = entitiesOrAll(named, options.all);
   const target = await connect(options);
   refuseDate(target, options);
-  warnUnsettled(target);
+  const entities = options.all ? await enabledOf(target) : asked;
+  if (!options.all) warnUnsettled(target);
   const runs: NamedRun[] = [];
   for (const entity of entities) runs.push(await startNext(target, entity, runs, options));
   await afterStart(target, runs, options);
+}
+
+/** Those that the nights export. @throws CommandError (exit code 2) where there are none */
+async function enabledOf(target: Target): Promise<Entity[]> {
+  const { entities } = await deployedConfiguration(target);
+  const off = ENTITIES.filter((entity) => !entities[entity].enabled);
+  if (off.length === ENTITIES.length) {
+    throw new CommandError('The configuration has switched off all entities: name those to be started.', USAGE);
+  }
+  if (off.length > 0) printErr(`Not started, for the configuration has switched them off: ${off.join(', ')}.`);
+  return ENTITIES.filter((entity) => entities[entity].enabled);
 }
 
 /** Follows the runs with `--wait`; else prints how to. */

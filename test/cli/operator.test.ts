@@ -5,6 +5,7 @@ import { addRetry, inputAgain } from '../../cli/runs/retry.ts';
 import { addStart } from '../../cli/runs/start.ts';
 import { addStop, consequences } from '../../cli/runs/stop.ts';
 import { addPause, addResume } from '../../cli/schedule/pause.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
 import { deployment, newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
@@ -192,6 +193,31 @@ test('a start past a change of columns says so in the input of the run', async (
   await cli('start', 'leads', '--accept-schema');
   await cli('start', 'leads');
   expect(started).toEqual([{ entity: 'leads', acceptSchema: true }, { entity: 'leads' }]);
+});
+
+test('a start of all leaves out what the configuration has switched off, and starts it where it is named', async () => {
+  const off = { meetings: { enabled: false }, contacts: { enabled: false } };
+  const { cli, started } = await aws(configured({ entities: off }));
+
+  const all = await cli('start', '--all');
+  await cli('start', 'meetings');
+
+  expect(started.map((input) => (input as { entity: string }).entity)).toEqual([
+    ...['leads', 'agent-numbers', 'workflows', 'customers', 'employers'],
+    'meetings',
+  ]);
+  expect(all.stderr).toContain('Not started, for the configuration has switched them off: contacts, meetings.');
+});
+
+test('a start of all where all are switched off starts nothing', async () => {
+  const entities = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
+  const { cli, started } = await aws(configured({ entities }));
+
+  expect(await cli('start', '--all')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^The configuration has switched off all entities: name those to be started\./),
+  });
+  expect(started).toEqual([]);
 });
 
 test('of several runs that it started it names each in the command that follows it', async () => {
