@@ -51,6 +51,7 @@ const GRANT = ['authorize', 'probe'];
 
 /** The template has the configuration that is deployed. */
 const NEEDING_SETTINGS = [
+  'start',
   'authorize',
   'status',
   'probe',

@@ -6,7 +6,7 @@ import { eachOf } from '../../core/each-of.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import { followRun, startRun } from '../runs/executions.ts';
-import { refuseDate } from '../runs/export-date.ts';
+import { refuseDate, refuseSameData } from '../runs/export-date.ts';
 import { executionsOf } from '../runs/find-run.ts';
 import { OUTCOMES } from '../runs/run/outcomes.ts';
 import { type FoundRun, foundRun, type Run, runOf } from '../runs/run/run.ts';
@@ -19,7 +19,7 @@ import {
   quoted,
   withExamples,
 } from '../support/command-options.ts';
-import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
+import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -68,11 +68,19 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   refuseDate(target, { date: options.from });
   refuseDate(target, { date: options.to });
   if (options.sameData) warnUnsettled(target);
-  else await refuseSameData(target, entity);
+  else await refuseSameData(target, [entity], 'under its date');
   const dates = await knownDates(target, entity, wanted);
   if (!options.dryRun) await fill(target, entity, dates, options);
   else createCalendarScreen(dates, streamOf(options)).end();
   print(entity, dates, options);
+}
+
+/** All dates from the first to the last, both included. @throws CommandError (exit code 2) where the first is after the last */
+export function datesBetween(from: string, to: string): string[] {
+  if (from > to) throw new CommandError(`--from ${from} is after --to ${to}: nothing was started.`, USAGE);
+  const dates = [from];
+  for (let date = from; date < to; dates.push(date)) date = dateAfter(date, 1);
+  return dates;
 }
 
 async function knownDates(target: Target, entity: Entity, wanted: string[]): Promise<BackfillDate[]> {
@@ -171,29 +179,6 @@ async function fillDate(target: Target, entity: Entity, date: BackfillDate, { si
     const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
     return change(date, { state: 'failed', run, error });
   }
-}
-
-/**
- * All dates from the first to the last, both included.
- * @throws CommandError (exit code 2) where the first is after the last
- */
-export function datesBetween(from: string, to: string): string[] {
-  if (from > to) throw new CommandError(`--from ${from} is after --to ${to}: nothing was started.`, USAGE);
-  const dates = [from];
-  for (let date = from; date < to; dates.push(date)) date = dateAfter(date, 1);
-  return dates;
-}
-
-/**
- * Refuses a plan that does not depend on the date: today's records would be filed under days that are past.
- * @throws CommandError (exit code 2)
- */
-async function refuseSameData(target: Target, entity: Entity): Promise<void> {
-  const { filters = [] } = (await deployedConfiguration(target)).entities[entity];
-  if (filters.some(({ dependsOnDate }) => dependsOnDate)) return;
-  const what = `The deployed plan of ${entity} does not depend on the date, so every run would file the data of today under its date.`;
-  const advice = `Put a date into entities.${entity}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
-  throw new CommandError(`${what} ${advice}`, USAGE);
 }
 
 /** Shows the calendar live on a terminal; elsewhere a line for each change, and the calendar at the end. */

@@ -7,6 +7,7 @@ import { remarksOf } from '../data/remarks.ts';
 import type { Attempt, Cell } from '../night/facts.ts';
 import { outcomeWord } from '../runs/run/words.ts';
 import { runbookEntry } from '../runs/show/links.ts';
+import { startText } from '../schedule/nightly-plan.ts';
 import { quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { bytesText, manyText } from '../support/text.ts';
@@ -31,7 +32,7 @@ ${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) =
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
-${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>${CRM_EXPORT} ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
+${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>${CRM_EXPORT} ${makeUp(data, cell)} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }
 
@@ -41,10 +42,10 @@ function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] 
 }
 
 /** The command that publishes the date after all. */
-function makeUp({ entity, date, attempts }: Cell): string {
+function makeUp({ plan, madeAt }: ReportData, { entity, date, attempts }: Cell): string {
   const last = attempts.at(-1);
   const releasable = last?.outcome === 'quarantined' && !last.cause?.includes(NOT_RELEASABLE);
-  return releasable ? `release ${quoted(last.run)} --reason "…"` : `start ${entity} --date ${date}`;
+  return releasable ? `release ${quoted(last.run)} --reason "…"` : startText([entity], date, plan, new Date(madeAt));
 }
 
 function tableWarnings({ lacksTable, published }: Cell): string[] {

@@ -4,10 +4,12 @@ import type { Cell, Facts } from '../night/facts.ts';
 import { judgesOf } from '../night/judge.ts';
 import type { MarkedNight } from '../night/marked.ts';
 import { nightOf } from '../night/starts.ts';
+import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import type { RuleState } from '../schedule/rule-state.ts';
 
 export interface ReportData {
   deployment: string;
+  plan: NightlyPlan;
   timeZone: string;
   madeAt: string;
   /** The newest date of the night that began last. */
@@ -44,7 +46,7 @@ export function reportDataOf(facts: Facts): ReportData {
     last: cellOf(last),
     cells: nights.map(cellOf),
   }));
-  return { deployment, timeZone: plan.timeZone, madeAt: now.toISOString(), lastNight, nights, rows, marked };
+  return { deployment, plan, timeZone: plan.timeZone, madeAt: now.toISOString(), lastNight, nights, rows, marked };
 }
 
 /** What the object of a night says of it; `null` where there is none. */

@@ -1,6 +1,9 @@
 import * as z from 'zod/mini';
+import type { Entity } from '../../core/config/entities.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
+import { isDated } from '../schedule/nightly-plan.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
@@ -25,4 +28,19 @@ export function refuseDate(
 export function dateOf(timeZone: string, time: string): string {
   const moment = new Date(time);
   return Number.isNaN(moment.getTime()) ? '' : dateIn(timeZone, moment);
+}
+
+/**
+ * Refuses plans that do not depend on the date: today's records would be filed under a day that is past.
+ * @param where under which date, in words
+ * @throws CommandError (exit code 2)
+ */
+export async function refuseSameData(target: Target, entities: Entity[], where: string): Promise<void> {
+  const deployed = await deployedConfiguration(target);
+  const undated = entities.filter((entity) => !isDated(deployed, entity));
+  if (undated.length === 0) return;
+  const [it, plans] = undated.length > 1 ? ['do', 'plans'] : ['does', 'plan'];
+  const what = `The deployed ${plans} of ${undated.join(', ')} ${it} not depend on the date, so every run would file the data of today ${where}.`;
+  const advice = `Put a date into entities.${undated.length > 1 ? 'ENTITY' : undated[0]}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
+  throw new CommandError(`${what} ${advice}`, USAGE);
 }

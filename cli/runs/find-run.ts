@@ -1,6 +1,7 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { readInput } from './run/input.ts';
@@ -26,9 +27,10 @@ export async function findRun(target: DatedMachine, run: string, date?: string):
   if (entity.success) {
     const found = await newestOf(target, entity.data, date);
     if (found) return found;
-    const start = `start ${run}${date === undefined ? '' : ` --date ${date}`}`;
+    const isPast = date !== undefined && date < dateIn(target.TimeZone, new Date());
+    const next = `${CRM_EXPORT} ${isPast ? 'list' : 'start'} ${run}`;
     throw new CommandError(
-      `There is no run of ${run}${date ? ` for ${date}` : ''} yet: ${CRM_EXPORT} ${start}.`,
+      `There is no run of ${run}${date ? ` for ${date}` : ''}${isPast ? '' : ' yet'}: ${next}.`,
       USAGE,
     );
   }

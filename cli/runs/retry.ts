@@ -48,7 +48,7 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
   if (isWithoutJob(found)) {
-    const start = commandFor(`start ${found.entity} --date YYYY-MM-DD`, options);
+    const start = commandFor(`start ${found.entity}`, options);
     const why = outcomeText(runOf(found));
     throw new CommandError(
       `There is nothing to repeat in ${found.name}, which requested nothing (${why}): ${start}.`,
@@ -57,8 +57,8 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   }
   const { entity, ...input } = await inputAgain(target, found, options.fresh);
   const again = readInput(input);
-  const other = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
-  refuseDate(target, again, `\nTo run it for another: ${other}`);
+  const today = commandFor(`start ${entity}`, options);
+  refuseDate(target, again, `\nTo export the records of today: ${today}`);
   warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
   const adopting =

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
 import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
@@ -7,13 +8,14 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
-import { refuseDate } from './export-date.ts';
+import { refuseDate, refuseSameData } from './export-date.ts';
 import { type FollowCommandOptions, followToTheEnd } from './follow.ts';
 import { foundRun, type NamedRun, runOf } from './run/run.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
   date?: string;
+  sameData?: boolean;
   acceptSchema?: boolean;
   wait?: boolean;
 }
@@ -24,6 +26,7 @@ export function addStart(command: Command): void {
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
     .option('--all', 'all entities whose nightly rule the configuration switches on')
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
+    .option('--same-data', 'with a past date, even if the plan does not depend on it: the date gets the data of today')
     .option('--accept-schema', 'export though columns have changed at which the configuration stops (drift)')
     .option('--wait', 'follow the runs to their ends; Ctrl-C stops following, never a run')
     .option('--json', 'one JSON document on standard output, all else on standard error')
@@ -31,7 +34,8 @@ export function addStart(command: Command): void {
   withExamples(command, {
     'start leads --deployment prod --wait': 'one run, followed to its end',
     'start --all --deployment prod': 'the whole night, now',
-    'start leads contacts --date 2026-11-20 --deployment prod --wait': 'make up for a missed night',
+    'start leads contacts --date 2026-11-20 --deployment prod --wait':
+      'a past date, if the filters of these entities depend on the date',
     'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and that is right',
   });
 }
@@ -41,7 +45,9 @@ async function start(named: Entity[], options: StartOptions): Promise<void> {
   const target = await connect(options);
   refuseDate(target, options);
   const entities = options.all ? await enabledOf(target) : asked;
-  if (!options.all) warnUnsettled(target);
+  const isPast = options.date !== undefined && options.date < dateIn(target.TimeZone, new Date());
+  if (isPast && !options.sameData) await refuseSameData(target, entities, `under ${options.date}`);
+  else if (!options.all) warnUnsettled(target);
   const runs: NamedRun[] = [];
   for (const entity of entities) runs.push(await startNext(target, entity, runs, options));
   await afterStart(target, runs, options);

@@ -8,6 +8,7 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { isDated } from './nightly-plan.ts';
 import { type SwitchedRule, switchRule } from './rules.ts';
 
 interface PauseOptions extends TargetOptions {
@@ -69,8 +70,16 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
     );
   }
   const which = options.all ? '--all' : entities.join(' ');
+  const dated = entities.filter((entity) => isDated(deployed, entity));
+  const past = dated.map((entity) => `${entity}: ${commandFor(`backfill ${entity} --from DATE --to DATE`, options)}`);
   process.stderr.write(
-    `Nights that were missed are not made up for: ${commandFor(`start ${which} --date YYYY-MM-DD`, options)}\n`,
+    [
+      'Nights that were missed are not made up for.',
+      `The records of today: ${commandFor(`start ${which}`, options)}`,
+      ...past.map((text) => `Past dates of ${text}`),
+    ]
+      .map((line) => `${line}\n`)
+      .join(''),
   );
 }
 

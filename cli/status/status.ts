@@ -13,7 +13,7 @@ import { alarmsOf, raisedAlarms } from '../night/raised-alarms.ts';
 import { nightOf } from '../night/starts.ts';
 import { answerOf, LAST_NIGHT, type NightNames } from '../report/words.ts';
 import { painterOf } from '../runs/run/words.ts';
-import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import { nightlyPlanOf, startText } from '../schedule/nightly-plan.ts';
 import { commandFor, dateArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -155,7 +155,7 @@ function judged(
   const headline = ok === null ? unknownText(names, facts, cells) : answerOf(cells, names, known).text;
   const entities = looked.map(({ cell, rule }) => ({
     ...rowOf(facts, cell, rule),
-    advice: cell.missing && isCertain(facts, cell) ? adviceOf(cell, cells, place) : null,
+    advice: cell.missing && isCertain(facts, cell) ? adviceOf(cell, cells, facts, place) : null,
   }));
   return { ...all, ok, headline, entities };
 }
@@ -200,14 +200,26 @@ function firstStart(judges: (Pick<Judge, 'next'> & { entity: StatusRow['entity']
  * The command to type where the file of a date is missing: one for all entities that it mends at once.
  * @param night what became of all entities
  */
-function adviceOf({ date, outcome, attempts }: Cell, night: Cell[], place: TargetOptions): string {
+function adviceOf(
+  { entity, date, outcome, attempts }: Cell,
+  night: Cell[],
+  { plan, now }: Pick<Facts, 'plan' | 'now'>,
+  place: TargetOptions,
+): string {
   if (outcome === 'withoutRule') return completed('npx cdk deploy --revert-drift', place);
   const run = attempts.at(-1)?.run;
   // It says why, names the entry of the runbook, and the command that makes up for it.
   if (run !== undefined) return commandFor(`show ${quoted(run)}`, place);
-  const alike = night.filter((cell) => cell.outcome === outcome && cell.date === date && cell.attempts.length === 0);
-  const entities = alike.map(({ entity }) => entity).join(' ');
-  return commandFor(outcome === 'paused' ? `resume ${entities}` : `start ${entities} --date ${date}`, place);
+  const alike = night.filter(
+    (cell) =>
+      cell.outcome === outcome &&
+      cell.date === date &&
+      cell.attempts.length === 0 &&
+      (outcome === 'paused' || plan.dated[cell.entity] === plan.dated[entity]),
+  );
+  const entities = alike.map((cell) => cell.entity);
+  const command = outcome === 'paused' ? `resume ${entities.join(' ')}` : startText(entities, date, plan, now);
+  return commandFor(command, place);
 }
 
 /** When the tokens were obtained that are stored, and whether the CRM has refused their refresh. */

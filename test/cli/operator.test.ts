@@ -5,7 +5,7 @@ import { addRetry, inputAgain } from '../../cli/runs/retry.ts';
 import { addStart } from '../../cli/runs/start.ts';
 import { addStop, consequences } from '../../cli/runs/stop.ts';
 import { addPause, addResume } from '../../cli/schedule/pause.ts';
-import { ENTITIES } from '../../core/config/entities.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { deployment, newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
@@ -250,8 +250,8 @@ test('pause tells which alarms come of it, and when, and resume what a deploy wo
   expect(paused.stdout).toBe('leads: switched off (rule crm-export-test-leads).\n');
   expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
   expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
-  expect(resumed.stderr).toMatch(/ start leads contacts --date YYYY-MM-DD .*--deployment test\n$/);
-  expect((await cli('resume', '--all')).stderr).toContain(' start --all --date YYYY-MM-DD ');
+  expect(resumed.stderr).toMatch(/\nThe records of today: .* start leads contacts .*--deployment test\n$/);
+  expect((await cli('resume', '--all')).stderr).toMatch(/ start --all .*\n$/);
   const alone = await cli('pause', 'contacts', 'workflows');
   expect(alone.stderr).toMatch(/^The alarm NoPublishedExport of workflows is raised 30 hours after .*\nA deploy/);
   expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
@@ -278,10 +278,60 @@ describe('at noon UTC of 2026-11-20', () => {
 
   test.for(dates)('start --date %s in the zone %s: started %s', async ([date, zone, taken]) => {
     const { cli, started } = await inZone(zone);
-    const { code, stderr } = await cli('start', 'leads', 'contacts', '--date', date);
+    const { code, stderr } = await cli('start', 'leads', 'contacts', '--date', date, '--same-data');
     expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 2 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(new RegExp(`^${date} is no date for an export: they go from 2000-01-01 to today`));
+  });
+
+  const dated = (...entities: Entity[]) =>
+    configured({ entities: Object.fromEntries(entities.map((entity) => [entity, { filters: FILTERS }])) });
+  const FILTERS = [{ field: 'updatedAt', operator: 'gte', value: { $date: 'day-1d' } }];
+
+  test.for<[string, string[], Entity[], string | undefined]>([
+    [
+      'a past date of plans without dates',
+      ['leads', 'contacts', '--date', '2026-11-19'],
+      [],
+      'plans of leads, contacts do',
+    ],
+    [
+      'a past date of which one plan has no date',
+      ['leads', 'contacts', '--date', '2026-11-19'],
+      ['leads'],
+      'plan of contacts does',
+    ],
+    ['a past date of all', ['--all', '--date', '2026-11-19'], ['leads'], 'plans of agent-numbers, .* do'],
+    [
+      'a past date of plans with dates',
+      ['leads', 'contacts', '--date', '2026-11-19'],
+      ['leads', 'contacts'],
+      undefined,
+    ],
+    ['today', ['leads', 'contacts', '--date', '2026-11-20'], [], undefined],
+    ['a past date with --same-data', ['leads', 'contacts', '--date', '2026-11-19', '--same-data'], [], undefined],
+    ['no date', ['leads', 'contacts'], [], undefined],
+  ])('start for %s', async ([, args, entities, refusal]) => {
+    const { cli, started } = await aws(dated(...entities));
+
+    const { code, stderr } = await cli('start', ...args);
+
+    expect({ code, started: started.length }).toEqual(refusal ? { code: 2, started: 0 } : { code: 0, started: 2 });
+    if (refusal)
+      expect(stderr).toMatch(
+        new RegExp(`^The deployed ${refusal} not depend on the date, .* of today under 2026-11-19\\. .*--same-data`),
+      );
+  });
+
+  test('resume names the backfill of those whose past dates can be made up for', async () => {
+    const { cli } = await aws(RULES_ON, dated('contacts'));
+
+    const { stderr } = await cli('resume', 'leads', 'contacts');
+
+    expect(stderr).toMatch(
+      /\nPast dates of contacts: .* backfill contacts --from DATE --to DATE .*--deployment test\n$/,
+    );
+    expect(stderr).not.toContain('Past dates of leads');
   });
 
   test.for(dates)('retry of a run for %s in the zone %s: started %s', async ([date, zone, taken]) => {
@@ -290,7 +340,7 @@ describe('at noon UTC of 2026-11-20', () => {
     expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(
-        /^\S+ is no date for an export: .*\nTo run it for another: npx --no -- crm-export start leads --date/,
+        /^\S+ is no date for an export: .*\nTo export the records of today: npx --no -- crm-export start leads /,
       );
   });
 

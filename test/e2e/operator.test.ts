@@ -57,7 +57,7 @@ async function endlessRun(entity: Entity) {
 
 it('starts several runs, follows them all, and is red for the one that failed; that one is retried for its date', async () => {
   system.sandbox.faults.add({ path: 'status', entity: 'contacts', status: 'FAILED' });
-  const start = begin('start', 'leads', 'contacts', '--date', '2026-11-02', '--wait');
+  const start = begin('start', 'leads', 'contacts', '--date', '2026-11-02', '--same-data', '--wait');
   expect(await start.ended, start.stderr()).toBe(1);
   const started = { stdout: start.stdout(), stderr: start.stderr() };
   expect(started.stdout).toMatch(/^arn:\S+:leads-\S+\narn:\S+:contacts-\S+\n/);

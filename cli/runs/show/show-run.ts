@@ -169,5 +169,7 @@ function makeUpOf(run: Run, { input, adoptable, releasable }: Known): string | n
   if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
   if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason "…"`;
   const plain = !adoptable && date !== null && plainInputSchema.safeParse(readInput(input).given).success;
-  return plain ? `start ${entity} --date ${date}` : `retry ${quoted(name)}`;
+  // Only CreateExport decides what a plan selects for its date.
+  if (!plain || run.kind === null) return `retry ${quoted(name)}`;
+  return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;
 }

@@ -112,7 +112,7 @@ test('an entity with a date means its newest run for that date', async () => {
   expect(await nameOf('2026-11-17')).toBe('leads-backfill');
   expect(await nameOf('2026-11-18')).toBe('leads-20261118T020000Z-0b0b0b');
   await expect(nameOf('2026-11-16')).rejects.toThrow(
-    'There is no run of leads for 2026-11-16 yet: npx --no -- crm-export start leads --date 2026-11-16.',
+    'There is no run of leads for 2026-11-16: npx --no -- crm-export list leads.',
   );
   await expect(findRun(target, 'by-hand', '2026-11-19')).rejects.toThrow('--date goes with an entity');
 });

@@ -198,7 +198,7 @@ describe('of a date', () => {
 
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✕ 2026-11-18: 1 of 1 missing: leads \(test\)\n/);
-    expect(stdout).toContain('    -> npx --no -- crm-export start leads --date 2026-11-18 ');
+    expect(stdout).toMatch(/\n {4}-> npx --no -- crm-export start leads --\S+ \S+ --deployment test\n/);
   });
 
   test('that is still to come there is one sentence, and nothing is wrong', async () => {

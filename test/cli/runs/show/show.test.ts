@@ -315,7 +315,7 @@ const failed: Execution = {
 test('a failed run tells what readers have, and the command that makes it up', async () => {
   const cloud = await aws(executions([failed]));
   const text = async () => shownText(await showRun(cloud.target, 'leads-night', cloud.endpoint), {});
-  expect(await text()).toContain('Readers have no leads at all.\n  To make it up: start leads --date 2026-11-20\n');
+  expect(await text()).toContain('Readers have no leads at all.\n  To make it up: start leads\n');
   cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
   expect(await text()).toContain(
     'Readers have nothing of 2026-11-20, still leads of 2026-11-19, from leads-before.\n  To make it up: start leads',
@@ -360,7 +360,16 @@ test('a failed run that had waited for the CRM is made up for the date of its st
   const cloud = await aws(executions([{ ...failed, entered }]));
   expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
     date: '2026-11-19',
-    makeUp: 'start leads --date 2026-11-19',
+    makeUp: 'retry leads-night',
+  });
+});
+
+test('a failed run of a plan with dates is made up for its date', async () => {
+  const window = { ...begun, run: run({ kind: 'window' }), outcome: 'FAILED' as const };
+  const entered: Execution['entered'] = [['RunFailed', at('01:00:21'), window]];
+  const cloud = await aws(executions([{ ...failed, entered }]));
+  expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
+    makeUp: 'start leads --date 2026-11-20',
   });
 });
 
@@ -394,7 +403,7 @@ test('the command can be pasted, whatever name a person gave the run', async () 
 test('a failed run is shown also where the bucket is gone, which may be why it failed', async () => {
   const cloud = await aws(bucketRefuses('NoSuchBucket', 404), executions([failed]));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
-  expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads --date 2026-11-20' });
+  expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads' });
   expect(shown.warnings).toEqual([
     expect.stringMatching(/^What readers have, .* are not known: the bucket could not be read\. .*gone/),
   ]);
