@@ -12,12 +12,11 @@ import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
 import { downloadForExcel } from './excel.ts';
-import { failed, findManifest, type Which } from './find.ts';
+import { addWhich, failed, findManifest, type Which } from './find.ts';
 import { createManifests, type Manifests } from './manifests.ts';
 import { refuseExisting } from './part.ts';
 import { refuseUnread } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
-import { addWhich } from './which-options.ts';
 
 interface Options extends TargetOptions, Which {
   all?: boolean;

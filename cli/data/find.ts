@@ -1,8 +1,10 @@
-import type { Entity } from '../../core/config/entities.ts';
+import { type Command, Option } from 'commander';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
+import { nameEnding } from '../runs/run-names.ts';
+import { dateArgument, entitiesArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
-import { nameEnding } from '../support/run-end.ts';
 import type { Manifests } from './manifests.ts';
 
 /** What to download: a date, a run by the name of its execution, or without both the newest date. */
@@ -63,4 +65,16 @@ export function goneText(
 
 export function failed(sentence: string, cause?: unknown): CommandError {
   return new CommandError(sentence, RUN_FAILED, { cause });
+}
+
+/** The entity, and the options that say which of its files: the newest, that of a date, or that of a run. */
+export function addWhich(command: Command, argument = '<entity>'): Command {
+  return command
+    .argument(argument, ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
+    .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
+    .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
+    .option(
+      '--run <name>',
+      'what one run stored, though it is quarantined or a later one has replaced it; a unique end of its name does',
+    );
 }

@@ -12,12 +12,11 @@ import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import { columnRemarks, columnsOf, columnsText } from './columns.ts';
-import { failed, findManifest, type Which } from './find.ts';
+import { addWhich, failed, findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';
 import { type ExportsBucket, firstBytes, type StoredFile, storedFile } from './object.ts';
 import { NO_LIMITS, namesOf, refuseUnread, sourceOf, unreadable } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
-import { addWhich } from './which-options.ts';
 
 interface Options extends TargetOptions, Which {
   columns?: boolean;

@@ -4,7 +4,6 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { dateArgument } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { nameEnding } from '../support/run-end.ts';
 import type { Target } from '../support/target.ts';
 
 /** How many of the newest names are compared with an unknown one. */
@@ -32,4 +31,17 @@ export async function runEnding(
   const known = newest === '' ? '; nothing ran here yet' : `; the newest runs are ${newest}`;
   const near = suggestion(end, [...ENTITIES, ...names.slice(0, NAMES_COMPARED)]);
   throw new CommandError(`There is no run "${end}"${near}${known}.`, USAGE);
+}
+
+/** Shorter ends would mean a run that nobody meant. */
+const SHORTEST_END = 4;
+const NAMES_SHOWN = 5;
+
+/** The one name that ends so; `undefined` where none does. @throws CommandError (exit code 2) where several do */
+export function nameEnding(end: string, names: string[]): string | undefined {
+  const found = end.length < SHORTEST_END ? [] : names.filter((name) => name.endsWith(end));
+  if (found.length < 2) return found[0];
+  const more = found.length > NAMES_SHOWN ? ` and ${found.length - NAMES_SHOWN} more` : '';
+  const some = found.slice(0, NAMES_SHOWN).join(', ');
+  throw new CommandError(`${found.length} runs end in "${end}": ${some}${more}; type more of the name.`, USAGE);
 }
