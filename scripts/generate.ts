@@ -17,7 +17,6 @@ import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
 import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
-import { kernelBytes } from './kernel.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 import { synthesise } from './synthesise.ts';
 import { definitionOf } from './template.ts';
@@ -59,7 +58,6 @@ export const GENERATED: Record<string, Text> = {
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/runbook.md': async () =>
     withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
-  'core/files/kernel/kernel-bytes.ts': kernelBytes,
 };
 
 function schemaText(

@@ -29,7 +29,7 @@ await whenBegun(async (): Promise<PackedReading> => {
       expected,
       secondsLeft: () => 900,
     });
-    rows = facts.content?.rows?.least ?? 0;
+    rows = facts.content?.rows ?? 0;
   });
   return { ...cost, rows };
 });

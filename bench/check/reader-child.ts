@@ -1,11 +1,6 @@
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
-import { crc32 } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
-import { endScan, scanByStates } from '../../core/files/csv-scan.ts';
-import { narrowed } from '../../core/files/kernel/kernel.ts';
-import { scanEncoding } from '../../core/files/scan-encoding.ts';
-import { NOTHING_SCANNED } from '../../core/step/scan.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { ReaderJob, Reading } from './readers.ts';
@@ -17,8 +12,8 @@ import { scanObject } from './scan-object.ts';
 const CHUNK_BYTES = 16 * 1024;
 
 const job = givenJob<ReaderJob>();
-const { file, size, encoding, breaksAtCr } = job;
-const READ: Record<ReaderJob['reader'], () => Promise<number>> = { scan, states, 'csv-parse': csvParse, duckdb };
+const { file, encoding, width } = job;
+const READ: Record<ReaderJob['reader'], () => Promise<number>> = { scan, 'csv-parse': csvParse, duckdb };
 
 await whenBegun(async (): Promise<Reading> => {
   let records = 0;
@@ -40,24 +35,11 @@ function* chunks(): Generator<Uint8Array> {
 }
 
 function scan(): Promise<number> {
-  const stream = async () => ({ etag: '', bytes: size, chunks: asynchronous(chunks()) });
-  return scanObject({ stream }, file, size, { encoding, breaksAtCr });
+  return scanObject(asynchronous(chunks()), width, encoding);
 }
 
 async function* asynchronous<T>(values: Iterable<T>): AsyncGenerator<T> {
   yield* values;
-}
-
-async function states(): Promise<number> {
-  const scan = { ...NOTHING_SCANNED };
-  for (const chunk of chunks()) {
-    scan.crc32 = crc32(chunk, scan.crc32);
-    const text = encoding === 'utf-16le' ? narrowed(chunk, encoding) : chunk;
-    scanEncoding(scan, text);
-    scanByStates(scan, text, { separator: ',', breaksAtCr });
-  }
-  endScan(scan, { breaksAtCr });
-  return scan.records;
 }
 
 async function csvParse(): Promise<number> {

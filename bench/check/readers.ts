@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { Csv } from '../../core/files/judge-file.ts';
+import type { Encoding } from '../../core/file/encoding.ts';
 import { inChild } from '../support/children.ts';
 
-/** scan: the pass of PublishFile, `scanStored`. states: the same, but records are counted by the state machine alone. */
-export const OURS = ['scan', 'states'] as const;
+/** scan: the pass of PublishFile. */
+export const OURS = ['scan'] as const;
 /** csv-parse and DuckDB both read all fields and count records. */
 export const OTHERS = ['csv-parse', 'duckdb'] as const;
 
@@ -12,8 +12,9 @@ export interface ReaderJob {
   reader: (typeof OURS | typeof OTHERS)[number];
   file: string;
   size: number;
-  encoding: Csv['encoding'];
-  breaksAtCr: boolean;
+  encoding: Encoding | null;
+  /** Cells of a record. */
+  width: number;
 }
 
 export interface Reading {

@@ -1,38 +1,69 @@
-import { firstRecordOf } from '../../core/files/csv-repeats.ts';
-import type { Csv } from '../../core/files/judge-file.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
-import { scanStored } from '../../lambdas/publish-file/scan-stored.ts';
+import { crc32 } from 'node:zlib';
+import { fieldIndex } from '../../core/columns/header.ts';
+import { readCsv } from '../../core/file/csv.ts';
+import { csvStart } from '../../core/file/csv-start.ts';
+import { type Encoding, textStart } from '../../core/file/encoding.ts';
+import type { Expected } from '../../core/files/judge-file.ts';
 
-const HEADER = 'customerId,firstName,lastName,phone,city,createdAt,status\n';
+/** What the CRM lists; the last one is left out, so that every record is searched for headers with it. */
+const FIELDS = [
+  ...[
+    'customerId',
+    'firstName',
+    'lastName',
+    'phone',
+    'city',
+    'createdAt',
+    'status',
+    'email',
+    'street',
+    'amount',
+    'remark',
+  ],
+  ...['owner', 'nationalId'],
+].map((name, place) => ({ name, label: `שדה ${place}` }));
+const LOOKED_AT = 64 * 1024;
 
-type Reading = Pick<Csv, 'encoding' | 'breaksAtCr'>;
-
-/** The pass of PublishFile over a CSV file of that size: checksum, encoding, records. @returns how many records it has */
+/**
+ * The pass of PublishFile over a CSV file: checksum, encoding, records, headers further down.
+ * @param width cells of a record
+ * @returns how many records it has
+ */
 export async function scanObject(
-  bucket: Pick<Bucket, 'stream'>,
-  key: string,
-  bytes: number,
-  reading: Reading,
+  chunks: AsyncIterable<Uint8Array>,
+  width: number,
+  encoding: Encoding | null = 'utf-8',
 ): Promise<number> {
-  // No record repeats the first one, as in most files.
-  const first = firstRecordOf(HEADER, ',');
-  const csv: Csv = {
-    separator: ',',
-    separatorProven: true,
-    separatorLine: 0,
-    width: 0,
-    headed: true,
-    firstRecord: null,
-    seemsHeaded: false,
-    names: null,
-    first,
-    skip: 0,
-    byteOrderMark: false,
-    ...reading,
+  const expected: Expected = {
+    columns: FIELDS.slice(0, width).map(({ name }) => name),
+    fields: FIELDS,
+    excepted: FIELDS.slice(-1),
+    labels: {},
+    covered: ['phone'],
+    formats: ['csv'],
+    opaque: [],
+    headerless: false,
   };
-  const stored = { key, bytes, crc32: '', contentType: 'text/csv', storedAt: '', restarts: 0, undeclaredEnd: false };
-  const { scan, ended } = await scanStored(stored, csv, null, { bucket: bucket as Bucket, secondsLeft: () => 900 });
-  if (ended !== 'whole' || scan.offset !== bytes)
-    throw new Error(`The pass ended at ${scan.offset} of ${bytes} bytes.`);
-  return scan.records;
+  const header = Buffer.from(`${expected.columns.join(',')}\r\n`, encoding === 'utf-16le' ? 'utf16le' : 'utf8');
+  let crc = 0;
+  async function* all(first: Uint8Array[], rest: AsyncIterator<Uint8Array>) {
+    for (const chunk of first) yield chunk;
+    for await (const chunk of { [Symbol.asyncIterator]: () => rest }) {
+      crc = crc32(chunk, crc);
+      yield chunk;
+    }
+  }
+  const rest = chunks[Symbol.asyncIterator]();
+  const first: Uint8Array[] = [];
+  for (let bytes = 0; bytes < LOOKED_AT; bytes += first.at(-1)?.length ?? LOOKED_AT) {
+    const { value } = await rest.next();
+    if (value) first.push(Buffer.from(value));
+  }
+  const { decoder } = textStart(Buffer.concat(first));
+  const found = csvStart(expected.columns.join(','), true, fieldIndex(expected));
+  if (found.result !== 'accepted') throw new Error('The header is not accepted.');
+  const csv = { ...found.csv, encoding, decoder, skip: 0, byteOrderMark: false };
+  const reading = { what: 'The file', undeclaredEnd: false, expected };
+  const { content } = await readCsv(all([header, ...first], rest), csv, reading);
+  return content.records - 1;
 }

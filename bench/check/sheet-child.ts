@@ -22,7 +22,7 @@ await whenBegun(async (): Promise<SheetReading> => {
     const read = sheetFacts(fileSource(path, statSync(path).size), { index, columns, headerless: false }, limits);
     await read.then(
       ({ content }) => {
-        reading.rows = content.rows?.least ?? 0;
+        reading.rows = content.rows ?? 0;
       },
       (error: Error) => {
         reading.refused = `${error.name}: ${error.message}`;

@@ -1,4 +1,4 @@
-import type { Csv } from '../../core/files/judge-file.ts';
+import type { Encoding } from '../../core/file/encoding.ts';
 
 /** A file that is read. */
 export interface Text {
@@ -8,8 +8,11 @@ export interface Text {
   readers: 'all' | 'ours';
   /** Such content is rare: no least speed is aimed at. */
   rare?: true;
-  encoding: Csv['encoding'];
-  breaksAtCr: boolean;
+  encoding: Encoding | null;
+  /** Cells of a record. */
+  width: number;
+  /** A slower reading is enough. */
+  least?: number;
   bytes: (size: number) => Buffer;
 }
 
@@ -51,24 +54,35 @@ const quotedFields = (row: number) =>
   [...hebrewRow(row), row % 5 ? 'short' : 'a "remark",\nin two lines'].map(quoted).join(',');
 const crInField = (row: number) => latinFields(row).replace('Street', 'Street\r');
 
-const common = { readers: 'all', encoding: 'utf-8', breaksAtCr: false } as const;
-const encoded = { readers: 'ours', encoding: null, breaksAtCr: false } as const;
+const labelFields = (row: number) =>
+  ['Email', NAMES[row % 5], 'status', CITIES[row % 4], 'phone', row % 3 ? 'active' : '', 'remark'].join(',');
+
+const common = { readers: 'all', encoding: 'utf-8' } as const;
+const encoded = { readers: 'ours', encoding: null } as const;
 const rare = { readers: 'ours', rare: true, encoding: 'utf-8' } as const;
 
 export const TEXTS: Text[] = [
-  { id: 'short', what: '6 fields of 0 to 6 bytes, Hebrew, UTF-8', ...common, bytes: csvOf(shortFields, '\n') },
-  { id: 'hebrew', what: '7 short fields, Hebrew, UTF-8', ...common, bytes: csvOf(hebrewFields, '\n') },
-  { id: 'ascii', what: '10 fields, ASCII, CRLF', ...common, bytes: csvOf(latinFields, '\r\n') },
+  {
+    id: 'short',
+    what: '6 fields of 0 to 6 bytes, Hebrew, UTF-8',
+    ...common,
+    width: 6,
+    bytes: csvOf(shortFields, '\n'),
+  },
+  { id: 'hebrew', what: '7 short fields, Hebrew, UTF-8', ...common, width: 7, bytes: csvOf(hebrewFields, '\n') },
+  { id: 'ascii', what: '10 fields, ASCII, CRLF', ...common, width: 10, bytes: csvOf(latinFields, '\r\n') },
   {
     id: 'quoted',
     what: '8 fields in quotation marks, line breaks in them',
     ...common,
+    width: 8,
     bytes: csvOf(quotedFields, '\n'),
   },
   {
     id: 'windows-1255',
     what: '7 short fields, Hebrew, windows-1255',
     ...encoded,
+    width: 7,
     bytes: csvOf(hebrewFields, '\r\n', windows1255),
   },
   {
@@ -76,20 +90,29 @@ export const TEXTS: Text[] = [
     what: '7 short fields, Hebrew, UTF-16',
     ...encoded,
     encoding: 'utf-16le',
+    width: 7,
     bytes: csvOf(hebrewFields, '\r\n', utf16),
+  },
+  {
+    id: 'labels',
+    what: '7 fields, of which many are names of columns',
+    ...common,
+    width: 7,
+    least: 150,
+    bytes: csvOf(labelFields, '\n'),
   },
   {
     id: 'odd',
     what: 'a carriage return alone in a field of every record',
     ...rare,
-    breaksAtCr: false,
+    width: 10,
     bytes: csvOf(crInField, '\n'),
   },
   {
     id: 'cr',
     what: 'records that end with a carriage return alone',
     ...rare,
-    breaksAtCr: true,
+    width: 10,
     bytes: csvOf(latinFields, '\r'),
   },
 ];

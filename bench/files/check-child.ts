@@ -13,4 +13,10 @@ const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
 const client = new S3Client({ ...streamingLimits(), endpoint, region: 'us-east-1', forcePathStyle: true, credentials });
 const bucket = createBucket(client, 'bench');
 
-await measured(() => scanObject(bucket, key, bytes, { encoding: 'utf-8', breaksAtCr: false }));
+await measured(async () => {
+  const opened = await bucket.stream(key, { from: 0 });
+  if (!opened) throw new Error(`There is no object at ${key}.`);
+  const records = await scanObject(opened.chunks, 7);
+  if (opened.bytes !== bytes) throw new Error(`The object has ${opened.bytes} bytes, not ${bytes}.`);
+  return records;
+});

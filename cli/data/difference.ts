@@ -96,7 +96,7 @@ function keyIndex({ entity, date }: Manifest, names: string[], key: string): num
 }
 
 function mostRows({ file }: Manifest): number {
-  return file.rows ?? file.content?.rows?.most ?? 0;
+  return file.rows ?? file.content?.records ?? 0;
 }
 
 interface Reading {

@@ -4,7 +4,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { earlierText, isOfEarlierRelease } from '../../core/export/layout.ts';
-import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
 import { parseJson } from '../../core/json.ts';
@@ -74,7 +74,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     const found = await listObjects(target, `${prefix}date=`);
     return found.flatMap(({ Key = '' }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(Key)?.[1] ?? []).sort();
   };
-  const manifest = (key: string) => read(key, manifestSchema);
+  const manifest = (key: string) => read(key, storedManifestSchema);
   return {
     manifest,
     /** What there is of a date. */

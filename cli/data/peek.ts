@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { csvRecordsIn } from '../../core/files/csv-records-in.ts';
+import { firstRecords, type Separator } from '../../core/file/scanner.ts';
 import { kindOf } from '../../core/files/file-kind.ts';
 import { isEmptyFile } from '../../core/files/read-formats.ts';
 import { fileRecords } from '../../core/records/file-records.ts';
@@ -137,14 +137,11 @@ async function rowsOfText(
   const found = kindOf(await firstBytes(target, file, FIRST_BYTES), file.bytes <= FIRST_BYTES);
   if (found.kind === 'empty') return [];
   if (found.kind !== 'text') throw failed(`The file ${file.key} does not begin as a CSV file does: download gets it.`);
-  const { dialect } = manifest.file;
+  const { dialect, content } = manifest.file;
+  const { rowsAbove = 0 } = content ?? {};
   const body = dialect?.separatorLine ? found.start.text.replace(SEPARATOR_LINE, '') : found.start.text;
-  const rows: string[][] = [];
-  for (const { cells, text, lineBreak } of csvRecordsIn(body, dialect?.separator ?? ',')) {
-    // The last record of what was read may be cut off.
-    const whole = lineBreak !== '' || found.complete;
-    if (text !== '' && whole) rows.push(cells);
-    if (rows.length === most) break;
-  }
-  return rows;
+  const separator = (dialect?.separator ?? ',') as Separator;
+  const records = firstRecords(Buffer.from(body), separator, rowsAbove + most, found.complete);
+  // The last record of what was read may be cut off.
+  return records.slice(rowsAbove).flatMap(({ cells, whole }) => (whole ? [cells] : []));
 }

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type * as z from 'zod/mini';
-import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
 import { compareRuns, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
@@ -34,7 +34,7 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
     throw unverified(run, `the object ${key} does not hold what it should`);
   };
   if (!run.manifestKey) throw unverified(run, 'it names no manifest');
-  const manifest = await read(run.manifestKey, manifestSchema);
+  const manifest = await read(run.manifestKey, storedManifestSchema);
   const { entity, date, kind } = manifest;
   const latest = kind === 'partial' ? [] : [latestPointerKey(entity)];
   for (const key of [datePointerKey(entity, date), ...latest]) {

@@ -10,15 +10,17 @@ export interface Hashing {
 
 export function hashing(source: ByteSource): Hashing {
   const read = { bytes: 0, crc32: 0 };
+  let ended = false;
   async function* chunks() {
     for await (const chunk of source.read(read.bytes, source.size)) {
       read.crc32 = crc32(chunk, read.crc32);
       read.bytes += chunk.length;
       yield chunk;
     }
+    ended = true;
   }
   const finish = async () => {
-    if (read.bytes < source.size) for await (const _ of chunks());
+    if (!ended) for await (const _ of chunks());
     return read;
   };
   return { chunks: chunks(), finish };

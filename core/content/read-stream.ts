@@ -1,14 +1,10 @@
-import { type Csv, type Judgement, judgeFile } from '../files/judge-file.ts';
+import { doubtfulEnd, readCsv } from '../file/csv.ts';
+import { type Judgement, judgeFile } from '../files/judge-file.ts';
 import type { Facts } from '../gate/facts.ts';
-import { NOTHING_SCANNED, type Scan } from '../step/scan.ts';
-import { doubtfulEnd, refuseCut } from './csv-ending.ts';
-import { csvFacts } from './csv-facts.ts';
-import { type CsvEnd, CsvPass } from './csv-pass.ts';
-import { csvRemarks } from './csv-remarks.ts';
 import { type Reading, refused } from './reading.ts';
 
 /** The first two records lie within so many bytes, or the file is not the requested one. */
-export const START_BYTES = 1024 * 1024;
+const START_BYTES = 1024 * 1024;
 
 export type Content = Pick<Facts, 'empty' | 'format' | 'dialect' | 'header' | 'content'> & { remarks: string[] };
 
@@ -33,6 +29,12 @@ export interface Begun {
 
 /** @param packed ends the sentence of a refusal: `, compressed with gzip` @throws RunError `FileRejected` */
 export async function begin(source: AsyncIterable<Uint8Array>, reading: Reading, packed: string): Promise<Begun> {
+  const { chunks, begun } = await startOf(source, reading, packed);
+  return { judged: await begun(), chunks };
+}
+
+/** Reads the beginning of a stream; `begun` judges it, and closes the stream where it throws. */
+export async function startOf(source: AsyncIterable<Uint8Array>, reading: Reading, packed = '') {
   const rest = source[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
   let bytes = 0;
@@ -44,22 +46,25 @@ export async function begin(source: AsyncIterable<Uint8Array>, reading: Reading,
     first.push(next.value);
     bytes += next.value.length;
   }
-  const start = Buffer.concat(first);
-  const judged = judgeFile(start.subarray(0, START_BYTES), done && bytes <= START_BYTES, reading.expected);
-  async function* chunks() {
-    yield start;
+  const read = Buffer.concat(first);
+  const start = read.subarray(0, START_BYTES);
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield read;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  try {
-    return { judged: accepted(judged, reading, packed), chunks: chunks() };
-  } catch (error) {
-    await rest.return?.();
-    throw error;
-  }
+  const begun = async (): Promise<Begun['judged']> => {
+    try {
+      return accepted(judgeFile(start, done && bytes <= START_BYTES, reading.expected), reading, packed);
+    } catch (error) {
+      await rest.return?.();
+      throw error;
+    }
+  };
+  return { start, chunks: chunks(), begun };
 }
 
 /** @throws RunError `FileRejected` for what is not accepted */
-export function accepted(judged: Judgement, reading: Reading, packed = ''): Begun['judged'] {
+function accepted(judged: Judgement, reading: Reading, packed = ''): Begun['judged'] {
   if (judged.gzipped) throw refused(reading, `gzip${packed === GZIPPED ? ' inside of gzip' : packed}`);
   if (judged.result === 'refused') throw refused(reading, `${judged.looks}${packed}`);
   if (judged.result === 'open') throw refused(reading, `a file whose first two records never end${packed}`);
@@ -74,26 +79,9 @@ export async function readStream(
   { judged, chunks }: { judged: Exclude<Begun['judged'], { result: 'zip' }>; chunks: AsyncIterable<Uint8Array> },
   reading: Reading,
 ): Promise<Content> {
-  const csv = judged.result === 'csv' ? judged.csv : null;
-  const pass = new CsvPass(NOTHING_SCANNED, csv);
-  for await (const chunk of chunks) pass.push(chunk);
-  const end = pass.end();
-  if (judged.result === 'empty') return NO_CONTENT;
-  if (judged.result === 'opaque') return unjudged(judged.format, reading);
-  return csvContent(judged.csv, pass.scan, end, reading);
-}
-
-/** What is known of a CSV file that was read to its end. @throws RunError `FileRejected` when it was cut off */
-export function csvContent(
-  csv: Csv,
-  scan: Scan,
-  end: CsvEnd,
-  reading: Pick<Reading, 'what' | 'undeclaredEnd' | 'expected'>,
-): Content {
-  refuseCut(reading, csv, scan, end);
-  const { dialect, header, content } = csvFacts(csv, scan, end);
-  const remarks = csvRemarks(csv, scan, { content, dialect }, reading.expected.headerless);
-  return { empty: false, format: 'csv', dialect, header, content, remarks };
+  if (judged.result === 'csv') return { empty: false, format: 'csv', ...(await readCsv(chunks, judged.csv, reading)) };
+  for await (const _ of chunks);
+  return judged.result === 'empty' ? NO_CONTENT : unjudged(judged.format, reading);
 }
 
 /** What the configuration publishes though nothing is known of it. */

@@ -6,7 +6,7 @@ import { failedChecks } from '../gate/report.ts';
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { isOfEarlierRelease } from './layout.ts';
-import { factsOf, type Manifest, manifestSchema } from './manifest.ts';
+import { factsOf, type Manifest, storedManifestSchema } from './manifest.ts';
 import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
@@ -91,6 +91,6 @@ async function publishedAt(bucket: Pick<Bucket, 'read'>, key: string, today: str
   if (isOfEarlierRelease(text)) return { lacking: 'earlier' };
   const pointer = parseJson(pointerSchema, text);
   if (pointer && pointer.keptUntil <= today) return { pointer };
-  const manifest = pointer && parseJson(manifestSchema, (await bucket.read(pointer.manifestKey))?.text);
+  const manifest = pointer && parseJson(storedManifestSchema, (await bucket.read(pointer.manifestKey))?.text);
   return manifest ? { pointer, manifest } : { pointer, lacking: 'unreadable' };
 }

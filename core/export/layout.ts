@@ -1,20 +1,22 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../json.ts';
 
-/** The layout of the pointers, manifests and releases that this release writes. Releases before it wrote 1. */
-export const LAYOUT = 2;
+/** The layout of the pointers, manifests and releases that this release writes. */
+export const LAYOUT = 3;
+/** The oldest layout that is read. */
+const OLDEST_LAYOUT = 2;
 
 /** The version of the layout of all these objects. */
 export const layoutVersion = z
   .int()
   .check(
-    z.minimum(LAYOUT),
+    z.minimum(OLDEST_LAYOUT),
     z.describe(
-      '2 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest. What has 1 is of an earlier release: this schema does not describe it.',
+      '3 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest. This schema does not describe objects of earlier releases, which have a smaller number.',
     ),
   );
 
-const earlierSchema = z.object({ schemaVersion: z.int().check(z.maximum(LAYOUT - 1)) });
+const earlierSchema = z.object({ schemaVersion: z.int().check(z.maximum(OLDEST_LAYOUT - 1)) });
 
 /**
  * Tells whether a text is a pointer, manifest or release of an earlier release, which counts as none. One that is damaged

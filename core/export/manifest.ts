@@ -5,7 +5,7 @@ import { leftOutSchema } from '../columns/left-out.ts';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { isEmptyFile } from '../files/read-formats.ts';
-import { contentSchema, dialectSchema, type Facts } from '../gate/facts.ts';
+import { contentSchema, dialectSchema, type Facts, UNSEEN } from '../gate/facts.ts';
 import { releasedBeforeSchema } from '../gate/history.ts';
 import { gateReportSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
@@ -45,7 +45,7 @@ export const manifestSchema = z.object({
       .nullable(z.int().check(z.minimum(0)))
       .check(
         z.describe(
-          'Records without the header, of CSV by RFC 4180; null where programs count differently (then `content` has a range), or nobody looked.',
+          'Records without the header and those that repeat it; null where programs count differently, or nobody looked.',
         ),
       ),
     header: z
@@ -124,6 +124,32 @@ export const manifestSchema = z.object({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
+/** A manifest as it is stored; one of the former layout becomes one of today's. */
+export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
+
+/** The former layout has a range in the place of rows, and knows less of the content. */
+function upgraded(stored: unknown): unknown {
+  const former = z.safeParse(formerSchema, stored);
+  if (!former.success || !former.data.file.content) return stored;
+  const { file } = former.data;
+  const { rows = null, headed } = file.content ?? {};
+  const counted = rows !== null && rows.least === rows.most ? rows.least : null;
+  const doubts = rows !== null && counted === null && headed !== null ? 1 : 0;
+  return { ...former.data, file: { ...file, content: { ...UNSEEN, ...file.content, rows: counted, doubts } } };
+}
+
+const formerSchema = z.looseObject({
+  schemaVersion: z.literal(LAYOUT - 1),
+  file: z.looseObject({
+    content: z.nullable(
+      z.looseObject({
+        rows: z.nullable(z.object({ least: z.int(), most: z.int() })),
+        headed: z.nullable(z.boolean()),
+      }),
+    ),
+  }),
+});
+
 /** What a manifest knows of the file. */
 export function factsOf({ file }: Pick<Manifest, 'file'>): Facts {
   const { bytes, format, compression, dialect, header, content } = file;
@@ -150,7 +176,7 @@ export async function readManifest(bucket: Pick<Bucket, 'read'>, key: string): P
   const object = await bucket.read(key);
   if (!object) return undefined;
   if (isOfEarlierRelease(object.text)) throw new RunError('EarlierRelease', `${earlierText(key)}.`);
-  const manifest = parseJson(manifestSchema, object.text);
+  const manifest = parseJson(storedManifestSchema, object.text);
   if (manifest) return manifest;
   throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
 }

@@ -1,5 +1,5 @@
 import { constants, gunzipSync } from 'node:zlib';
-import { type TextStart, textStart } from './text-start.ts';
+import { type TextStart, textStart } from '../file/encoding.ts';
 
 /** What the first bytes say a file is; gzip is unpacked for that. */
 export type FileKind = { gzipped: boolean } & (

@@ -1,11 +1,9 @@
 import { type FieldIndex, fieldIndex, type ListedFields } from '../columns/header.ts';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
-import { type FirstRecord, firstRecordOf } from './csv-repeats.ts';
-import { type CsvStart, csvStart } from './csv-start.ts';
+import { type Csv, csvStart } from '../file/csv-start.ts';
+import { isWide, type TextStart } from '../file/encoding.ts';
 import { type FileKind, kindOf } from './file-kind.ts';
 import { isJson } from './json-kind.ts';
-import { isWide, narrowed } from './kernel/kernel.ts';
-import type { Encoding, TextStart } from './text-start.ts';
 
 /** What a deployment accepts, and what was requested. */
 export interface Expected extends ListedFields {
@@ -14,16 +12,8 @@ export interface Expected extends ListedFields {
   opaque: readonly OpaqueKind[];
   /** Files have no header: they are judged by their width. */
   headerless: boolean;
-}
-
-/** A CSV file as its beginning shows it. */
-export interface Csv extends CsvStart {
-  encoding: Encoding | null;
-  /** Bytes before the first record: a byte order mark, a line that names the separator. */
-  skip: number;
-  byteOrderMark: boolean;
-  /** Where it names the columns, for finding records that repeat it. */
-  first: FirstRecord | null;
+  /** Columns that tables hash or leave out, as the settings name them. */
+  covered?: readonly string[];
 }
 
 /** `gzipped`: it was looked at inside of gzip. */
@@ -46,12 +36,12 @@ type Kind = Judgement extends infer J ? (J extends Judgement ? Omit<J, 'gzipped'
 export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const kind = kindOf(first, complete);
   const { gzipped } = kind;
-  const judged = judgeKind(kind, first, expected);
+  const judged = judgeKind(kind, expected);
   if (judged.result !== 'refused' || !gzipped || judged.looks.startsWith('gzip')) return { ...judged, gzipped };
   return { ...judged, looks: `${judged.looks}, compressed with gzip`, gzipped };
 }
 
-function judgeKind(kind: FileKind, first: Uint8Array, expected: Expected): Kind {
+function judgeKind(kind: FileKind, expected: Expected): Kind {
   const { formats, opaque } = expected;
   switch (kind.kind) {
     case 'empty':
@@ -69,35 +59,27 @@ function judgeKind(kind: FileKind, first: Uint8Array, expected: Expected): Kind 
         ? { result: 'refused', looks: 'a spreadsheet of Excel' }
         : { result: 'zip', sheet: kind.sheet, sure: kind.sure };
     case 'text':
-      return judgeText(kind, kind.gzipped ? null : first, expected);
+      return judgeText(kind, expected);
   }
 }
 
-/** @param first the bytes themselves; `null` = they are not there */
 function judgeText(
   { start, complete }: { start: TextStart; complete: boolean },
-  first: Uint8Array | null,
   { formats, opaque, headerless, ...listed }: Expected,
 ): Kind {
   const index = fieldIndex(listed);
   const csv = formats.includes('csv') ? csvStart(start.text, complete, index, headerless) : undefined;
-  if (csv?.result === 'accepted') return { result: 'csv', csv: csvOf(start, csv.csv, first) };
+  if (csv?.result === 'accepted') {
+    const { encoding, decoder, markBytes } = start;
+    const skip = markBytes + csv.csv.separatorLine * (isWide(encoding) ? 2 : 1);
+    return { result: 'csv', csv: { ...csv.csv, encoding, decoder, skip, byteOrderMark: markBytes > 0 } };
+  }
   if (opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
   if (csv?.result === 'open') return { result: 'open', format: 'csv' };
   const begins = start.text.trimStart();
   if (/^[[{]/.test(begins)) return { result: 'refused', looks: 'JSON' };
   if (begins.startsWith('<')) return { result: 'refused', looks: markupOf(begins) };
   return { result: 'refused', looks: csv ? textOf(csv, index) : 'text' };
-}
-
-/** @param first `null` = repetitions of the header are not looked for */
-function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart, first: Uint8Array | null): Csv {
-  const wide = isWide(encoding);
-  const skip = markBytes + csv.separatorLine * (wide ? 2 : 1);
-  const known = { ...csv, encoding, skip, byteOrderMark: markBytes > 0 };
-  if (!csv.headed || !first) return { ...known, first: null };
-  const bytes = wide ? narrowed(first.subarray(skip), encoding) : first.subarray(skip);
-  return { ...known, first: firstRecordOf(Buffer.from(bytes).toString('latin1'), csv.separator) };
 }
 
 function markupOf(begins: string): string {

@@ -14,7 +14,7 @@ interface Measure {
 
 /** What the sentence of a failed check may tell besides measure and bound. */
 interface Told extends Pick<GateReport, 'medianRows'> {
-  /** `3 rows`, `40 to 43 rows`, `rows that cannot be counted`. */
+  /** `3 rows`, `rows that cannot be counted`. */
   rows: string;
 }
 
@@ -52,8 +52,7 @@ export const CHECKS: GateCheck[] = [
     id: 'noRows',
     setting: 'where the median of the compared files has rows',
     stops: 'without rows',
-    measure: ({ facts, history }) =>
-      usualRows(history)?.least ? { measured: rowsThatCount(facts)?.least ?? null, atLeast: 1 } : undefined,
+    measure: ({ facts, history }) => (usualRows(history) ? { measured: rowsThatCount(facts), atLeast: 1 } : undefined),
     words: (_, { medianRows }) => `has no rows, ${usualText(medianRows)}`,
   },
   {
@@ -73,9 +72,7 @@ export const CHECKS: GateCheck[] = [
     stops: 'with fewer rows than that, or whose rows cannot be counted; not of another plan',
     promised: true,
     measure: ({ facts, promised: { guards } }) =>
-      guards.minRows === undefined
-        ? undefined
-        : { measured: rowsThatCount(facts)?.least ?? null, atLeast: guards.minRows },
+      guards.minRows === undefined ? undefined : { measured: rowsThatCount(facts), atLeast: guards.minRows },
     words: ({ bound }, { rows }) => `has ${rows} (minRows ${bound})`,
   },
   {
@@ -83,9 +80,9 @@ export const CHECKS: GateCheck[] = [
     setting: 'guards.maxShrink (0.5)',
     stops: 'that lacks more than this share of the median, if that is at least 20',
     measure: ({ facts, history, promised: { guards } }) => {
-      const usual = usualRows(history)?.least ?? 0;
+      const usual = usualRows(history) ?? 0;
       const rows = rowsThatCount(facts);
-      const measured = rows && Math.max(0, 1 - rows.least / usual);
+      const measured = rows === null ? null : Math.max(0, 1 - rows / usual);
       return usual < LEAST_USUAL_ROWS ? undefined : { measured, atMost: guards.maxShrink };
     },
     words: ({ bound }, { rows, medianRows }) => `has ${rows}, ${usualText(medianRows)} (maxShrink ${bound})`,
@@ -97,8 +94,8 @@ export const CHECKS: GateCheck[] = [
     measure: ({ facts, history, promised: { guards } }) => {
       const usual = usualRows(history);
       const rows = rowsThatCount(facts);
-      const measured = rows && rows.most / Math.max(usual?.most ?? 0, LEAST_USUAL_ROWS);
-      return usual ? { measured, atMost: guards.maxGrowth } : undefined;
+      const measured = rows === null ? null : rows / Math.max(usual ?? 0, LEAST_USUAL_ROWS);
+      return usual === null ? undefined : { measured, atMost: guards.maxGrowth };
     },
     words: ({ bound }, { rows, medianRows }) => `has ${rows}, ${usualText(medianRows)} (maxGrowth ${bound})`,
   },

@@ -1,9 +1,5 @@
 import * as z from 'zod/mini';
 
-/** A number that programs may count differently; most = least where none does. */
-const rangeSchema = z.object({ least: z.int(), most: z.int() });
-export type Range = z.infer<typeof rangeSchema>;
-
 const count = z.int().check(z.minimum(0));
 
 /** How a file ends: by its last record, and by what it shares with others of its kind. */
@@ -19,8 +15,17 @@ export type Ending = z.infer<typeof endingSchema>;
  */
 export const contentSchema = z.object({
   rows: z
-    .nullable(rangeSchema)
-    .check(z.describe('Records behind the header, at least and at most: programs take some line breaks differently.')),
+    .nullable(count)
+    .check(
+      z.describe(
+        'Records after the header, without those that repeat it; null where programs count differently (see doubts), or the first record may be a header.',
+      ),
+    ),
+  doubts: count.check(
+    z.describe(
+      'Places that programs read differently: a line break of another kind, a mark that ends texts of DOS, an empty line in a file of one column.',
+    ),
+  ),
   emptyRows: count.check(z.describe('Rows that are empty in every cell; they are among the rows.')),
   width: z.nullable(count).check(z.describe('Cells of the header, or of the first record where there is none.')),
   headed: z.nullable(z.boolean()).check(z.describe('The first record names the columns.')),
@@ -42,14 +47,20 @@ export const contentSchema = z.object({
   records: count.check(z.describe('Records, the header among them.')),
   ending: z.nullable(endingSchema),
   repeatedHeaders: count.check(z.describe('Records that repeat the header.')),
-  strayQuotes: count.check(z.describe('Quotation marks in places where CSV has none.')),
+  otherHeaders: count.check(z.describe('Records further down that name other columns, or another order of them.')),
+  leftOutHeaders: count.check(z.describe('Those of them that name a column that is left out.')),
+  strayQuotes: count.check(z.describe('Cells with text after their closing quotation mark.')),
+  nulRun: count.check(z.describe('Characters with the code 0 in the longest run of them.')),
+  broken: z
+    .nullable(z.object({ bytes: count, row: count }))
+    .check(z.describe('Bytes that are no characters of the encoding, and the row of the first; 0 = the header.')),
   ascii: z.nullable(z.boolean()).check(z.describe('All characters are of ASCII: any encoding would do.')),
   place: z
     .nullable(z.object({ sheet: count, row: count, column: count }))
     .check(
       z.describe('Where the records of a workbook begin: the number of the sheet of cells, row and column, from 1.'),
     ),
-  rowsAbove: count.check(z.describe('Rows of a sheet above its header.')),
+  rowsAbove: count.check(z.describe('Rows above the header: titles.')),
   sheets: count.check(z.describe('Visible sheets with a header.')),
   elsewhere: count.check(
     z.describe('Other sheets with values, hidden ones too, comments, pivot caches and embedded parts.'),
@@ -93,6 +104,7 @@ export interface Facts {
 /** What is known of a content that nobody has read. */
 export const UNSEEN: Content = {
   rows: null,
+  doubts: 0,
   emptyRows: 0,
   width: null,
   headed: null,
@@ -106,7 +118,11 @@ export const UNSEEN: Content = {
   records: 0,
   ending: null,
   repeatedHeaders: 0,
+  otherHeaders: 0,
+  leftOutHeaders: 0,
   strayQuotes: 0,
+  nulRun: 0,
+  broken: null,
   ascii: null,
   place: null,
   rowsAbove: 0,
@@ -117,7 +133,5 @@ export const UNSEEN: Content = {
 
 /** Rows as a CSV reader counts them; `null` where not all readers count alike. */
 export function rowsOf({ empty, content }: Pick<Facts, 'empty' | 'content'>): number | null {
-  if (empty) return 0;
-  const rows = content?.rows ?? null;
-  return rows && rows.least === rows.most ? rows.least : null;
+  return empty ? 0 : (content?.rows ?? null);
 }

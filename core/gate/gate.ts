@@ -31,9 +31,9 @@ export function passGate(given: Subject, readable: boolean): Verdict {
 
 function reportOf(checks: GateCheckResult[], { history }: Subject): GateReport {
   const comparedWith = history.comparedWith.map(({ date, execution, facts }) => {
-    return { date, execution, rows: rowsThatCount(facts)?.least ?? null };
+    return { date, execution, rows: rowsThatCount(facts) };
   });
-  return { checks, comparedWith, medianRows: usualRows(history)?.least ?? null };
+  return { checks, comparedWith, medianRows: usualRows(history) };
 }
 
 function resultOf({ id, promised, measure }: GateCheck, subject: Subject): GateCheckResult[] {
@@ -47,14 +47,10 @@ function resultOf({ id, promised, measure }: GateCheck, subject: Subject): GateC
 
 function contentRemarks(subject: Subject): string[] {
   const { facts } = subject;
-  const { irregular = 0, headed, rows } = facts.content ?? {};
+  const { irregular = 0, headed } = facts.content ?? {};
   return [
     ...(rowsOf(facts) === 0 ? ['The file has no rows.'] : []),
-    ...(rows && headed === null
-      ? [
-          `Rows are not counted exactly (${rows.least} to ${rows.most}): whether the first line names the columns is not known.`,
-        ]
-      : []),
+    ...(headed === null ? ['Rows are not counted: whether the first line names the columns is not known.'] : []),
     ...columnRemarks(subject),
     ...(irregular > 0 ? [`${irregular} rows have another number of fields than the first record.`] : []),
   ];

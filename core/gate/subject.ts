@@ -1,5 +1,5 @@
 import type { DriftPolicy, GuardSettings } from '../config/gate-settings.ts';
-import type { Content, Ending, Facts, Range } from './facts.ts';
+import type { Content, Ending, Facts } from './facts.ts';
 import type { History } from './history.ts';
 
 /** What the settings promise of a file, as they are today. */
@@ -28,11 +28,14 @@ export interface Subject {
   history: History;
 }
 
-/** Rows that count for guards: those with a value. @returns `null` where they are not counted */
-export function rowsThatCount({ empty, content }: Pick<Facts, 'empty' | 'content'>): Range | null {
-  if (empty) return { least: 0, most: 0 };
-  const { rows = null, emptyRows = 0 } = content ?? {};
-  return rows && { least: Math.max(0, rows.least - emptyRows), most: Math.max(0, rows.most - emptyRows) };
+/**
+ * Rows that count for guards: those with a value. A first record that may be a header is taken for one.
+ * @returns `null` where they are not counted
+ */
+export function rowsThatCount({ empty, content }: Pick<Facts, 'empty' | 'content'>): number | null {
+  if (empty) return 0;
+  const rows = content?.headed === null ? rowsBelow(content) : (content?.rows ?? null);
+  return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
 }
 
 /** How the last published file ends: an empty one says nothing of that, and a spreadsheet has no line breaks. */
@@ -41,12 +44,9 @@ export function endingBefore({ facts: { format }, history: { comparedWith } }: S
   return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
-/** Medians of both ends over the exports whose rows were counted; `null` where none was. */
-export function usualRows({ comparedWith }: History): Range | null {
-  const counted = comparedWith.flatMap(({ facts }) => rowsThatCount(facts) ?? []);
-  const least = medianOf(counted.map((range) => range.least));
-  const most = medianOf(counted.map((range) => range.most));
-  return least === null || most === null ? null : { least, most };
+/** The median over the exports whose rows were counted; `null` where none was. */
+export function usualRows({ comparedWith }: History): number | null {
+  return medianOf(comparedWith.flatMap(({ facts }) => rowsThatCount(facts) ?? []));
 }
 
 /** The median; of an even number of values, the mean of the two in the middle. */
@@ -98,10 +98,10 @@ export function withKnownHeader(facts: Facts, columns: readonly string[], { rele
   const { header, content } = facts;
   if (header || !content || content.firstRecord === null || content.width !== columns.length) return facts;
   if (!releasedBefore.headers.includes(content.firstRecord)) return facts;
-  return { ...facts, header: [...columns], content: { ...content, headed: true, rows: behindHeader(content) } };
+  return { ...facts, header: [...columns], content: { ...content, headed: true, rows: rowsBelow(content) } };
 }
 
-/** Where it was not known whether the first record is a header, one row may have been too many. */
-function behindHeader({ rows, headed }: Content): Range | null {
-  return rows && (headed === null ? { least: rows.least, most: Math.max(rows.least, rows.most - 1) } : rows);
+/** Rows of a file whose first record is the header; a file of which nothing was counted has none. */
+function rowsBelow({ records, doubts, repeatedHeaders }: Content): number | null {
+  return doubts > 0 || records === 0 ? null : records - 1 - repeatedHeaders;
 }

@@ -1,5 +1,3 @@
-import type { Range } from './facts.ts';
-
 export function numberText(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 3 });
 }
@@ -8,11 +6,9 @@ export function countText(count: number, one: string, many = `${one}s`): string 
   return `${numberText(count)} ${count === 1 ? one : many}`;
 }
 
-/** @param range `null` = not counted */
-export function rowsText(range: Range | null): string {
-  if (!range) return 'rows that cannot be counted';
-  const { least, most } = range;
-  return least === most ? countText(least, 'row') : `${numberText(least)} to ${countText(most, 'row')}`;
+/** @param rows `null` = not counted */
+export function rowsText(rows: number | null): string {
+  return rows === null ? 'rows that cannot be counted' : countText(rows, 'row');
 }
 
 export function usualText(medianRows: number | null): string {

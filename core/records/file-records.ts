@@ -1,9 +1,10 @@
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { zipKind } from '../content/zip-kind.ts';
+import { csvRecords } from '../file/csv-records.ts';
+import { UnreadableCsv } from '../file/scanner.ts';
 import type { ByteSource } from '../files/byte-source.ts';
-import { csvRecords, UnreadableCsv } from '../files/csv-records.ts';
-import type { Content } from '../gate/facts.ts';
+import type { Content, Dialect } from '../gate/facts.ts';
 import { sheetRecords } from '../spreadsheet/sheet-records.ts';
 import { UnreadableSheet } from '../spreadsheet/unreadable-sheet.ts';
 import { putAside } from '../zip/put-aside.ts';
@@ -16,8 +17,8 @@ export interface StoredForm {
   format: string | null;
   /** gzip or zip: the file is alone in it. */
   compression: string | null;
-  dialect: Parameters<typeof csvRecords>[1]['dialect'];
-  content: Pick<Content, 'place' | 'width'> | null;
+  dialect: Dialect | null;
+  content: Pick<Content, 'place' | 'width' | 'rowsAbove' | 'repeatedHeaders' | 'broken'> | null;
 }
 
 /** The content of a file cannot be read: the message says why, without anything of it. */
@@ -35,10 +36,10 @@ export async function* fileRecords(
   form: StoredForm,
   limits: ReadingLimits,
 ): AsyncGenerator<string[]> {
-  if (form.format === 'csv' && form.compression !== 'zip') {
-    yield* csvRecords(source.read(0, source.size), form);
-  } else if (form.format === 'csv') {
-    yield* csvRecords(await unzipped(source, new ReadingBudget(limits)), { ...form, compression: null });
+  if (form.format === 'csv') {
+    const { compression } = form;
+    const plain = compression === 'gzip' ? gunzipped(source) : source.read(0, source.size);
+    yield* csvRecords(compression === 'zip' ? await unzipped(source, new ReadingBudget(limits)) : plain, form);
   } else if (form.format === 'xlsx') {
     yield* workbookRecords(source, form, limits);
   } else {

@@ -72,7 +72,7 @@ class RowCounter {
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
     const content: Content = {
       ...UNSEEN,
-      rows: { least: behind, most: headed === null ? this.records : behind },
+      rows: headed === null ? null : behind,
       width,
       headed,
       records: this.records,

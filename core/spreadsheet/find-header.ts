@@ -1,5 +1,5 @@
 import type { FieldIndex, ReadHeader } from '../columns/header.ts';
-import { headedByLook } from '../files/csv-start.ts';
+import { headedByLook } from '../file/csv-start.ts';
 import { cellsOf, type SheetRow } from './sheet-row.ts';
 
 /** Where the records of a sheet begin. */

@@ -110,6 +110,6 @@ async function withoutHeader(
     const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'}, as many as were requested`;
     throw new UnreadableSheet(`has ${header}${wide} among the first 20 rows of a visible sheet`);
   }
-  const content = { ...UNSEEN, rows: { least: 0, most: 0 }, width: 0, sheets: 0 };
+  const content = { ...UNSEEN, rows: 0, width: 0, sheets: 0 };
   return { header: null, empty: true, content, remarks: [] };
 }

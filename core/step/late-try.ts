@@ -4,7 +4,7 @@ import type { Invocation } from './invocation.ts';
 import type { RunState } from './states.ts';
 
 /** How often, and how long apart, a file that is stored whole is tried again after the deadline. */
-export const LATE = { waitSeconds: 30, tries: 5 } as const;
+const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 /** The answer to a transient error after the deadline; `undefined` before it, where the wrapper waits, and at the last try. */
 export function lateTry(error: RunError, state: RunState, invocation: Invocation) {

@@ -2,7 +2,6 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { driftSchema } from './drift-schema.ts';
 import { kindSchema } from './kind.ts';
-import { scanSchema } from './scan.ts';
 
 /**
  * The state that passes between the steps. It ends in the execution history, which anyone with read access sees for 90
@@ -174,7 +173,6 @@ export const runStateSchema = z.looseObject({
   run: z._default(z.nullable(runSchema), null),
   moving: z._default(z.nullable(downloadProgressSchema), null),
   file: z._default(z.nullable(storedFileSchema), null),
-  scan: z._default(z.nullable(scanSchema), null),
   /** Invocations of PublishFile and WriteTable after the deadline that found the bucket unavailable. */
   lateTries: z._default(z.int(), 0),
   manifestKey: z._default(z.nullable(z.string()), null),

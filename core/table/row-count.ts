@@ -12,6 +12,8 @@ export class RowCount {
   shortRows: CountedRows | null = null;
   nameless: CountedRows | null = null;
   readonly #width: number;
+  /** Fields of the header up to the last one with a name. */
+  readonly #named: number;
   readonly #unnamed: number[];
   readonly #covers: boolean;
 
@@ -21,22 +23,24 @@ export class RowCount {
    */
   constructor(names: readonly string[], covers: boolean) {
     this.#width = names.length;
+    this.#named = names.findLastIndex((name) => name.trim() !== '') + 1;
     this.#unnamed = names.flatMap((name, place) => (name.trim() === '' ? [place] : []));
     this.#covers = covers;
   }
 
   /**
    * @returns the number of the row
-   * @throws TableError where it has more fields than the header, or fewer and some are covered: which of them belong to which
+   * @throws TableError where it has values beyond the header, or fewer fields than that and some are covered: which of them belong to which
    * column is not known
    */
   add(record: readonly string[]): number {
     const { length } = record;
     this.count += 1;
-    if (length > this.#width || (length < this.#width && this.#covers)) {
+    const longer = length > this.#width && record.slice(this.#width).some((field) => field !== '');
+    if (longer || (length < this.#named && this.#covers)) {
       throw new TableError(`Row ${this.count} has ${length} fields, the header has ${this.#width}.`);
     }
-    if (length < this.#width) this.shortRows = this.#with(this.shortRows);
+    if (length < this.#named) this.shortRows = this.#with(this.shortRows);
     if (this.#unnamed.some((place) => record[place])) this.nameless = this.#with(this.nameless);
     return this.count;
   }

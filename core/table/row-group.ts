@@ -16,11 +16,14 @@ export class RowGroup extends GatheredColumns {
   readonly misfits = new Map<string, Misfits>();
   readonly #fields: (TableColumn & { read: Reader })[];
   readonly #onMisfit: TableSettings['misfit'];
+  readonly #broken: boolean;
 
-  constructor(columns: readonly TableColumn[], { misfit }: TableSettings, hashKey: string) {
+  /** @param broken whether some characters of the file are broken: they are U+FFFD in its texts */
+  constructor(columns: readonly TableColumn[], { misfit }: TableSettings, hashKey: string, broken = false) {
     super(columns.map(({ name, type }) => ({ name, boolean: type === 'boolean' })));
     this.#fields = columns.map((column) => ({ ...column, read: readerOf(column, hashKey) }));
     this.#onMisfit = misfit;
+    this.#broken = broken;
   }
 
   /** @throws TableError where a value does not fit and the settings say `stop` */
@@ -28,7 +31,7 @@ export class RowGroup extends GatheredColumns {
     for (const [at, column] of this.#fields.entries()) {
       const field = record[column.place];
       const value = field === undefined ? null : column.read(field);
-      if (value === undefined) this.#misfit(column, row);
+      if (value === undefined || (this.#broken && field?.includes('\uFFFD'))) this.#misfit(column, row);
       // A hash may be much longer than what it is made of.
       const { length } = typeof value === 'string' ? value : (field ?? '');
       this.put(at, value ?? null, length);

@@ -52,11 +52,12 @@ export interface WrittenTable {
 export async function writeParquet(input: TableInput, sink: Sink): Promise<WrittenTable> {
   const { settings, manifest, covered } = input;
   const of = fileColumns(manifest);
+  refuseDoubtful(manifest.file, covered);
   const columns = tableColumns(of.names, settings, covered);
   const named = of.names.filter((name) => name.trim() !== '');
   if (columns.some(({ hashed }) => hashed) && !input.hashKey)
     throw new TableError('The key of the hashed columns is missing.');
-  const group = new RowGroup(columns, settings, input.hashKey ?? '');
+  const group = new RowGroup(columns, settings, input.hashKey ?? '', (manifest.file.content?.broken ?? null) !== null);
   const writer = new SinkWriter(sink);
   const parquet = new ParquetWriter({ writer, schema: schemaOf(columns), ...formatOf(input) });
   const rows = new RowCount(of.names, columns.some(({ hashed }) => hashed) || columns.length < named.length);
@@ -76,6 +77,18 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
     misfits: [...group.misfits.values()],
     missing: missingFields(of.names, Object.keys(settings.columns)),
   };
+}
+
+/** @throws TableError for a file whose values may belong to other rows or columns */
+function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered): void {
+  const { doubts = 0, otherHeaders = 0, strayQuotes = 0 } = content ?? {};
+  const why: [holds: boolean, text: string][] = [
+    [doubts > 0, 'Its rows are not counted, because programs read it differently'],
+    [otherHeaders > 0, 'Records further down name other columns, or another order of them'],
+    [strayQuotes > 0 && left.size + hashed.size > 0, 'Text follows the closing quotation mark of a cell'],
+  ];
+  const found = why.find(([holds]) => holds);
+  if (found) throw new TableError(`${found[1]}: the file becomes no table.`);
 }
 
 /** What the file says of itself, beside its rows. */

@@ -13,7 +13,7 @@ import { isUnavailable } from '../../core/storage/read-object.ts';
 import { manifestOf } from './manifest-of.ts';
 import { isBehindOthers, movePointers, readPointers } from './move-pointers.ts';
 import { publishedOutcome } from './published-outcome.ts';
-import { readStored } from './read-stored.ts';
+import { readStored } from './read.ts';
 import { releaseFile } from './release-file.ts';
 
 export interface PublishFileDeps extends Invocation {
@@ -22,8 +22,8 @@ export interface PublishFileDeps extends Invocation {
 
 /**
  * Verifies the stored file, passes it through the gate, writes the manifest, then moves both pointers.
- * Answers PUBLISHED or TABLE_DUE with `manifestKey` and `rows`, UNPUBLISHED where no reader gets the file, or CONTINUE with
- * `scan` when one invocation is not enough.
+ * Answers PUBLISHED or TABLE_DUE with `manifestKey` and `rows`, UNPUBLISHED where no reader gets the file, or CONTINUE where the
+ * bucket does not answer.
  */
 export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
   try {
@@ -39,8 +39,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const asked = runOf(state);
   const { file } = state;
   if (!file) throw new Error('the state has no file: DownloadFile was skipped');
-  const read = await readStored(file, asked, state, deps);
-  if ('later' in read) return read.later;
+  const read = await readStored(file, asked, deps);
 
   const pointers = asked.publish ? await readPointers(deps.bucket, asked) : [];
   // A partial export is for a date that has no other.
@@ -57,7 +56,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   deps.log.info(verdict.state, { key, bytes, rows, latest, warnings: warningCount });
   const published = verdict.state === 'published' && (ofDate || run.kind !== 'partial');
   const outcome = published ? publishedOutcome(run, ofDate, deps) : 'UNPUBLISHED';
-  return { outcome, manifestKey, rows, warningCount, scan: null };
+  return { outcome, manifestKey, rows, warningCount };
 }
 
 /** What stopped the file, and how a person publishes it nevertheless. */

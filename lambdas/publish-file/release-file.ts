@@ -14,7 +14,7 @@ import type { RunState, StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { movePointers, readPointers } from './move-pointers.ts';
 import { publishedOutcome } from './published-outcome.ts';
-import { readStored } from './read-stored.ts';
+import { readStored } from './read.ts';
 
 /**
  * Publishes a file that a guard has stopped, because a person says so: verifies the stored object again, writes down who
@@ -39,8 +39,7 @@ export async function releaseFile(
 
   const file = fileOf(manifest);
   const again = await asToday(manifest, deps);
-  const read = await readStored(file, again, state, deps);
-  if ('later' in read) return read.later;
+  const read = await readStored(file, again, deps);
   refuseUnreleasable(manifest, await judgeExport(again, read.facts, deps));
   // Minutes may have passed. Another release may have been quicker, which is well.
   const pointers = await readPointers(bucket, manifest);
@@ -55,7 +54,7 @@ export async function releaseFile(
   deps.log.info('released', { key, bytes, rows, latest, warnings: warningCount });
   const released = { run, date: manifest.date, kind: manifest.kind, latest };
   const outcome = publishedOutcome(manifest, ofDate, deps);
-  return { outcome, manifestKey, rows, warningCount, file, released, scan: null };
+  return { outcome, manifestKey, rows, warningCount, file, released };
 }
 
 /** @throws RunError `InvalidInput` where it is not known which column the settings of today leave out */

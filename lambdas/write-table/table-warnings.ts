@@ -7,9 +7,10 @@ const MOST = 20;
 /** What a reader of the table should know, in sentences: columns, counts and numbers of rows, no values. */
 export function tableWarnings(entity: Entity, { misfits, shortRows, nameless, missing }: WrittenTable): string[] {
   const warnings = [
-    ...misfits.map(
-      ({ column, type, count, row }) =>
-        `Values of the column "${column}" that do not fit its type, ${type}, are null in the table: ${count}, the first in row ${row}.`,
+    ...misfits.map(({ column, type, count, row }) =>
+      type === 'text'
+        ? `Values of the column "${column}" with broken characters, which are U+FFFD in the table: ${count}, the first in row ${row}.`
+        : `Values of the column "${column}" that do not fit its type, ${type}, are null in the table: ${count}, the first in row ${row}.`,
     ),
     ...(shortRows
       ? [

@@ -121,7 +121,7 @@ test('files are found by what they do: those that name their clock, and those th
       'test/cli/operator.test.ts',
     ]),
   );
-  expect(FILES).not.toContain('test/core/files/csv-scan.test.ts');
+  expect(FILES).not.toContain('test/core/file/scanner.test.ts');
 });
 
 test.for(process.env.CI ? IN_CI : [...ALL, drawnClock()])(

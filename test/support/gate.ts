@@ -14,7 +14,7 @@ export function factsOf(rows: number | null, content: Partial<Content> = {}, ove
     dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
     content: {
       ...UNSEEN,
-      rows: rows === null ? null : { least: rows, most: rows },
+      rows,
       records: (rows ?? 0) + 1,
       width: 2,
       headed: true,

@@ -68,8 +68,7 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
 
 /** The content of a file whose header names two columns, and whose rows are known or not. */
 function contentOf(rows: number | null): Content {
-  const counted = rows === null ? null : { least: rows, most: rows };
-  return { ...UNSEEN, rows: counted, width: 2, headed: true, unlisted: 0, excepted: 0 };
+  return { ...UNSEEN, rows, width: 2, headed: true, unlisted: 0, excepted: 0 };
 }
 
 /** The pointer that names the run of a manifest. */

@@ -111,13 +111,11 @@ async function endOf(
   const told: unknown[] = [];
   let ended = 'CONTINUE';
   let cause = '';
-  let scan = state.scan;
   while (ended === 'CONTINUE') {
     try {
-      const answer = await publishFile({ ...state, scan }, { ...deps, bucket });
+      const answer = await publishFile(state, { ...deps, bucket });
       told.push(answer);
       ended = answer.outcome;
-      scan = answer.scan ?? null;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       ended = error.name;

@@ -45,7 +45,7 @@ export async function workbookFile(
     },
   };
   const { header, content: known } = await sheetFacts(source, { index, columns, headerless }, LIMITS);
-  return { format: 'xlsx', header, content: known, rows: known.rows?.least ?? null };
+  return { format: 'xlsx', header, content: known, rows: known.rows };
 }
 
 function rowXml(cells: Cell[], row: number): string {

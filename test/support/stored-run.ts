@@ -3,7 +3,7 @@ import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import { deployment, runState, storedFile } from './builders.ts';
+import { runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
 
@@ -30,6 +30,3 @@ export function storedRun(
 /** Publishes it; the clock is at 01:10 and time is plenty. */
 export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<Invocation> = {}) =>
   publishFile(state, { ...testDeps(overrides), bucket });
-
-/** A deployment that publishes rows of any width. */
-export const anyWidth = () => deployment({ entities: { leads: { guards: { maxIrregularShare: 1 } } } });

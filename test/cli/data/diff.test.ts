@@ -128,7 +128,7 @@ test.each<[string, Side, number, RegExp]>([
     1,
     /^The leads of 2026-11-21 are a file of the kind xls, which nothing looks into: download gets/,
   ],
-  ['is malformed', { content: 'id,name\n1,"Ann" Lee\n' }, 1, /is malformed CSV in line 2: download gets/],
+  ['is malformed', { content: 'id,name\n1,"Ann\n' }, 1, /ends inside quotation marks: download gets/],
   [
     'has another encoding',
     { content: Buffer.from([0x69, 0x64, 10, 0xe0, 10]), file: { header: ['id'] } },

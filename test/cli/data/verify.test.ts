@@ -39,7 +39,7 @@ test('the beginning of a large file is kept, not the file', async () => {
 });
 
 test('what a later release wrote is read as far as it is known', async () => {
-  const more = { schemaVersion: 3, seal: [] };
+  const more = { schemaVersion: 4, seal: [] };
   const grown = {
     ...manifest,
     ...more,
@@ -50,7 +50,7 @@ test('what a later release wrote is read as far as it is known', async () => {
 
   const read = await verify({ [MANIFEST]: grown, [POINTER]: moved, [LATEST]: moved });
 
-  expect(read.manifest).toEqual({ ...manifest, schemaVersion: 3 });
+  expect(read.manifest).toEqual({ ...manifest, schemaVersion: 4 });
 });
 
 const later = { ...pointer, manifestKey: 'runs/later/_manifest.json', startedAt: '2026-11-20T03:00:00.000Z' };

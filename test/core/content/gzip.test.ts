@@ -12,7 +12,7 @@ const PACKED = gzipSync(CSV);
 const read = (bytes: Uint8Array, chunkBytes?: number, settings = {}) =>
   readContent(bytesSource(bytes, chunkBytes), reading(settings));
 
-const facts = { format: 'csv', compression: 'gzip', content: { rows: { least: 40, most: 40 } } };
+const facts = { format: 'csv', compression: 'gzip', content: { rows: 40 } };
 
 test.each([1, 2, 7, 64_000])('gzip is unpacked and counted, whatever pieces of %i bytes it comes in', async (size) => {
   expect((await read(PACKED, size)).facts).toMatchObject({ ...facts, bytes: PACKED.length, empty: false });
@@ -103,10 +103,7 @@ describe('a gzip bomb', () => {
 
   test('is counted where both allow it: equal rows may well be true', async () => {
     expect(bomb.length).toBeLessThan(1_000_000);
-    expect((await read(bomb, undefined, { maxBytes: 400_000_000 })).facts.content?.rows).toEqual({
-      least: 75_000_000,
-      most: 75_000_000,
-    });
+    expect((await read(bomb, undefined, { maxBytes: 400_000_000 })).facts.content?.rows).toBe(75_000_000);
   });
 });
 

@@ -70,7 +70,7 @@ test('a manifest is written once, and its repetition with the same bytes is succ
 /** The manifest as another release would write it: in its own words and fields. */
 const reworded = {
   ...manifest({ warnings: ['Other words.'], softwareVersion: '9.0.0', fingerprint: 'g', keptUntil: '2030-01-01' }),
-  schemaVersion: 3,
+  schemaVersion: 4,
   dialect: { separator: ',' },
   request: undefined,
   file: { ...manifest().file, rows: null, header: null, encoding: 'utf-8' },
@@ -147,20 +147,20 @@ test('a manifest of an earlier release is told from one that is damaged', async 
 test('a manifest of a later release is read without what this one does not know', () => {
   const { file, export: made } = manifest();
   const more = {
-    schemaVersion: 3,
+    schemaVersion: 4,
     guarantees: [{ rows: 'fewer' }],
     file: { ...file, quoting: 'all' },
     export: { ...made, cost: 1 },
   };
 
-  expect(manifestSchema.parse({ ...manifest(), ...more })).toEqual({ ...manifest(), schemaVersion: 3 });
+  expect(manifestSchema.parse({ ...manifest(), ...more })).toEqual({ ...manifest(), schemaVersion: 4 });
 });
 
 test.each<[string, object]>([
   ['an unknown key', { colour: 1 }],
   ['an unknown key of the file', { file: { ...manifest().file, colour: 1 } }],
   ['an unknown key of the export', { export: { ...manifest().export, colour: 1 } }],
-  ['another version of the layout', { schemaVersion: 3 }],
+  ['another version of the layout', { schemaVersion: 4 }],
   ['rows below zero', { file: { ...manifest().file, rows: -1 } }],
   ['no look at the status', { export: { ...manifest().export, checks: 0 } }],
   ['a date that is none', { date: '20.11.2026' }],

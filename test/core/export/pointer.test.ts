@@ -184,7 +184,7 @@ test.each([
 });
 
 const later = [
-  { schemaVersion: 3 },
+  { schemaVersion: 4 },
   { schemaVersion: '3.1', note: { by: 'a later release' } },
   { manifestKey: undefined, manifest: { key: 'm', bytes: 7 } },
   { keptUntil: undefined, entity: 'eighth-entity' },
@@ -199,7 +199,7 @@ test.each(later)('a pointer of a later release is read as far as this one needs 
   expect(standingIn(bucket)).toEqual(pointer({ date: '2026-11-21' }));
 });
 
-test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00:00+02:00' }, { schemaVersion: 3 }])(
+test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00:00+02:00' }, { schemaVersion: 4 }])(
   'a pointer with %j is not written',
   async (wrong) => {
     const bucket = fakeBucket();

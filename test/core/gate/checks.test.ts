@@ -143,25 +143,6 @@ test.each<[Measured, string]>([
   expect(stoppedText(reportOf(facts, week(100), { minRows: 30 }), facts)).toBe(text);
 });
 
-test('rows that are doubtful are judged by their ends: the lower one for shrinking, the upper one for growing', () => {
-  const doubtful = (least: number, most: number) => factsOf(null, { rows: { least, most } });
-
-  expect(failedOf(reportOf(doubtful(49, 120), week(100)))).toEqual(['maxShrink']);
-  expect(failedOf(reportOf(doubtful(50, 1000), week(100)))).toEqual([]);
-  expect(failedOf(reportOf(doubtful(50, 1001), week(100)))).toEqual(['maxGrowth']);
-  expect(stoppedText(reportOf(doubtful(49, 120), week(100)), doubtful(49, 120))).toBe(
-    'has 49 to 120 rows, 100 are usual (maxShrink 0.5)',
-  );
-});
-
-test('doubtful nights are compared by the medians of the same ends', () => {
-  const history = historyOf(factsOf(null, { rows: { least: 80, most: 400 } }));
-  const failed = (rows: number) =>
-    failedOf(passGate(subjectOf(factsOf(rows), { history }), true).report ?? reportOf(factsOf(rows), []));
-
-  expect([failed(40), failed(39), failed(4000), failed(4001)]).toEqual([[], ['maxShrink'], [], ['maxGrowth']]);
-});
-
 test('rows that are empty in every cell count for no guard', () => {
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 51 }), week(100)))).toEqual(['maxShrink']);
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 100 }), week(100)))).toEqual(['noRows', 'maxShrink']);

@@ -136,7 +136,7 @@ test('required columns of a file that has no header by its setting are there whe
 
 test('an unknown header waits for a person once: a file that begins with the released one is known, by its columns too', () => {
   const firstRecord = 'f'.repeat(64);
-  const unknown = factsOf(null, { headed: null, rows: { least: 9, most: 10 }, firstRecord }, { header: null });
+  const unknown = factsOf(null, { headed: null, records: 10, firstRecord }, { header: null });
   const drift = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
 
   expect(judged(unknown)).toMatchObject({ stoppedBy: ['unknownHeader'], releasable: true });
@@ -145,7 +145,7 @@ test('an unknown header waits for a person once: a file that begins with the rel
     promised: { drift, required: ['id'] },
   });
   expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'] } });
-  expect(known.facts.content).toMatchObject({ headed: true, rows: { least: 9, most: 9 } });
+  expect(known.facts.content).toMatchObject({ headed: true, rows: 9 });
   const other = released({ headers: ['e'.repeat(64)] });
   expect(stoppedBy(unknown, { history: other })).toEqual(['unknownHeader']);
 });

@@ -10,7 +10,7 @@ function remarksOf(facts: Partial<Facts>, content: Partial<Content> = {}, promis
 }
 
 test.each<[string, Partial<Facts>, Partial<Content>, string]>([
-  ['no rows', {}, { rows: { least: 0, most: 0 } }, 'The file has no rows.'],
+  ['no rows', {}, { rows: 0 }, 'The file has no rows.'],
   ['fewer columns', { header: ['id'] }, {}, 'The header has 1 columns; 2 were requested.'],
   ['other names', { header: ['ID', 'Name'] }, {}, 'The header names the columns otherwise than they were requested.'],
   ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns otherwise than they were requested.'],

@@ -173,7 +173,7 @@ describe('what a later release wrote', () => {
     const night = nightOf();
     publishAll(night);
     await night.record();
-    const later = JSON.stringify({ ...night.standing(), schemaVersion: 3, more: true });
+    const later = JSON.stringify({ ...night.standing(), schemaVersion: 4, more: true });
     night.bucket.put(nightKey(DATE), later);
 
     expect(await night.record()).toMatchObject({ revision: 1, complete: true });

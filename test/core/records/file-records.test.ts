@@ -15,7 +15,7 @@ const RECORDS = [
 const CSV = Buffer.from('id,name\n1,דוד\n2,\n');
 const XLSX = workbookOf(['Leads'], ['id', 'name'], ['1', 'דוד'], ['2']);
 const csv: StoredForm = { format: 'csv', compression: null, dialect: null, content: null };
-const content = { place: { sheet: 1, row: 2, column: 1 }, width: 2 };
+const content = { place: { sheet: 1, row: 2, column: 1 }, width: 2, rowsAbove: 1, repeatedHeaders: 0, broken: null };
 const xlsx: StoredForm = { ...csv, format: 'xlsx', content };
 const zipped = (name: string, bytes: Uint8Array) => zipOfFiles({ name, content: bytes, deflated: true });
 

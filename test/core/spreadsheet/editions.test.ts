@@ -171,7 +171,7 @@ test('all columns that a sheet can have are read', async () => {
   const { content, records, header } = await readWorkbook(bytes, columns);
 
   expect(header).toEqual(columns);
-  expect(content).toMatchObject({ width: 16_384, rows: { least: 2, most: 2 } });
+  expect(content).toMatchObject({ width: 16_384, rows: 2 });
   expect(records.map((record) => record.length)).toEqual([16_384, 16_384, 16_384]);
   expect(records[1]?.at(-1)).toBe('last');
 });

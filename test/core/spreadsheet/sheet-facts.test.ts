@@ -14,7 +14,7 @@ describe('the header', () => {
     );
 
     expect(header).toEqual(COLUMNS);
-    expect(content).toMatchObject({ headed: true, width: 3, rows: { least: 2, most: 2 }, records: 3, rowsAbove: 2 });
+    expect(content).toMatchObject({ headed: true, width: 3, rows: 2, records: 3, rowsAbove: 2 });
     expect(content).toMatchObject({ unlisted: 0, excepted: 0, longer: 0, irregular: 0, unnamed: 0, elsewhere: 0 });
     expect(content).toMatchObject({
       place: { sheet: 1, row: 4, column: 1 },
@@ -57,13 +57,13 @@ describe('the header', () => {
     const { header, content } = await readWorkbook(workbookOf(['All ids'], ['id'], [1], [2]), ['id']);
 
     expect(header).toEqual(['id']);
-    expect(content).toMatchObject({ rowsAbove: 1, rows: { least: 2, most: 2 } });
+    expect(content).toMatchObject({ rowsAbove: 1, rows: 2 });
   });
 
   test('of several columns needs two: a title may be the name of a field', async () => {
     const { content } = await readWorkbook(workbookOf(['name'], HEADER, ['1', 'Dan', '03']), COLUMNS);
 
-    expect(content).toMatchObject({ rowsAbove: 1, rows: { least: 1, most: 1 } });
+    expect(content).toMatchObject({ rowsAbove: 1, rows: 1 });
   });
 
   test('is looked for in 20 rows with a value', async () => {
@@ -72,7 +72,7 @@ describe('the header', () => {
     const found = await readWorkbook(workbookOf(...titles, [], [], HEADER, [1]), COLUMNS);
     const looked = readWorkbook(workbookOf(['one more'], ...titles, HEADER, [1]), COLUMNS);
 
-    expect(found.content).toMatchObject({ rowsAbove: 19, rows: { least: 1, most: 1 } });
+    expect(found.content).toMatchObject({ rowsAbove: 19, rows: 1 });
     await expect(looked).rejects.toThrow('has no header of listed columns and no row of 3 columns');
   });
 
@@ -92,7 +92,7 @@ describe('the header', () => {
     );
 
     expect(header).toBeNull();
-    expect(content).toMatchObject({ headed: null, rows: { least: 1, most: 2 }, rowsAbove: 1, unlisted: 3 });
+    expect(content).toMatchObject({ headed: null, rows: null, rowsAbove: 1, unlisted: 3 });
     expect(content).toMatchObject({ firstRecord: digest('A', 'B', 'C'), unlistedTexts: [], width: 3 });
     expect(records).toEqual([
       ['A', 'B', 'C'],
@@ -111,7 +111,7 @@ describe('the header', () => {
       headed: true,
       unlisted: 1,
       unlistedTexts: ['טלפון נייד'],
-      rows: { least: 1, most: 1 },
+      rows: 1,
     });
   });
 
@@ -121,7 +121,7 @@ describe('the header', () => {
       COLUMNS,
     );
 
-    expect(content).toMatchObject({ headed: false, rows: { least: 2, most: 2 }, unlisted: null });
+    expect(content).toMatchObject({ headed: false, rows: 2, unlisted: null });
   });
 
   test('that is nowhere is refused, without a word of the sheet', async () => {
@@ -143,7 +143,7 @@ describe('a service that writes no header', () => {
     );
 
     expect(header).toBeNull();
-    expect(content).toMatchObject({ headed: false, rows: { least: 3, most: 3 }, rowsAbove: 0, width: 3, unnamed: 0 });
+    expect(content).toMatchObject({ headed: false, rows: 3, rowsAbove: 0, width: 3, unnamed: 0 });
     expect(records[0]).toEqual(['1', 'Dan', '']);
   });
 
@@ -162,7 +162,7 @@ describe('rows', () => {
       COLUMNS,
     );
 
-    expect(content).toMatchObject({ rows: { least: 2, most: 2 }, emptyRows: 0, ending: { cells: 1, lineBreak: true } });
+    expect(content).toMatchObject({ rows: 2, emptyRows: 0, ending: { cells: 1, lineBreak: true } });
   });
 
   test('longer than the header are counted, and keep their cells', async () => {
@@ -184,7 +184,7 @@ describe('rows', () => {
   test('that repeat the header are counted', async () => {
     const { content } = await readWorkbook(workbookOf(HEADER, ['1'], HEADER, ['2'], HEADER), COLUMNS);
 
-    expect(content).toMatchObject({ repeatedHeaders: 2, rows: { least: 4, most: 4 } });
+    expect(content).toMatchObject({ repeatedHeaders: 2, rows: 4 });
   });
 
   test('without values at the end: the last one may be the text of an error', async () => {
@@ -218,7 +218,7 @@ describe('sheets', () => {
   test('the visible one with a header counts', async () => {
     const content = await factsOf({ rows: [] }, { rows: [['Notes']] }, { ...leads, state: 'hidden' }, leads);
 
-    expect(content).toMatchObject({ place: { sheet: 4 }, sheets: 1, elsewhere: 2, rows: { least: 1, most: 1 } });
+    expect(content).toMatchObject({ place: { sheet: 4 }, sheets: 1, elsewhere: 2, rows: 1 });
   });
 
   test('several with a header are counted', async () => {
@@ -241,10 +241,10 @@ describe('sheets', () => {
     );
 
     expect({ empty, header }).toEqual({ empty: true, header: null });
-    expect(content.rows).toEqual({ least: 0, most: 0 });
+    expect(content.rows).toEqual(0);
   });
 
   test('a header alone is a file without rows', async () => {
-    expect(await factsOf({ rows: [HEADER] })).toMatchObject({ rows: { least: 0, most: 0 }, ending: { cells: 3 } });
+    expect(await factsOf({ rows: [HEADER] })).toMatchObject({ rows: 0, ending: { cells: 3 } });
   });
 });

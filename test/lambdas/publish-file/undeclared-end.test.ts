@@ -1,10 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { asStep } from '../../../core/step/export-run.ts';
-import type { RunState } from '../../../core/step/states.ts';
-import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { deployment } from '../../support/builders.ts';
-import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipWith } from '../../support/zip.ts';
@@ -74,21 +70,6 @@ test('no shape speaks for what is published unjudged', async () => {
   const error = await failureOf(publish(bucket, state, { deployment: opaque }), 'FileRejected');
 
   expect(error.message).toContain('it is neither a CSV file nor a spreadsheet');
-});
-
-test.each([
-  ['whole', SMALL_CSV, 'PUBLISHED'],
-  ['without its last line break', SMALL_CSV.trimEnd(), 'FAILED'],
-])('a file %s is judged alike when its pass was interrupted after every piece', async (_, text, end) => {
-  const { bucket, state: begun } = openEnded(text);
-  const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps(), bucket }));
-
-  let state: RunState = begun;
-  for (let calls = 0; calls < 100 && !['PUBLISHED', 'FAILED'].includes(state.outcome ?? ''); calls += 1) {
-    state = await handler(state, lambdaContext({ getRemainingTimeInMillis: () => 1000 }));
-  }
-
-  expect(state.outcome).toBe(end);
 });
 
 test('a file with a declared end need not end with a line break', async () => {

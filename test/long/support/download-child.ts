@@ -4,7 +4,7 @@ import type { FunctionLog } from '../../../core/log/log.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
-import { readStored } from '../../../lambdas/publish-file/read-stored.ts';
+import { readStored } from '../../../lambdas/publish-file/read.ts';
 import { fieldNames } from '../../../sandbox/data/columns.ts';
 import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { run, runState } from '../../support/builders.ts';
@@ -44,9 +44,9 @@ const { S3Client } = await import('@aws-sdk/client-s3');
 const { createBucket } = await import('../../../core/storage/bucket.ts');
 const bucket = createBucket(new S3Client({ endpoint, region: 'us-east-1', credentials }), name);
 const deps = { ...common, bucket };
-const read = file && begun.run ? await readStored(file, begun.run, begun, deps) : null;
+const read = file && begun.run ? await readStored(file, begun.run, deps) : null;
 const maxMb = mostMemoryMb();
-process.stdout.write(JSON.stringify({ file, facts: read && 'facts' in read ? read.facts : null, downloadMb, maxMb }));
+process.stdout.write(JSON.stringify({ file, facts: read?.facts ?? null, downloadMb, maxMb }));
 
 /** Invokes the step until the file is stored: a large one is put on record first. */
 async function stored(state: RunState): Promise<RunState> {

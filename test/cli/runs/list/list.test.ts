@@ -79,7 +79,7 @@ test('what a later release published is listed as any other', async () => {
     if (!key.endsWith('.json')) continue;
     cloud.objects.set(
       key,
-      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 3, seal: [] })),
+      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 4, seal: [] })),
     );
   }
   const warned: string[] = [];

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { FieldIndex } from '../columns/header.ts';
+import { hasControls } from '../files/file-kind.ts';
 import { isPlainLabel } from '../suggestion.ts';
-import { csvRecordsIn, type SeenRecord } from './csv-records-in.ts';
-import type { Separator } from './csv-scan.ts';
-import { hasControls } from './file-kind.ts';
+import type { Decoder, Encoding } from './encoding.ts';
+import { type FirstRecord, firstRecords, type Separator } from './scanner.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];
 
-export interface CsvStart {
+interface CsvStart {
   separator: Separator;
   /** No other is possible: false for a single column, and where another splits the records as well. */
   separatorProven: boolean;
   /** Length of a first line that only names the separator: `sep=;`. */
   separatorLine: number;
-  /** Fields of the first record. */
-  width: number;
-  /** Records end with a carriage return alone. */
-  breaksAtCr: boolean;
+  /** Records above the header: titles. */
+  rowsAbove: number;
+  /** The first record behind them: the header, where there is one. */
+  first: string[];
   /** The first record names the columns; `null` = not known. */
   headed: boolean | null;
   /** SHA-256 of the first record where it is not known to be a row, and does not name all columns; else `null`. */
@@ -25,6 +25,15 @@ export interface CsvStart {
   seemsHeaded: boolean;
   /** What it says of the columns, where it names them. */
   names: CsvHeader | null;
+}
+
+/** A CSV file as its beginning shows it. */
+export interface Csv extends CsvStart {
+  encoding: Encoding | null;
+  decoder: Decoder;
+  /** Bytes before the first record: byte order marks, a line that names the separator. */
+  skip: number;
+  byteOrderMark: boolean;
 }
 
 interface CsvHeader {
@@ -52,33 +61,41 @@ const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 const NARROWEST_WITHOUT_NAMES = 3;
 /** The most texts of a header that are named. */
 const MOST_TEXTS = 20;
+/** A header stands among the first so many records, as in a sheet, and names so many columns, or all that were requested. */
+const FIRST_RECORDS = 20;
+const NAMED_BELOW_TITLES = 3;
+/** Titles and a header are shorter than this. */
+const LONGEST_TITLES = 64 * 1024;
 /** Markup and JSON, also behind invisible characters, and in the wrappings of JSON for scripts. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
 /**
- * Recognises the requested CSV file: all names in its first record (at least one) are names or labels of fields; or,
- * from three columns on, its first two records have the requested width. Where files have no header, only their width counts.
+ * Recognises the requested CSV file: all names in its first record (at least one) are names or labels of fields; or a record
+ * below a few titles is a header; or, from three columns on, its first two records have the requested width. Where files have no
+ * header, only their width counts.
  * @param complete whether `text` is the whole file
  */
 export function csvStart(text: string, complete: boolean, index: FieldIndex, headerless = false): CsvResult {
   const line = SEPARATOR_LINE.exec(text);
   const separatorLine = line?.[0].length ?? 0;
   const body = text.slice(separatorLine);
+  const bytes = Buffer.from(body);
+  const markup = OTHER_GRAMMAR.test(body);
   const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
-    const records = firstTwo(body, separator);
-    return {
-      separator,
-      records,
-      proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index, headerless }),
-    };
+    const records = firstRecords(bytes, separator, FIRST_RECORDS, complete);
+    return { separator, records, rowsAbove: 0, proof: proofOf(records, { complete, markup, index, headerless }) };
   });
-  const best = found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0];
   const wide = found.filter(({ proof }) => proof === 'width');
+  const best =
+    found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0] ??
+    (markup || headerless ? [] : found.flatMap((each) => belowTitles(each, index) ?? [])).toSorted(byWidth)[0];
   const accepted = best ?? wide[0];
   const alone = best !== undefined || wide.length === 1;
   if (accepted)
     return { result: 'accepted', csv: describe(accepted, { separatorLine, alone, complete, index, headerless }) };
-  if (found.some(({ proof }) => proof === 'open')) return { result: 'open' };
+  const mayFollow = !complete && !markup && !headerless && bytes.length < LONGEST_TITLES;
+  const few = found.some(({ records }) => records.length < FIRST_RECORDS) && !hasControls(text);
+  if (found.some(({ proof }) => proof === 'open') || (mayFollow && few)) return { result: 'open' };
   const cells = found.toSorted(byWidth)[0]?.records[0]?.cells ?? [];
   return { result: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
 }
@@ -87,12 +104,34 @@ type Proof = 'names' | 'width' | 'open' | undefined;
 
 interface Candidate {
   separator: Separator;
-  records: SeenRecord[];
+  records: FirstRecord[];
+  /** Titles above the header. */
+  rowsAbove: number;
   proof: Proof;
 }
 
-function byWidth(one: Candidate, other: Candidate): number {
-  return (other.records[0]?.cells.length ?? 0) - (one.records[0]?.cells.length ?? 0);
+const headOf = ({ records, rowsAbove }: Candidate) => records[rowsAbove]?.cells ?? [];
+const byWidth = (one: Candidate, other: Candidate) => headOf(other).length - headOf(one).length;
+const isFilled = (cell: string) => cell.trim() !== '';
+
+/**
+ * The first record that names enough listed columns, where all above it are titles: they have fewer cells with a text.
+ */
+function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
+  const least = Math.min(NAMED_BELOW_TITLES, index.width);
+  const rowsAbove = candidate.records.findIndex(({ cells, whole }) => {
+    const filled = cells.filter(isFilled);
+    if (!whole || filled.length < least) return false;
+    const { names, listed, excepted } = index.readHeader(cells);
+    const several = new Set(names ?? filled).size === (names ?? filled).length;
+    return several && listed + excepted >= least && (listed + excepted) * 2 >= filled.length;
+  });
+  if (rowsAbove < 1) return undefined;
+  const width = candidate.records[rowsAbove]?.cells.filter(isFilled).length ?? 0;
+  const titles = candidate.records.slice(0, rowsAbove);
+  const isTitle = ({ cells }: FirstRecord) =>
+    !cells.some(hasControls) && cells.filter(isFilled).length < Math.max(width, NARROWEST_WITHOUT_NAMES);
+  return titles.every(isTitle) ? { ...candidate, rowsAbove, proof: 'names' } : undefined;
 }
 
 interface Circumstances {
@@ -102,19 +141,18 @@ interface Circumstances {
   headerless: boolean;
 }
 
-function proofOf([first, second]: SeenRecord[], circumstances: Circumstances): Proof {
+function proofOf([first, second]: FirstRecord[], circumstances: Circumstances): Proof {
   if (!first) return circumstances.complete ? undefined : 'open';
   if (circumstances.headerless) return widthProof(first, second, circumstances);
-  const names = namesProof(first, circumstances);
+  const names = namesProof(first, circumstances.index);
   return names === 'names' ? names : (widthProof(first, second, circumstances) ?? names);
 }
 
-function namesProof(first: SeenRecord, { complete, index }: Pick<Circumstances, 'complete' | 'index'>): Proof {
-  const ends = complete || first.lineBreak !== '';
-  const cells = ends ? first.cells : first.cells.slice(0, -1);
-  const names = cells.filter((cell) => cell.trim() !== '');
+function namesProof(first: FirstRecord, index: FieldIndex): Proof {
+  const cells = first.whole ? first.cells : first.cells.slice(0, -1);
+  const names = cells.filter(isFilled);
   if (!names.every((cell) => isListed(cell, index))) return undefined;
-  if (!ends) return index.mayBeListed(first.cells.at(-1) ?? '') ? 'open' : undefined;
+  if (!first.whole) return index.mayBeListed(first.cells.at(-1) ?? '') ? 'open' : undefined;
   return names.length > 0 && names.length * 2 >= cells.length ? 'names' : undefined;
 }
 
@@ -123,21 +161,20 @@ function isListed(cell: string, index: FieldIndex): boolean {
   return SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
 }
 
-function widthProof(first: SeenRecord, second: SeenRecord | undefined, circumstances: Circumstances): Proof {
+function widthProof(first: FirstRecord, second: FirstRecord | undefined, circumstances: Circumstances): Proof {
   const { complete, markup, headerless, index } = circumstances;
   const records = second ? [first, second] : [first];
   const text = !markup && !records.some(({ cells }) => cells.some(hasControls));
-  const ends = ({ lineBreak }: SeenRecord) => complete || lineBreak !== '';
-  const fits = records.every((record) =>
-    ends(record) ? record.cells.length === index.width : record.cells.length <= index.width,
+  const fits = records.every(({ cells, whole }) =>
+    whole ? cells.length === index.width : cells.length <= index.width,
   );
-  const empty = first.cells.every((cell) => cell.trim() === '');
-  if (!text || !fits || (empty && ends(first))) return undefined;
+  const empty = !first.cells.some(isFilled);
+  if (!text || !fits || (empty && first.whole)) return undefined;
   const wide = index.width >= NARROWEST_WITHOUT_NAMES;
   // A narrow row, or a single one, is known by the kind of its data.
   const known = headerless && first.cells.some((cell, place) => isSameData(cell, (second ?? first).cells[place] ?? ''));
   if (!wide && !headerless) return undefined;
-  if (second && ends(second)) return wide || known ? 'width' : undefined;
+  if (second?.whole) return wide || known ? 'width' : undefined;
   if (!complete) return 'open';
   return known ? 'width' : undefined;
 }
@@ -148,9 +185,9 @@ interface Found extends Pick<Circumstances, 'complete' | 'index' | 'headerless'>
   alone: boolean;
 }
 
-function describe(candidate: Candidate, { separatorLine, alone, complete, index, headerless }: Found): CsvStart {
-  const { separator, records, proof } = candidate;
-  const [first, second] = records;
+function describe(candidate: Candidate, { separatorLine, alone, index, headerless }: Found): CsvStart {
+  const { separator, records, rowsAbove, proof } = candidate;
+  const [first, second] = records.slice(rowsAbove);
   const cells = first?.cells ?? [];
   const byLook = alone ? headedByLook(cells, second?.cells ?? [], index) : null;
   const headed = headerless ? false : proof === 'names' ? true : byLook;
@@ -160,11 +197,11 @@ function describe(candidate: Candidate, { separatorLine, alone, complete, index,
     separator,
     separatorProven: separatorLine > 0 || (alone && cells.length > 1),
     separatorLine,
-    width: cells.length,
-    breaksAtCr: first?.lineBreak === '\r',
+    rowsAbove,
+    first: cells,
     headed,
     firstRecord: known ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
-    seemsHeaded: headerless && first !== undefined && namesProof(first, { complete, index }) === 'names',
+    seemsHeaded: headerless && first !== undefined && namesProof(first, index) === 'names',
     names,
   };
 }
@@ -201,14 +238,4 @@ export function headedByLook(first: readonly string[], second: readonly string[]
 function isSameData(one: string, other: string): boolean {
   if (Math.max(one.length, other.length) > LONGEST_DATA) return false;
   return DATA.some((kind) => kind.test(one) && kind.test(other));
-}
-
-/** The first two records; empty lines, and those of nothing but the end mark of DOS, are none. */
-function firstTwo(text: string, separator: Separator): SeenRecord[] {
-  const found: SeenRecord[] = [];
-  for (const record of csvRecordsIn(text, separator)) {
-    if (record.text.replaceAll('\x1a', '') !== '') found.push(record);
-    if (found.length === 2) break;
-  }
-  return found;
 }

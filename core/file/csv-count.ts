@@ -1,0 +1,234 @@
+import type { FieldIndex } from '../columns/header.ts';
+import type { Expected } from '../files/judge-file.ts';
+import type { Csv } from './csv-start.ts';
+import { isWide, TextCheck, Utf16Reader } from './encoding.ts';
+import { decoded, LaterHeaders } from './later-headers.ts';
+import { afterQuoted, cellsOf, Scanner } from './scanner.ts';
+
+const QUOTE = 0x22;
+const BLANK = 0x20;
+/** What may split the cells of a file of one column. */
+const OTHER_SEPARATORS = [',', ';', '\t', '|'].map((separator) => separator.charCodeAt(0));
+
+/** Counts what a CSV file holds, piece by piece. */
+export class CsvCount {
+  readonly text = new TextCheck();
+  readonly scanner: Scanner;
+  readonly headers: LaterHeaders;
+  /** Records from the first on, titles aside. */
+  records = 0;
+  emptyRows = 0;
+  /** Records of another width than the first, and those of them with values beyond it. */
+  irregular = 0;
+  longer = 0;
+  /** Rows with empty cells beyond the first record. */
+  overhanging = 0;
+  /** Cells of the last record; those of the first one where it differs from that in empty cells alone. */
+  cellsOfLast = 0;
+  /** Places below an empty cell of the header that have values. */
+  readonly valued = new Set<number>();
+  /** Rows that look like the text of an error. */
+  errors = 0;
+
+  readonly #csv: Csv;
+  readonly #separator: number;
+  readonly #width: number;
+  /** Cells of the header up to the last one with a text. */
+  readonly #named: number;
+  readonly #unnamed: ReadonlySet<number>;
+  readonly #unnamedInside: boolean;
+  readonly #wide: Utf16Reader | null;
+  /** Rows that each other separator splits; `null` where that does not matter. */
+  readonly #splits: Map<number, number> | null;
+  #above: number;
+  #skip: number;
+  #recordsBefore = 0;
+  #last = '';
+  #lastFrom = 0;
+  #lastTo = 0;
+
+  constructor(csv: Csv, expected: Expected, index: FieldIndex) {
+    const { separator, decoder, first, names, encoding, skip, headed } = csv;
+    this.#csv = csv;
+    this.#separator = separator.charCodeAt(0);
+    this.#width = first.length;
+    const unnamed = names?.unnamed ?? [];
+    this.#unnamed = new Set(unnamed);
+    this.#named = headed === false ? first.length : first.findLastIndex((cell) => cell.trim() !== '') + 1;
+    this.#unnamedInside = unnamed.some((place) => place < this.#named);
+    this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
+    this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
+    this.#above = csv.rowsAbove;
+    this.#skip = skip;
+    const header = headed === false ? [] : first;
+    this.headers = new LaterHeaders({
+      separator,
+      decoder,
+      header,
+      index,
+      listed: expected,
+      covered: expected.covered ?? [],
+    });
+    const onRecord = (block: Buffer, from: number, to: number, cells: number, quoted: number, odd: number) =>
+      this.#add(block, from, to, cells, quoted, odd);
+    const isOdd = (byte: number) => this.headers.isOdd(byte);
+    this.scanner = new Scanner(separator, onRecord, (block) => this.#endBlock(block), isOdd);
+  }
+
+  /** @throws UnreadableCsv */
+  push(chunk: Uint8Array): void {
+    const bytes = this.#skip > 0 ? chunk.subarray(this.#skip) : chunk;
+    this.#skip = Math.max(0, this.#skip - chunk.length);
+    this.scanner.push(this.#wide ? this.#wide.read(bytes) : bytes);
+  }
+
+  /** @returns whether the text ends in the middle of a character */
+  end(): { cut: boolean } {
+    this.scanner.end();
+    return { cut: this.#wide?.cut ?? false };
+  }
+
+  /** The row in which the first broken byte stands; 0 = in the header. */
+  get brokenRow(): number | null {
+    const { broken } = this.text;
+    return broken && Math.max(0, broken.record - this.#csv.rowsAbove - (this.#csv.headed === false ? 0 : 1));
+  }
+
+  /** The last row looks like the text of an error. */
+  get endsWithError(): boolean {
+    if (this.records < 2) return false;
+    const cells = cellsOf(this.#last, this.#csv.separator, this.#last.includes('"')).filter(
+      (cell) => cell.trim() !== '',
+    );
+    return isErrorText(cells[0] ?? '') || cells.filter(isErrorText).length * 2 > cells.length;
+  }
+
+  /** Most rows of a file of one column are split by another separator. */
+  get isSplit(): boolean {
+    return [...(this.#splits?.values() ?? [])].some((rows) => rows * 2 > this.records - 1);
+  }
+
+  #add(block: Buffer, from: number, to: number, cells: number, quoted: number, odd: number): void {
+    if (this.#above > 0) {
+      this.#above -= 1;
+      return;
+    }
+    this.records += 1;
+    let counted = cells;
+    if (cells !== this.#width && (cells < this.#named || cells > this.#width))
+      counted = this.#oddWidth(block, from, to, cells);
+    else if (cells !== this.#width) counted = this.#width;
+    this.cellsOfLast = counted;
+    if (to - from - cells + 1 === 2 * quoted) this.emptyRows += 1;
+    this.#lastFrom = from;
+    this.#lastTo = to;
+    if (this.records === 1) return;
+    this.headers.look(block, from, to, cells, quoted > 0, odd);
+    if (mayBeError(block, from)) this.#lookForError(block, from, to);
+    if (this.#unnamed.size > 0) this.#lookForUnnamed(block, from, to, cells);
+    if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
+  }
+
+  /** @returns the width that the record counts as */
+  #oddWidth(block: Buffer, from: number, to: number, cells: number): number {
+    if (cells > this.#width && emptyAtEnd(block, from, to, this.#separator) >= cells - this.#width) {
+      this.overhanging += 1;
+      return this.#width;
+    }
+    this.irregular += 1;
+    if (cells > this.#width) this.longer += 1;
+    return cells;
+  }
+
+  #lookForUnnamed(block: Buffer, from: number, to: number, cells: number): void {
+    if (this.valued.size === this.#unnamed.size) return;
+    const beyond = cells - this.#named;
+    const filled = beyond > 0 && emptyAtEnd(block, from, to, this.#separator) < beyond;
+    if (!filled && !this.#unnamedInside) return;
+    let place = 0;
+    for (let at = from; at <= to; place += 1) {
+      const end = cellEnd(block, at, to, this.#separator);
+      const empty = end === at || (end === at + 2 && block[at] === QUOTE);
+      if (!empty && this.#unnamed.has(place)) this.valued.add(place);
+      at = end + 1;
+    }
+  }
+
+  #lookForSplit(record: Uint8Array, splits: Map<number, number>): void {
+    for (const separator of OTHER_SEPARATORS) {
+      const at = separator === this.#separator ? -1 : record.indexOf(separator);
+      // A blank follows a comma in a text.
+      if (at !== -1 && record[at + 1] !== BLANK) splits.set(separator, (splits.get(separator) ?? 0) + 1);
+    }
+  }
+
+  #lookForError(block: Buffer, from: number, to: number): void {
+    const text = decoded(block.subarray(from, Math.min(to, from + LOOKED_AT)), this.#csv.decoder);
+    const [cell = ''] = cellsOf(text, this.#csv.separator, text.startsWith('"'));
+    if (isErrorText(cell)) this.errors += 1;
+  }
+
+  #endBlock(block: Buffer): void {
+    if (block.length === 0) return;
+    const { scanner, text } = this;
+    const { separator } = this.#csv;
+    const before = this.#recordsBefore;
+    text.read(block, (place) => {
+      const begin = new Scanner(separator, () => undefined);
+      begin.breaksAtCr = scanner.breaksAtCr;
+      begin.push(block.subarray(0, place + 1));
+      begin.end();
+      return before + begin.records;
+    });
+    this.#recordsBefore = scanner.records;
+    if (this.#lastTo > 0)
+      this.#last = decoded(
+        block.subarray(this.#lastFrom, Math.min(this.#lastTo, this.#lastFrom + LOOKED_AT)),
+        this.#csv.decoder,
+      );
+    this.#lastTo = 0;
+  }
+}
+
+function cellEnd(block: Buffer, from: number, to: number, separator: number): number {
+  let end = block[from] === QUOTE && from < to ? afterQuoted(block, from + 1, to) : from;
+  while (end < to && block[end] !== separator) end += 1;
+  return end;
+}
+
+/** How many cells at the end of a record are empty. */
+function emptyAtEnd(block: Buffer, from: number, to: number, separator: number): number {
+  let count = 0;
+  for (let end = to; end >= from; count += 1) {
+    const marks = end - 2 >= from && block[end - 1] === QUOTE && block[end - 2] === QUOTE;
+    const begin = marks ? end - 2 : end;
+    if (begin > from && block[begin - 1] !== separator) break;
+    end = begin - 1;
+  }
+  return count;
+}
+
+/** How much of a record is looked at for the text of an error. */
+const LOOKED_AT = 512;
+/** How the texts of errors begin: four letters. */
+const ERROR_BEGINNINGS = [
+  ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
+  ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],
+  ...['fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '*** ', 'proc'],
+];
+const BEGINNINGS = new Set(ERROR_BEGINNINGS.map((text) => Buffer.from(text).readUInt32LE() | 0x20202020));
+const FIRST_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  ERROR_BEGINNINGS.some((text) => text.charCodeAt(0) === (byte | 0x20) || text.charCodeAt(0) === byte) ? 1 : 0,
+);
+const ERROR_TEXT =
+  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]+(?:\.[\w$]+){2,}\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+
+function mayBeError(block: Buffer, from: number): boolean {
+  const at = block[from] === QUOTE ? from + 1 : from;
+  if (FIRST_BYTES[block[at] as number] === 0 || at + 4 > block.length) return false;
+  return BEGINNINGS.has(block.readUInt32LE(at) | 0x20202020);
+}
+
+function isErrorText(cell: string): boolean {
+  return ERROR_TEXT.test(cell.slice(0, LOOKED_AT));
+}

@@ -1,0 +1,188 @@
+import { fieldIndex } from '../columns/header.ts';
+import type { Reading } from '../content/reading.ts';
+import { RunError } from '../errors.ts';
+import type { Expected } from '../files/judge-file.ts';
+import { type Content, type Dialect, type Facts, UNSEEN } from '../gate/facts.ts';
+import { CsvCount } from './csv-count.ts';
+import type { Csv } from './csv-start.ts';
+import { isWide } from './encoding.ts';
+import { LINE_BREAKS, UnreadableCsv } from './scanner.ts';
+
+/** What is known of a CSV file that was read to its end. */
+export type CsvFacts = Pick<Facts, 'header'> & { content: Content; dialect: Dialect; remarks: string[] };
+
+/**
+ * Reads a CSV file to its end.
+ * @throws RunError `FileRejected` when it was cut off, or may have been; what reading the bytes throws
+ */
+export async function readCsv(
+  chunks: AsyncIterable<Uint8Array>,
+  csv: Csv,
+  reading: Pick<Reading, 'what' | 'undeclaredEnd' | 'expected'>,
+): Promise<CsvFacts> {
+  const count = new CsvCount(csv, reading.expected, fieldIndex(reading.expected));
+  try {
+    for await (const chunk of chunks) count.push(chunk);
+    refuseCut(reading, csv, count, count.end());
+  } catch (error) {
+    throw error instanceof UnreadableCsv ? new RunError('FileRejected', `${reading.what} ${error.message}.`) : error;
+  }
+  const content = contentOf(csv, count);
+  const dialect = dialectOf(csv, count);
+  const remarks = remarksOf(csv, count, { content, dialect }, reading.expected);
+  return { header: csv.names?.header ?? null, content, dialect, remarks };
+}
+
+type Where = Pick<Reading, 'what' | 'undeclaredEnd'>;
+
+function refuseCut({ what, undeclaredEnd }: Where, csv: Csv, count: CsvCount, { cut }: { cut: boolean }): void {
+  if (count.scanner.endsQuoted || cut) {
+    const where = cut ? 'in the middle of a character' : 'inside a quoted field';
+    throw new RunError('FileRejected', `${what} is CSV that ends ${where}: the CRM cut it off.`);
+  }
+  const doubt = undeclaredEnd && doubtOf(csv, count);
+  if (doubt) throw doubtfulEnd(what, doubt);
+}
+
+/**
+ * A file whose end was marked only by the closing of its connection may be cut off: its shape has to prove it whole. A
+ * cut between two rows stays unseen; the manifest warns of it.
+ */
+export function doubtfulEnd(what: string, doubt: string): RunError {
+  const came = `${what} came without a declared end, and whether it is whole cannot be known: ${doubt}.`;
+  return new RunError('FileRejected', came);
+}
+
+function doubtOf(csv: Csv, { scanner, irregular }: CsvCount): string | undefined {
+  if (scanner.strayBreaks > 0 || scanner.endMarkInside) return 'not all of its line breaks are of one kind';
+  if (!scanner.endsWithBreak) return 'its last row does not end with a line break';
+  if (csv.separatorProven && irregular > 0) return 'not all of its rows have as many fields as its first';
+  return undefined;
+}
+
+/** Places that other programs read otherwise: how many records there are is then not known. */
+function doubtsOf({ first }: Csv, { strayBreaks, endMarkInside, emptyLines }: CsvCount['scanner']): number {
+  return strayBreaks + (endMarkInside ? 1 : 0) + (first.length === 1 ? emptyLines : 0);
+}
+
+function contentOf(csv: Csv, count: CsvCount): Content {
+  const { names, headed, separatorProven } = csv;
+  const { scanner, headers, text, records } = count;
+  const width = csv.first.length;
+  const doubts = doubtsOf(csv, scanner);
+  const elsewhere = scanner.strayBreaksBeforeQuote + (count.isSplit ? 1 : 0);
+  return {
+    ...UNSEEN,
+    rows: doubts > 0 || headed === null ? null : records - (headed ? 1 + headers.repeated : 0),
+    doubts,
+    emptyRows: count.emptyRows,
+    width,
+    headed,
+    firstRecord: csv.firstRecord,
+    unlisted: names?.unlisted ?? null,
+    unlistedTexts: names?.unlistedTexts ?? [],
+    excepted: names?.excepted ?? null,
+    unnamed: count.valued.size,
+    longer: count.longer,
+    // Where programs see other fields, their numbers say nothing.
+    irregular: separatorProven ? count.irregular : 0,
+    records,
+    rowsAbove: csv.rowsAbove,
+    // Without a proven separator there is a single column, whatever separates elsewhere.
+    ending:
+      separatorProven || width === 1
+        ? { cells: separatorProven ? count.cellsOfLast : 1, lineBreak: scanner.endsWithBreak }
+        : null,
+    repeatedHeaders: headers.repeated,
+    otherHeaders: headers.other,
+    leftOutHeaders: headers.leftOut,
+    strayQuotes: scanner.strayQuotes,
+    nulRun: text.nulRun,
+    broken: brokenOf(count),
+    ascii: text.ascii && !isWide(csv.encoding),
+    elsewhere,
+  };
+}
+
+function brokenOf({ text, brokenRow }: CsvCount): Content['broken'] {
+  if (!text.broken || brokenRow === null || text.encoding !== 'utf-8') return null;
+  return { bytes: text.broken.bytes, row: brokenRow };
+}
+
+function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {
+  return {
+    encoding: isWide(csv.encoding) ? csv.encoding : text.encoding,
+    byteOrderMark: csv.byteOrderMark,
+    separator: csv.separatorProven ? csv.separator : null,
+    separatorLine: csv.separatorLine > 0,
+    lineBreak: lineBreakOf(scanner),
+  };
+}
+
+function lineBreakOf({ lineBreaks }: { lineBreaks: number }): Dialect['lineBreak'] {
+  if (lineBreaks === 0) return null;
+  const named = Object.entries(LINE_BREAKS).find(([, bits]) => bits === lineBreaks);
+  return named?.[0] ?? 'mixed';
+}
+
+/** More rows that look like the text of an error are data. */
+const MOST_ERRORS = 3;
+
+/** What a reader of a CSV file should know, in sentences. */
+function remarksOf(
+  csv: Csv,
+  count: CsvCount,
+  { content, dialect }: { content: Content; dialect: Dialect },
+  { headerless }: Expected,
+): string[] {
+  const { emptyRows, repeatedHeaders, otherHeaders, strayQuotes, broken, nulRun, rowsAbove, rows } = content;
+  const { overhanging, errors, endsWithError, records } = count;
+  const some = (number: number) => number > 0 && number < records - 1;
+  const remarks: [holds: boolean, remark: string][] = [
+    [rowsAbove > 0, `The header stands below ${counted(rowsAbove, 'line')} with titles.`],
+    [emptyRows > 0, `There ${areMany(emptyRows, 'row')} without a value in any column.`],
+    [repeatedHeaders > 0, `There ${areMany(repeatedHeaders, 'row')} that repeat${s(repeatedHeaders)} the header.`],
+    [
+      otherHeaders > 0,
+      `There ${areMany(otherHeaders, 'row')} that name${s(otherHeaders)} other columns, or another order.`,
+    ],
+    [
+      strayQuotes > 0,
+      `There ${areMany(strayQuotes, 'cell')} with text after ${strayQuotes === 1 ? 'its' : 'their'} closing quotation mark.`,
+    ],
+    [some(overhanging), `${counted(overhanging, 'row')} end${s(overhanging)} with empty cells beyond the header.`],
+    [dialect.encoding === null, 'The encoding of the file is not recognised.'],
+    [
+      broken !== null,
+      `The file is ${isWide(csv.encoding) ? 'UTF-16' : 'UTF-8'} except for ${counted(broken?.bytes ?? 0, 'byte')}, the first in ${broken?.row ? `row ${broken.row}` : 'the header'}.`,
+    ],
+    [nulRun > 0, 'The file has characters with the code 0: a part of it may be damaged.'],
+    [errors > 0 && errors <= MOST_ERRORS && !endsWithError, `${counted(errors, 'row')} may be the text of an error.`],
+    [endsWithError, 'The last row may be the text of an error.'],
+    [rows === null && content.headed !== null, `Rows are not counted: ${whyNot(csv, count)}.`],
+  ];
+  return [...headerRemarks(csv, headerless), ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : []))];
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+const areMany = (count: number, what: string) => `${count === 1 ? 'is' : 'are'} ${counted(count, what)}`;
+const s = (count: number) => (count === 1 ? 's' : '');
+
+function whyNot({ first }: Csv, { scanner: { strayBreaks, endMarkInside, emptyLines } }: CsvCount): string {
+  const why: [holds: boolean, text: string][] = [
+    [strayBreaks > 0, `programs take the line breaks at ${strayBreaks} places differently`],
+    [endMarkInside, 'a mark that ends texts of DOS stands before its end'],
+    [first.length === 1 && emptyLines > 0, 'its empty lines may be empty values, or no rows'],
+  ];
+  return why.flatMap(([holds, text]) => (holds ? [text] : [])).join('; ');
+}
+
+function headerRemarks({ names, headed, seemsHeaded }: Csv, headerless: boolean): string[] {
+  if (seemsHeaded)
+    return ['The first line names the columns, though columns.header says that there is no such line: it is a row.'];
+  const header = names?.header?.filter((name) => name !== '');
+  if (header && new Set(header).size < header.length) return ['The header names a column twice.'];
+  if (header) return names?.labelled ? ['The first line names the columns by their labels.'] : [];
+  if (headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
+  return headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
+}

@@ -1,0 +1,334 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+
+/** The encoding that the beginning of a text shows. */
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
+/** How the cells of a text are decoded, where its encoding is not certain. */
+export type Decoder = 'utf-8' | 'windows-1255' | 'latin1';
+
+export interface TextStart {
+  /** `null` where it is none of them. */
+  encoding: Encoding | null;
+  decoder: Decoder;
+  /** How many bytes the byte order marks have: some programs write two. */
+  markBytes: number;
+  /** The beginning of the text without the mark, and without a character that is cut at the end. */
+  text: string;
+}
+
+/** High bytes of ASCII, Hebrew and punctuation in UTF-16. */
+const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
+const LOOKED_AT_FOR_UTF16 = 64;
+const MARKS: Record<Encoding, readonly number[]> = {
+  'utf-8': [0xef, 0xbb, 0xbf],
+  'utf-16le': [0xff, 0xfe],
+  'utf-16be': [0xfe, 0xff],
+};
+
+/**
+ * The encoding is that of the byte order mark, else the one that the bytes fit. The rest of a damaged text is still
+ * read.
+ */
+export function textStart(bytes: Uint8Array): TextStart {
+  const encoding = wideEncodingOf(bytes) ?? 'utf-8';
+  const markBytes = markBytesOf(bytes, MARKS[encoding]);
+  const text = bytes.subarray(markBytes);
+  if (encoding !== 'utf-8' || mayBeUtf8(text))
+    return { encoding, decoder: 'utf-8', markBytes, text: decode(text, encoding) };
+  const decoder = decoderFor(firstLineBeyondAscii(text));
+  return { encoding: null, decoder, markBytes, text: decode(text, decoder) };
+}
+
+export function isWide(encoding: string | null): encoding is 'utf-16le' | 'utf-16be' {
+  return encoding === 'utf-16le' || encoding === 'utf-16be';
+}
+
+function markBytesOf(bytes: Uint8Array, mark: readonly number[]): number {
+  let at = 0;
+  while (mark.every((byte, place) => bytes[at + place] === byte)) at += mark.length;
+  return at;
+}
+
+function wideEncodingOf(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+  for (const encoding of ['utf-16le', 'utf-16be'] as const) {
+    const high = encoding === 'utf-16le' ? 1 : 0;
+    if (markBytesOf(bytes.subarray(0, 2), MARKS[encoding]) > 0 || isUtf16(bytes, high)) return encoding;
+  }
+  return undefined;
+}
+
+/** @param high where in each pair of bytes the high one is: 1 in little-endian text. */
+function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
+  const pairs = Math.floor(Math.min(bytes.length, LOOKED_AT_FOR_UTF16) / 2);
+  let ascii = 0;
+  for (let pair = 0; pair < pairs; pair += 1) {
+    const highByte = bytes[2 * pair + high] ?? 0;
+    if (bytes[2 * pair + 1 - high] === 0 || !HIGH_BYTES.has(highByte)) return false;
+    if (highByte === 0) ascii += 1;
+  }
+  return ascii > 0;
+}
+
+/** The bytes may end in the middle of a character. */
+function mayBeUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How to decode a text of an unknown encoding: by its first line beyond ASCII. */
+function decoderFor(line: Uint8Array): Decoder {
+  if (mayBeUtf8(line)) return 'utf-8';
+  const signs = new HebrewSigns();
+  signs.read(line);
+  // A header is proven by its labels, so fewer letters are enough here.
+  return signs.possible ? 'windows-1255' : 'latin1';
+}
+
+/** A line of ASCII reads the same in every encoding. */
+function firstLineBeyondAscii(bytes: Uint8Array): Uint8Array {
+  for (let from = 0; from < bytes.length; ) {
+    let to = from;
+    while (to < bytes.length && bytes[to] !== 0x0a && bytes[to] !== 0x0d) to += 1;
+    const line = bytes.subarray(from, to);
+    if (!isAscii(line)) return line;
+    from = to + 1;
+  }
+  return bytes;
+}
+
+/** What the encoding does not have becomes U+FFFD. */
+function decode(bytes: Uint8Array, encoding: Encoding | Decoder): string {
+  if (encoding === 'latin1') return Buffer.from(bytes).toString('latin1');
+  // The decoder takes the bytes as a stream, for the last character may be cut.
+  return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes, { stream: true });
+}
+
+/** Two bytes that UTF-8 never has stand for half of a pair. */
+const BROKEN = Buffer.of(0xff, 0xff);
+
+/** Makes UTF-8 of UTF-16 that comes in pieces. */
+export class Utf16Reader {
+  /** The text ends in the middle of a character. */
+  cut = false;
+  readonly #bigEndian: boolean;
+  #rest: Uint8Array = new Uint8Array();
+
+  constructor(encoding: 'utf-16le' | 'utf-16be') {
+    this.#bigEndian = encoding === 'utf-16be';
+  }
+
+  read(chunk: Uint8Array): Uint8Array {
+    const bytes = Buffer.concat([this.#rest, chunk]);
+    let even = bytes.length - (bytes.length % 2);
+    // The first half of a pair waits for the second.
+    const high = bytes[even - (this.#bigEndian ? 2 : 1)] ?? 0;
+    if (even > 0 && high >= 0xd8 && high <= 0xdb) even -= 2;
+    this.#rest = bytes.subarray(even);
+    this.cut = this.#rest.length > 0;
+    const whole = bytes.subarray(0, even);
+    const text = (this.#bigEndian ? whole.swap16() : whole).toString('utf16le');
+    return text.isWellFormed() ? Buffer.from(text) : withBroken(text);
+  }
+}
+
+function withBroken(text: string): Uint8Array {
+  const parts = text.split(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
+  return Buffer.concat(
+    parts.flatMap((part, place) => (place === 0 ? [Buffer.from(part)] : [BROKEN, Buffer.from(part)])),
+  );
+}
+
+/** Bytes that are no character of UTF-8. */
+export interface BrokenBytes {
+  bytes: number;
+  /** The first of them stands in this record, counted from 1. */
+  record: number;
+}
+
+/** A text in which more characters are broken than every third is in another encoding. */
+const MOST_BROKEN = 1 / 2;
+/** About how many bytes of a text beyond ASCII hold one such character at least. */
+const BYTES_PER_CHARACTER = 20;
+/** More are not counted where they are most characters. */
+const ENOUGH_BROKEN = 10_000;
+
+/** Checks a text piece by piece: its encoding, and what damage of its storage leaves in it. */
+export class TextCheck {
+  ascii = true;
+  /** The longest run of characters with the code 0. */
+  nulRun = 0;
+  broken: BrokenBytes | null = null;
+  readonly #hebrew = new HebrewSigns();
+  #valid = 0;
+
+  /**
+   * @param block whole records, so that no character is cut
+   * @param recordAt the number of the record at a place of the block
+   */
+  read(block: Buffer, recordAt: (place: number) => number): void {
+    if (block.includes(0)) this.nulRun = Math.max(this.nulRun, longestNulRun(block));
+    if (isAscii(block)) return;
+    this.ascii = false;
+    if (isUtf8(block)) {
+      this.#hebrew.possible = false;
+      this.#valid += block.length / BYTES_PER_CHARACTER;
+      return;
+    }
+    this.#hebrew.read(block);
+    if (!this.#isMostlyUtf8() && (this.broken?.bytes ?? 0) > ENOUGH_BROKEN) return;
+    const { valid, broken, first } = countCharacters(block);
+    this.#valid += valid;
+    this.broken ??= { bytes: 0, record: recordAt(first) };
+    this.broken.bytes += broken;
+  }
+
+  /** `null` = none that is recognised. */
+  get encoding(): 'utf-8' | 'windows-1255' | null {
+    if (!this.broken) return 'utf-8';
+    if (this.#hebrew.proven) return 'windows-1255';
+    return this.#isMostlyUtf8() ? 'utf-8' : null;
+  }
+
+  #isMostlyUtf8(): boolean {
+    return (this.broken?.bytes ?? 0) <= MOST_BROKEN * this.#valid;
+  }
+}
+
+function longestNulRun(block: Uint8Array): number {
+  let longest = 0;
+  for (let at = block.indexOf(0); at !== -1; ) {
+    let end = at;
+    while (block[end] === 0) end += 1;
+    longest = Math.max(longest, end - at);
+    at = block.indexOf(0, end);
+  }
+  return longest;
+}
+
+/** Characters beyond ASCII, and bytes that are none. */
+function countCharacters(bytes: Uint8Array): { valid: number; broken: number; first: number } {
+  const found = { valid: 0, broken: 0, first: -1 };
+  for (let at = 0; at < bytes.length; ) {
+    const lead = bytes[at] as number;
+    const length = lead < 0x80 ? 1 : characterLength(lead, bytes, at);
+    if (length === 0) {
+      if (found.broken === 0) found.first = at;
+      found.broken += 1;
+    } else if (length > 1) found.valid += 1;
+    at += length || 1;
+  }
+  return found;
+}
+
+/** Leads after which UTF-8 forbids some continuation bytes: the least and the largest that may follow. */
+const STRICT: Record<number, [least: number, most: number]> = {
+  224: [0xa0, 0xbf],
+  237: [0x80, 0x9f],
+  240: [0x90, 0xbf],
+  244: [0x80, 0x8f],
+};
+
+/** Bytes of the character that begins there; 0 = there is none. */
+function characterLength(lead: number, bytes: Uint8Array, at: number): number {
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  const [least, most] = STRICT[lead] ?? [0x80, 0xbf];
+  const second = bytes[at + 1] ?? 0;
+  if (second < least || second > most) return 0;
+  for (let next = at + 2; next < at + length; next += 1) if (((bytes[next] ?? 0) & 0xc0) !== 0x80) return 0;
+  return length;
+}
+
+/** What a byte of windows-1255 was, for the byte after it. */
+const OTHER = 0;
+const LATIN = 1;
+/** A Hebrew letter; in UTF-8 the start of a character of three or four bytes. */
+const LETTER = 2;
+/** A Hebrew point or mark; in UTF-8 the start of a character of two bytes. */
+const MARK = 3;
+/** Continues a character of three or four bytes. */
+const AFTER_LETTER = 4;
+/** The bits of a step: the kind of its byte, and three numbers that are added up over fewer bytes than each can count. */
+const KIND = 7;
+const ADDED_AT_ONCE = 512;
+const JOINED = 1 << 3;
+const HIGH = 1 << 12;
+const IMPOSSIBLE = 1 << 21;
+
+/** Bytes that windows-1255 does not define. */
+const UNDEFINED = new Set([
+  0x81, 0x8a, 0x8c, 0x8d, 0x8e, 0x8f, 0x90, 0x9a, 0x9c, 0x9d, 0x9e, 0x9f, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf,
+  0xfb, 0xfc, 0xff,
+]);
+/** The kind of each byte, whatever comes before. */
+const UNSURE = 7;
+const KINDS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x80 && byte < 0xe0 ? UNSURE : (kindOf(byte, OTHER) ?? UNSURE),
+);
+/** Fewer joined letters prove nothing: other code pages have accented letters there. */
+const FEWEST_JOINED = 3;
+
+/** What each byte is after each kind of byte. */
+const STEPS = Int32Array.from({ length: 5 * 256 }, (_, place) => stepOf(place & 0xff, place >> 8));
+
+function stepOf(byte: number, before: number): number {
+  const kind = kindOf(byte, before);
+  if (kind === undefined) return IMPOSSIBLE;
+  const joined = kind === LETTER && (before === LETTER || before === MARK);
+  return kind + (joined ? JOINED : 0) + (byte >= 0x80 ? HIGH : 0);
+}
+
+/** `undefined` for what does not stand there in Hebrew. */
+function kindOf(byte: number, before: number): number | undefined {
+  if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
+  if (UNDEFINED.has(byte)) return undefined;
+  if (byte < 0xc0) return kindOfSign(before);
+  if (byte < 0xe0) return before === LETTER || before === MARK ? MARK : undefined;
+  // Marks of the direction of writing.
+  if (byte > 0xfa) return OTHER;
+  return before === LATIN ? undefined : LETTER;
+}
+
+/** Punctuation: in UTF-8 the bytes that continue a character. */
+function kindOfSign(before: number): number | undefined {
+  if (before === MARK || before === AFTER_LETTER) return undefined;
+  return before === LETTER ? AFTER_LETTER : OTHER;
+}
+
+/**
+ * Looks for Hebrew in windows-1255: words of Hebrew letters, and little else beyond ASCII. Another encoding is shown by an
+ * undefined byte, a whole character of UTF-8, or an accented letter: after an ASCII letter, or in the place of a point without a
+ * letter below it.
+ */
+class HebrewSigns {
+  possible = true;
+  #joined = 0;
+  #high = 0;
+
+  /** @param bytes whole lines: the byte before them is no letter */
+  read(bytes: Uint8Array): void {
+    let before = OTHER;
+    for (let from = 0; from < bytes.length && this.possible; from += ADDED_AT_ONCE - 1) {
+      const to = Math.min(bytes.length, from + ADDED_AT_ONCE - 1);
+      let sum = 0;
+      for (let at = from; at < to; at += 1) {
+        const byte = bytes[at] as number;
+        const step = STEPS[(before << 8) | byte] as number;
+        const kind = KINDS[byte] as number;
+        // The kind of most bytes does not wait for that of the byte before.
+        before = kind === UNSURE ? step & KIND : kind;
+        sum += step >> 3;
+      }
+      if (sum >= IMPOSSIBLE >> 3) this.possible = false;
+      this.#joined += sum & (ADDED_AT_ONCE - 1);
+      this.#high += (sum >> 9) & (ADDED_AT_ONCE - 1);
+    }
+  }
+
+  get proven(): boolean {
+    return this.possible && this.#joined >= FEWEST_JOINED && this.#joined * 2 >= this.#high;
+  }
+}

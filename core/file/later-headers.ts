@@ -1,0 +1,262 @@
+import type { FieldIndex, ListedFields } from '../columns/header.ts';
+import { folded, visible } from '../folded.ts';
+import type { Decoder } from './encoding.ts';
+import { afterQuoted, cellsOf, type Separator } from './scanner.ts';
+
+/** What the records after the first are compared with. */
+export interface HeaderSearch {
+  separator: Separator;
+  decoder: Decoder;
+  /** The cells of the first record. */
+  header: readonly string[];
+  index: FieldIndex;
+  listed: Pick<ListedFields, 'columns' | 'fields' | 'excepted' | 'labels'>;
+  /** Columns that tables hash or leave out, as the settings name them. */
+  covered: readonly string[];
+}
+
+const QUOTE = 0x22;
+/** Further cells are not looked at by the rules for headers. */
+const EXACT_NAMES = 2;
+
+/**
+ * Finds headers further down in a CSV file: pages that were glued together, or a second table. The values below them may belong to
+ * other columns than those of the first record.
+ *
+ * A record is a header if it repeats the first one, folded; or if each of its three or more cells names another field; or if
+ * its one or two cells are exact names; or, where columns are left out or hashed, if half of its cells name different fields and
+ * one of them is such a column.
+ */
+export class LaterHeaders {
+  repeated = 0;
+  /** Those of other columns, or of another order. */
+  other = 0;
+  /** Those of them that name a column that is left out. */
+  leftOut = 0;
+  readonly #search: HeaderSearch;
+  readonly #filter: CellFilter;
+  readonly #header: string[];
+  readonly #names: ReadonlySet<string>;
+  readonly #covered: ReadonlySet<string>;
+  readonly #covers: boolean;
+  /** Empty cells of the first record. */
+  readonly #mayBeEmpty: number;
+
+  constructor(search: HeaderSearch) {
+    const { header, listed, index, covered, separator, decoder } = search;
+    const { columns, fields, excepted, labels } = listed;
+    this.#search = search;
+    this.#header = withoutEmptyEnd(header.map(folded));
+    this.#mayBeEmpty = this.#header.filter((cell) => cell === '').length;
+    this.#names = new Set([...columns, ...fields.map(({ name }) => name), ...excepted.map(({ name }) => name)]);
+    this.#covered = new Set(
+      covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
+    );
+    this.#covers = excepted.length > 0 || this.#covered.size > 0;
+    const texts = fields.flatMap(({ name, label }) => [name, label ?? '']);
+    const left = excepted.flatMap(({ name, label }) => [name, label ?? '']);
+    const hashed = fields.flatMap(({ name, label }) =>
+      [name, label ?? ''].some((text) => this.#covered.has(folded(text))) ? [name, label ?? ''] : [],
+    );
+    const known = [...columns, ...texts, ...Object.keys(labels), ...header];
+    this.#filter = new CellFilter(separator, decoder, known);
+    this.#filter.addCovered([...left, ...covered, ...hashed, ...(this.#covers ? Object.keys(labels) : [])]);
+  }
+
+  /** No cell that names a column begins with the byte. */
+  isOdd(byte: number): boolean {
+    return this.#filter.begins[byte] === 0;
+  }
+
+  /** Looks at a record after the first. @param odd cells that begin with such bytes, or are empty */
+  look(block: Buffer, from: number, to: number, cells: number, quoted: boolean, odd: number): void {
+    const possible = cells - odd;
+    const all = cells - this.#mayBeEmpty - Math.max(0, cells - this.#header.length);
+    const needed = this.#covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
+    if (possible < needed || !this.#filter.mayName(block, from, to, possible, needed, all)) return;
+    const { separator, decoder } = this.#search;
+    this.#judge(cellsOf(decoded(block.subarray(from, to), decoder), separator, quoted));
+  }
+
+  #judge(all: string[]): void {
+    const folds = withoutEmptyEnd(all.map(folded));
+    if (folds.length === this.#header.length && folds.every((cell, place) => cell === this.#header[place])) {
+      this.repeated += 1;
+      return;
+    }
+    const cells = all.slice(0, Math.max(folds.length, 1));
+    const { excepted, unlisted, names } = this.#search.index.readHeader(cells);
+    if (!this.#isHeader(cells, { known: unlisted.length === 0 && (names !== null || excepted > 0), excepted })) return;
+    this.other += 1;
+    if (excepted > 0) this.leftOut += 1;
+  }
+
+  /** @param known each cell names one field, or none */
+  #isHeader(cells: string[], { known, excepted }: { known: boolean; excepted: number }): boolean {
+    if (cells.length <= EXACT_NAMES) return cells.every((cell) => this.#names.has(cell.trim()));
+    const { isListed, readHeader } = this.#search.index;
+    const named = cells.filter(isListed);
+    const fieldOf = (cell: string) => folded(readHeader([cell]).names?.[0] || cell);
+    const fields = new Set(named.map(fieldOf));
+    const lacking = cells.some((cell, place) => visible(cell) === '' && (this.#header[place] ?? '') !== '');
+    if (known && !lacking && fields.size === named.length) return true;
+    const covers = excepted > 0 || [...fields].some((field) => this.#covered.has(field));
+    return covers && fields.size * 2 >= cells.length;
+  }
+}
+
+function withoutEmptyEnd(cells: string[]): string[] {
+  return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
+}
+
+/** The text of a record. */
+export function decoded(bytes: Buffer, decoder: Decoder): string {
+  return decoder === 'windows-1255'
+    ? WINDOWS_1255.decode(bytes)
+    : bytes.toString(decoder === 'utf-8' ? 'utf8' : decoder);
+}
+
+const WINDOWS_1255 = new TextDecoder('windows-1255');
+
+/** Bytes of a folded text: letters in lower case. */
+const DROPPED = 0;
+/** The byte may belong to a letter that folding changes or drops. */
+const CHANGED = 255;
+const SEED = 0x811c9dc5;
+const PRIME = 0x01000193;
+const MASK = 0xffff;
+const DOT = 0x2e;
+/** What a cell may name. */
+const NOTHING = 0;
+const NAMED = 1;
+const COVERED = 3;
+/** A cell that was counted as odd. */
+const IS_ODD = 4;
+
+/** Tells of most cells that they name no column, without decoding them: by hashes of their folded bytes and of each word. */
+class CellFilter {
+  readonly #separator: number;
+  readonly #decoder: Decoder;
+  readonly #folded = new Uint8Array(256);
+  /** Bytes that a cell may begin with. */
+  readonly begins = new Uint8Array(256);
+  readonly #known = new Uint8Array(MASK + 1);
+  /** Where the cell that was looked at ends. */
+  #end = 0;
+
+  constructor(separator: Separator, decoder: Decoder, texts: readonly string[]) {
+    this.#separator = separator.charCodeAt(0);
+    this.#decoder = decoder;
+    for (let byte = 0; byte < 256; byte += 1) {
+      this.#folded[byte] = byte < 0x80 ? asciiFolded(byte) : this.#isHebrew(byte) ? byte : CHANGED;
+      if (this.#folded[byte] === DROPPED || this.#folded[byte] === CHANGED) this.begins[byte] = 1;
+    }
+    this.begins[this.#separator] = 0;
+    this.#add(texts, NAMED);
+  }
+
+  addCovered(texts: readonly string[]): void {
+    this.#add(texts, COVERED);
+  }
+
+  /** A letter that folding leaves as it is. In UTF-8 the first byte of such a letter, or its second one. */
+  #isHebrew(byte: number): boolean {
+    if (this.#decoder === 'utf-8') return byte === 0xd7 || (byte >= 0x90 && byte <= 0xaa);
+    return this.#decoder === 'windows-1255' && byte >= 0xe0 && byte <= 0xfa;
+  }
+
+  #add(texts: readonly string[], bits: number): void {
+    for (const text of texts.flatMap((each) => [each, ...each.split('.')])) {
+      const bytes = this.#bytesOf(folded(text));
+      if (!bytes || bytes.length === 0) continue;
+      const place = hashOf(bytes) & MASK;
+      this.#known[place] = (this.#known[place] as number) | bits;
+      for (const [byte, fold] of this.#folded.entries()) if (fold === bytes[0]) this.begins[byte] = 1;
+    }
+  }
+
+  /** `undefined` where cells with such a text are never told by their bytes. */
+  #bytesOf(text: string): Uint8Array | undefined {
+    if (this.#decoder === 'utf-8') return Buffer.from(text);
+    const codes = [...text].map((letter) =>
+      letter >= 'א' && letter <= 'ת' ? letter.charCodeAt(0) - 0x4f0 : letter.charCodeAt(0),
+    );
+    return codes.every((code) => code < 256) ? Uint8Array.from(codes) : undefined;
+  }
+
+  /**
+   * @param possible cells that are not odd
+   * @param needed so many of them have to name a column, and one a covered column where they are fewer than `all`
+   */
+  mayName(block: Buffer, from: number, to: number, possible: number, needed: number, all: number): boolean {
+    let left = possible;
+    let covered = false;
+    for (let at = from; at < to; at = this.#end + 1) {
+      const found = this.#cell(block, at, to);
+      if (found === NOTHING) left -= 1;
+      if (left < needed) return false;
+      if (found === COVERED) covered = true;
+    }
+    return covered || left >= all;
+  }
+
+  /** What the cell may name that begins there. */
+  #cell(block: Buffer, from: number, to: number): number {
+    const separator = this.#separator;
+    const quoted = block[from] === QUOTE;
+    let end = quoted ? afterQuoted(block, from + 1, to) : from;
+    while (end < to && block[end] !== separator) end += 1;
+    this.#end = end;
+    const begin = block[quoted ? from + 1 : from] as number;
+    if (begin === separator ? !quoted : this.begins[begin] === 0) return IS_ODD;
+    return this.#bitsOf(block, from, end);
+  }
+
+  /** Quotation marks are dropped, as by folding. */
+  #bitsOf(block: Buffer, from: number, to: number): number {
+    const folds = this.#folded;
+    let hash = SEED;
+    for (let at = from; at < to; at += 1) {
+      const fold = folds[block[at] as number] as number;
+      if (fold === CHANGED || fold === DROPPED) return this.#bitsOfWords(block, from, to);
+      hash = Math.imul(hash ^ fold, PRIME);
+    }
+    return this.#known[hash & MASK] as number;
+  }
+
+  /** The whole cell, a part of a path, or a word may name a column. */
+  #bitsOfWords(block: Buffer, from: number, to: number): number {
+    const folds = this.#folded;
+    const known = this.#known;
+    let found = 0;
+    let whole = SEED;
+    let part = SEED;
+    let word = SEED;
+    for (let at = from; at < to; at += 1) {
+      const fold = folds[block[at] as number] as number;
+      if (fold === CHANGED) return COVERED;
+      if (fold === DROPPED) {
+        found |= (known[word & MASK] as number) | (known[part & MASK] as number);
+        word = SEED;
+        if (block[at] === DOT) part = SEED;
+      } else {
+        whole = Math.imul(whole ^ fold, PRIME);
+        part = Math.imul(part ^ fold, PRIME);
+        word = Math.imul(word ^ fold, PRIME);
+      }
+    }
+    return found | (known[whole & MASK] as number) | (known[part & MASK] as number) | (known[word & MASK] as number);
+  }
+}
+
+function hashOf(bytes: Uint8Array): number {
+  let hash = SEED;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, PRIME);
+  return hash;
+}
+
+/** Whether any text of ASCII keeps such a character once it is folded, and how. */
+function asciiFolded(byte: number): number {
+  const text = folded(String.fromCharCode(byte));
+  return text === '' ? DROPPED : text.charCodeAt(0);
+}

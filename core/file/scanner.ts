@@ -1,0 +1,340 @@
+/**
+ * The one reader of CSV text. It finds the records of a stored file for everybody who counts or reads them, so that what is
+ * counted is what is read. Its grammar is that of Python's csv: a quotation mark inside an unquoted cell is a character, and
+ * text after a closing mark is appended. A record ends with LF or CRLF; with CR alone where the first line break outside
+ * quotation marks is one. It works on bytes: a text in UTF-16 is narrowed first (`encoding.ts`).
+ */
+
+export type Separator = ',' | ';' | '\t';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+/** Ends a text of DOS. */
+const END_MARK = 0x1a;
+
+/** What a byte is outside quotation marks. Numbers up to `LAST_INSIDE` are of bytes inside a record, and the lowest bit counts cells. */
+const PLAIN = 0;
+const SEPARATES = 1;
+/** A bit: a cell that begins with the byte is odd. */
+const ODD = 2;
+const LAST_INSIDE = SEPARATES | ODD;
+const ENDS_LF = 4 | ODD;
+const ENDS_CR = 8 | ODD;
+const MARK = 16;
+
+/** A record goes on, and a record of which the end was not seen; else where the next one begins. */
+const GO_ON = -1;
+const NOT_ENDED = 0;
+
+/**
+ * Takes the record between two places of a block, which is valid during the call.
+ * @param quoted cells in quotation marks
+ * @param odd cells that begin with an odd byte, or are empty
+ */
+export type OnRecord = (block: Buffer, from: number, to: number, cells: number, quoted: number, odd: number) => void;
+
+/** The bits of `Scanner.lineBreaks`. */
+export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
+
+/** The message says why the records of a file cannot be read, without anything of its content. */
+export class UnreadableCsv extends Error {
+  override readonly name = 'UnreadableCsv';
+}
+
+const BLOCK_BYTES = 128 * 1024;
+/** Stops a file that opens a quotation mark and never closes it before it fills the memory. */
+const LARGEST_RECORD = 16 * 1024 * 1024;
+/** A line break and a quotation mark after the bytes of a block: no loop has to ask where they end. */
+const SENTINELS = 2;
+/** End marks and line breaks that may follow the last record. */
+const LONGEST_END = 4096;
+/** Longer quoted parts are searched by the platform. */
+const SHORT_QUOTED = 32;
+
+export class Scanner {
+  /** Records end with CR alone; `null` before the first line break. */
+  breaksAtCr: boolean | null = null;
+  lineBreaks = 0;
+  records = 0;
+  /** Empty lines after the first record. */
+  emptyLines = 0;
+  /** Line breaks of the other kind outside quotation marks, and how many of them stand directly before a quotation mark. */
+  strayBreaks = 0;
+  strayBreaksBeforeQuote = 0;
+  /** Cells with text after their closing mark. */
+  strayQuotes = 0;
+  /** The mark that ends a text of DOS stands elsewhere than at its end. */
+  endMarkInside = false;
+  /** A line break follows the last record. */
+  endsWithBreak = false;
+  /** The text ends inside quotation marks. */
+  endsQuoted = false;
+
+  readonly #kinds = new Uint8Array(256);
+  readonly #onRecord: OnRecord;
+  readonly #onBlock: ((block: Buffer) => void) | undefined;
+  #block = Buffer.allocUnsafeSlow(BLOCK_BYTES + SENTINELS);
+  #filled = 0;
+  /** The record that is being read, as far as it was. */
+  #at = 0;
+  #cells = 1;
+  #quoted = 0;
+  #odd = 0;
+  #strayQuotes = 0;
+  #strayBreaks = 0;
+  #beforeQuote = 0;
+  #lineBreak = 0;
+
+  /**
+   * @param onBlock takes the bytes of whole records, after their records
+   * @param isOdd which first bytes of cells are counted
+   */
+  constructor(
+    separator: Separator,
+    onRecord: OnRecord,
+    onBlock?: (block: Buffer) => void,
+    isOdd: (byte: number) => boolean = () => false,
+  ) {
+    for (let byte = 0; byte < 256; byte += 1) this.#kinds[byte] = isOdd(byte) ? ODD : PLAIN;
+    this.#kinds[LF] = ENDS_LF;
+    this.#kinds[CR] = ENDS_CR;
+    this.#kinds[QUOTE] = MARK;
+    this.#kinds[separator.charCodeAt(0)] = SEPARATES | ODD;
+    this.#onRecord = onRecord;
+    this.#onBlock = onBlock;
+  }
+
+  /** @throws UnreadableCsv for a record beyond all measure */
+  push(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#filled === this.#capacity) this.#grow();
+      const part = chunk.subarray(at, at + this.#capacity - this.#filled);
+      this.#block.set(part, this.#filled);
+      this.#filled += part.length;
+      at += part.length;
+      if (this.#filled === this.#capacity) this.flush();
+    }
+  }
+
+  /** Reads the records that have ended so far. */
+  flush(): void {
+    const marks = this.#endMarks();
+    if (marks !== -1 && this.#filled - marks > LONGEST_END) this.endMarkInside = true;
+    this.#read(marks === -1 || this.endMarkInside ? this.#filled : marks, false);
+  }
+
+  /** Reads the last record, which no line break has to end. */
+  end(): void {
+    const marks = this.#endMarks();
+    if (marks !== -1) this.#filled = marks;
+    this.#read(this.#filled, true);
+  }
+
+  get #capacity(): number {
+    return this.#block.length - SENTINELS;
+  }
+
+  #grow(): void {
+    if (this.#capacity >= LARGEST_RECORD) {
+      const most = `${LARGEST_RECORD / 1024 / 1024} MiB`;
+      throw new UnreadableCsv(`has a record of more than ${most}, its record ${this.records + 1}`);
+    }
+    const larger = Buffer.allocUnsafeSlow(2 * this.#capacity + SENTINELS);
+    larger.set(this.#block.subarray(0, this.#filled));
+    this.#block = larger;
+  }
+
+  /** Where the marks begin that the bytes end with, line breaks among them; -1 = none. */
+  #endMarks(): number {
+    const filled = this.#filled;
+    const first = this.endMarkInside ? -1 : this.#block.indexOf(END_MARK);
+    if (first === -1 || first >= filled) return -1;
+    const ends = (byte = 0) => byte === END_MARK || byte === LF || byte === CR;
+    let at = first;
+    while (at < filled && ends(this.#block[at])) at += 1;
+    if (at === filled) return first;
+    this.endMarkInside = true;
+    return -1;
+  }
+
+  #read(to: number, last: boolean): void {
+    const block = this.#block;
+    const behind = block.readUInt16LE(to);
+    block[to] = LF;
+    block[to + 1] = QUOTE;
+    const read = this.#scan(block, to, last);
+    block.writeUInt16LE(behind, to);
+    this.#onBlock?.(block.subarray(0, read));
+    block.copyWithin(0, read, this.#filled);
+    this.#filled -= read;
+  }
+
+  /** @returns where the first record begins that has not ended */
+  #scan(block: Buffer, end: number, last: boolean): number {
+    let from = 0;
+    while (from < end) {
+      const next = this.#find(block, from, end, last);
+      if (next === NOT_ENDED) break;
+      if (this.#at > from) this.#take(block, from);
+      else if (this.records > 0) this.emptyLines += 1;
+      from = next;
+    }
+    return from;
+  }
+
+  #take(block: Buffer, from: number): void {
+    this.strayBreaks += this.#strayBreaks;
+    this.strayBreaksBeforeQuote += this.#beforeQuote;
+    this.strayQuotes += this.#strayQuotes;
+    this.lineBreaks |= this.#lineBreak;
+    this.endsWithBreak = this.#lineBreak > 0;
+    this.records += 1;
+    this.#onRecord(block, from, this.#at, this.#cells, this.#quoted, this.#odd >> 1);
+  }
+
+  /** Goes to the end of a record. @returns where the next one begins */
+  #find(block: Buffer, from: number, end: number, last: boolean): number {
+    this.#at = from;
+    this.#cells = 1;
+    this.#quoted = 0;
+    this.#odd = (this.#kinds[block[from] as number] as number) & ODD;
+    this.#strayQuotes = 0;
+    this.#strayBreaks = 0;
+    this.#beforeQuote = 0;
+    this.#lineBreak = 0;
+    for (;;) {
+      const kind = this.#skipPlain(block);
+      if (this.#at >= end) return last ? end : NOT_ENDED;
+      const next = kind === MARK ? this.#atMark(block, from, end, last) : this.#atBreak(block, end, last, kind);
+      if (next !== GO_ON) return next;
+    }
+  }
+
+  /** Goes to the next byte that is neither text nor a separator. @returns what it is */
+  #skipPlain(block: Buffer): number {
+    const kinds = this.#kinds;
+    let at = this.#at;
+    let cells = 0;
+    let odd = 0;
+    let kind = kinds[block[at] as number] as number;
+    while (kind <= LAST_INSIDE) {
+      const separates = kind & SEPARATES;
+      cells += separates;
+      at += 1;
+      kind = kinds[block[at] as number] as number;
+      odd += (separates << 1) & kind;
+    }
+    this.#at = at;
+    this.#cells += cells;
+    this.#odd += odd;
+    return kind;
+  }
+
+  #atMark(block: Buffer, from: number, end: number, last: boolean): number {
+    const kinds = this.#kinds;
+    const at = this.#at;
+    if (at > from && ((kinds[block[at - 1] as number] as number) & SEPARATES) === 0) {
+      this.#at = at + 1;
+      return GO_ON;
+    }
+    const after = afterQuoted(block, at + 1, end);
+    if (after >= end && !last) return NOT_ENDED;
+    if (after > end) this.endsQuoted = true;
+    if (kinds[block[at + 1] as number] === ODD) this.#odd += ODD;
+    this.#at = Math.min(after, end);
+    this.#quoted += 1;
+    if (after < end && ((kinds[block[after] as number] as number) | ODD) === ODD) this.#strayQuotes += 1;
+    return GO_ON;
+  }
+
+  #atBreak(block: Buffer, end: number, last: boolean, kind: number): number {
+    const isCr = kind === ENDS_CR;
+    const after = this.#at + 1;
+    const follows = after < end ? block[after] : undefined;
+    // Half of a line break, unless more of the text follows.
+    if (isCr && follows === undefined && this.breaksAtCr !== true) return last ? end : NOT_ENDED;
+    this.breaksAtCr ??= isCr && follows !== LF;
+    if (isCr && follows === LF && !this.breaksAtCr) {
+      this.#lineBreak = LINE_BREAKS.crlf;
+      return after + 1;
+    }
+    if (isCr === this.breaksAtCr) {
+      this.#lineBreak = isCr ? LINE_BREAKS.cr : LINE_BREAKS.lf;
+      return after;
+    }
+    this.#strayBreaks += 1;
+    if (follows === QUOTE) this.#beforeQuote += 1;
+    this.#at = after;
+    return GO_ON;
+  }
+}
+
+/** Where the text goes on after the closing mark of a quoted part; beyond the end where none closes it. */
+export function afterQuoted(block: Buffer, from: number, end: number): number {
+  let at = from;
+  for (;;) {
+    const near = at + SHORT_QUOTED;
+    while (block[at] !== QUOTE && at < near) at += 1;
+    if (block[at] !== QUOTE) at = block.indexOf(QUOTE, at);
+    if (at >= end) return end + 1;
+    at += 1;
+    if (block[at] !== QUOTE || at >= end) return at;
+    at += 1;
+  }
+}
+
+/** The texts of the cells of a record. @param quoted whether any of them stands in quotation marks */
+export function cellsOf(text: string, separator: Separator, quoted: boolean): string[] {
+  if (!quoted) return text.split(separator);
+  const cells: string[] = [];
+  for (let at = 0; at <= text.length; ) {
+    let cell = '';
+    if (text[at] === '"') {
+      const parts: string[] = [];
+      do {
+        const mark = text.indexOf('"', at + 1);
+        const close = mark === -1 ? text.length : mark;
+        parts.push(text.slice(at + 1, close));
+        at = close + 1;
+      } while (text[at] === '"');
+      cell = parts.join('"');
+    }
+    const found = text.indexOf(separator, at);
+    const end = found === -1 ? text.length : found;
+    cells.push(cell + text.slice(at, end));
+    at = end + 1;
+  }
+  return cells;
+}
+
+/** A record at the beginning of a text. */
+export interface FirstRecord {
+  cells: string[];
+  /** Its end was seen: else more of it may come. */
+  whole: boolean;
+}
+
+/**
+ * The first records of a text.
+ * @param complete whether `bytes` are all of it
+ */
+export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): FirstRecord[] {
+  const found: FirstRecord[] = [];
+  const scanner = new Scanner(separator, (block, from, to, _, quoted) => {
+    const cells = () => cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
+    if (found.length < most) found.push({ cells: cells(), whole: true });
+  });
+  // Each piece is as long as all before it, because a record that has not ended is read again.
+  let at = 0;
+  for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
+    scanner.push(bytes.subarray(at, at + piece));
+    scanner.flush();
+    at += piece;
+  }
+  const ended = found.length;
+  scanner.end();
+  return found.map((record, place) => ({ ...record, whole: complete || place < ended }));
+}
+
+const FIRST_PIECE = 4096;

@@ -1,0 +1,78 @@
+import { readContent, type StoredBytes } from '../../core/content/read-content.ts';
+import type { Known } from '../../core/content/reading.ts';
+import { RunError } from '../../core/errors.ts';
+import type { ByteSource } from '../../core/files/byte-source.ts';
+import { expectedOf } from '../../core/files/expected.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import type { Run, StoredFile } from '../../core/step/states.ts';
+import { throughput } from '../../core/step/throughput.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import { readObject } from '../../core/storage/read-object.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
+
+type Deps = Invocation & { bucket: Bucket };
+
+/** Seconds that are left for the manifest, the pointers and the answer. */
+const MARGIN_SECONDS = 30;
+
+/**
+ * Reads a stored file to its end.
+ * @throws RunError `FileRejected` for what is not the export; `StorageConflict` when the object is not what was received;
+ * `CheckUnfinished`, `DownloadTooLarge` (`core/content/read-content.ts`); `StorageUnavailable`
+ */
+export async function readStored(
+  file: StoredFile,
+  run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
+  deps: Deps,
+): Promise<Known> {
+  const { deployment, secondsLeft, bucket } = deps;
+  const { tables } = deployment.entities[run.entity];
+  const covered = [...(tables?.hash ?? []), ...(tables?.except ?? [])];
+  const prove = proofOf(file, deps);
+  const { facts, remarks } = await readContent(
+    storedSource(file, bucket),
+    {
+      expected: { ...expectedOf(run, deployment), covered },
+      what: `The file at ${file.key}`,
+      contentType: file.contentType,
+      maxBytes: deployment.files.maxBytes,
+      secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
+      undeclaredEnd: file.undeclaredEnd,
+    },
+    prove,
+  );
+  if (file.bytes > 0) return { facts, remarks };
+  const header = file.key.endsWith('.csv') ? [] : null;
+  return { facts: { ...facts, header }, remarks: ['The file has 0 bytes.'] };
+}
+
+/** The object, which stays the same one from the first read on. */
+function storedSource({ key, bytes }: StoredFile, bucket: Bucket): ByteSource {
+  const object = { etag: null };
+  return {
+    size: bytes,
+    // Without an end, an object that is longer than what was received is noticed.
+    read: (from, to) => readObject(bucket, key, { from, size: bytes, object, ...(to < bytes && { to }) }),
+  };
+}
+
+/** Compares the stored bytes with those that DownloadFile received; logs once what reading them took. */
+function proofOf({ key, bytes, crc32 }: StoredFile, { now, cpuMilliseconds, log, deployment }: Deps) {
+  const began = { at: now().getTime(), cpu: cpuMilliseconds() };
+  let logged = false;
+  return (stored: StoredBytes) => {
+    const time = { milliseconds: now().getTime() - began.at, cpuMilliseconds: cpuMilliseconds() - began.cpu };
+    if (!logged) {
+      log.info('read', {
+        key,
+        bytes: stored.bytes,
+        ...throughput(stored.bytes, time, deployment.files.memoryMB.publish),
+      });
+    }
+    logged = true;
+    const found = crc32Text(stored.crc32);
+    if (stored.bytes === bytes && found === crc32) return;
+    const what = `The object at ${key} has ${stored.bytes} bytes with CRC-32 ${found}; ${bytes} with ${crc32} were received.`;
+    throw new RunError('StorageConflict', what);
+  };
+}

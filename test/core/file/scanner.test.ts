@@ -1,0 +1,226 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cellsOf, firstRecords, Scanner, type Separator } from '../../../core/file/scanner.ts';
+import { plainCsv } from '../../support/plain-csv.ts';
+import { runs } from '../../support/runs.ts';
+
+/** What the scanner finds in a text that comes in pieces. */
+function scanOf(text: string, separator: Separator = ',', cuts: readonly number[] = []) {
+  const records: string[][] = [];
+  let counted = 0;
+  const scanner = new Scanner(separator, (block, from, to, cells, quoted) => {
+    counted += cells;
+    records.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
+  });
+  const bytes = Buffer.from(text);
+  const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+  for (const [index, end] of places.slice(1).entries()) {
+    scanner.push(bytes.subarray(places[index], end));
+    scanner.flush();
+  }
+  scanner.end();
+  return { scanner, records, counted };
+}
+
+test.each<[string, string, string[][]]>([
+  ['nothing', '', []],
+  ['a header', 'id,name\n', [['id', 'name']]],
+  ['a last record without a line break', 'id\n1\n2', [['id'], ['1'], ['2']]],
+  ['line breaks of Windows', 'id\r\n1\r\n', [['id'], ['1']]],
+  ['line breaks of old Macs', 'id\r1\r', [['id'], ['1']]],
+  [
+    'line feeds in cells of Excel for Mac',
+    'id,a\r1,"x\ny"\r',
+    [
+      ['id', 'a'],
+      ['1', 'x\ny'],
+    ],
+  ],
+  ['line breaks in quotation marks', 'id\n"a\nb\r\nc"\n', [['id'], ['a\nb\r\nc']]],
+  [
+    'separators in quotation marks',
+    'id,name\n"a,b",c\n',
+    [
+      ['id', 'name'],
+      ['a,b', 'c'],
+    ],
+  ],
+  ['doubled quotation marks', 'id\n"a ""b"" c"\n""""\n', [['id'], ['a "b" c'], ['"']]],
+  ['an empty quoted cell', 'id\n""\n', [['id'], ['']]],
+  ['empty lines, which are no records', '\n\r\nid\n\n\r\n1\n\n', [['id'], ['1']]],
+  [
+    'records of separators alone',
+    ',\n,\n',
+    [
+      ['', ''],
+      ['', ''],
+    ],
+  ],
+  [
+    'a quotation mark inside an unquoted cell',
+    'ת"ז,a\n5" wide,"6"" b"\n',
+    [
+      ['ת"ז', 'a'],
+      ['5" wide', '6" b'],
+    ],
+  ],
+  [
+    'a blank before a mark, which then opens nothing',
+    'a,b\nx, "y\n',
+    [
+      ['a', 'b'],
+      ['x', ' "y'],
+    ],
+  ],
+  [
+    'text after a closing mark',
+    'a,b\n"x"y"z",1\n',
+    [
+      ['a', 'b'],
+      ['xy"z"', '1'],
+    ],
+  ],
+  [
+    'half of a line break at the end',
+    'a,b\r\n1,2\r',
+    [
+      ['a', 'b'],
+      ['1', '2'],
+    ],
+  ],
+  [
+    'the end mark of DOS',
+    'a,b\r\n1,2\r\n\x1a\x1a',
+    [
+      ['a', 'b'],
+      ['1', '2'],
+    ],
+  ],
+  [
+    'the end mark of DOS after a last record',
+    'a,b\r\n1,2\x1a',
+    [
+      ['a', 'b'],
+      ['1', '2'],
+    ],
+  ],
+])('%s', (_, text, records) => {
+  expect(scanOf(text).records).toEqual(records);
+});
+
+describe('what programs read differently is counted', () => {
+  test.each<[string, string, object]>([
+    ['a carriage return alone', 'a,b\n1,x\ry\n', { strayBreaks: 1, strayBreaksBeforeQuote: 0 }],
+    ['one before a quotation mark', 'a,b\n1,x\r"y"\n', { strayBreaks: 1, strayBreaksBeforeQuote: 1 }],
+    ['a line feed between carriage returns', 'a,b\r1,x\ny\r', { strayBreaks: 1 }],
+    ['twice the carriage returns of Windows', 'a,b\r\r\n1,2\r\r\n', { strayBreaks: 2, breaksAtCr: true }],
+    ['an end mark of DOS before the end', 'a,b\n1,\x1a2\n', { endMarkInside: true }],
+    ['text after a closing mark', 'a,b\n"x"y,"z" \n', { strayQuotes: 2 }],
+    ['empty lines after the first record', '\na\n\n1\n\n', { emptyLines: 2 }],
+    ['line breaks of two kinds', 'a\r\n1\n', { lineBreaks: 3, strayBreaks: 0 }],
+  ])('%s', (_, text, found) => {
+    expect(scanOf(text).scanner).toMatchObject(found);
+  });
+});
+
+test.each(['id\n"cut', 'id\n"cut ""', 'id\n1\n"'])('%j ends inside quotation marks', (text) => {
+  expect(scanOf(text).scanner.endsQuoted).toBe(true);
+});
+
+test.each(['id\n"whole"', 'id\n"whole"\n', 'id\n"a"",""b"\n'])('%j does not', (text) => {
+  expect(scanOf(text).scanner.endsQuoted).toBe(false);
+});
+
+const cell = fc.oneof(
+  fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '😀'), maxLength: 8 }),
+  // The mark that ends a text of DOS means something at its end.
+  fc.string({ unit: 'grapheme', maxLength: 4 }).filter((text) => !text.includes('\x1a')),
+);
+const table = fc.record({
+  records: fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
+  lineBreak: fc.constantFrom('\n', '\r\n', '\r'),
+  separator: fc.constantFrom<Separator>(',', ';', '\t'),
+  quoteAll: fc.boolean(),
+  endsWithBreak: fc.boolean(),
+});
+const places = fc.array(fc.nat(400), { maxLength: 6 });
+
+test('whatever the records, and wherever the pieces are cut, it reads what csv-parse reads', () => {
+  fc.assert(
+    fc.property(table, places, ({ records, lineBreak, quoteAll, separator, endsWithBreak }, cuts) => {
+      const write = (text: string) => (quoteAll || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+      const lines = records.map((fields) => fields.map(write).join(separator));
+      const text = `${lines.join(lineBreak)}${endsWithBreak ? lineBreak : ''}`;
+      const options = {
+        delimiter: separator,
+        relax_column_count: true,
+        skip_empty_lines: true,
+        record_delimiter: lineBreak,
+      };
+      const expected: string[][] = parse(text, options);
+
+      const { scanner, records: read, counted } = scanOf(text, separator, cuts);
+
+      expect(read).toEqual(expected);
+      expect(counted).toBe(expected.flat().length);
+      expect(scanner).toMatchObject({ records: expected.length, endsQuoted: false, strayBreaks: 0, strayQuotes: 0 });
+    }),
+    { numRuns: runs(1000) },
+  );
+});
+
+const wild = fc
+  .array(fc.constantFrom('a', 'b', ',', '\n', '\r', '\r\n', '"', '""', '"a\nb"', 'id,a\n', ',\n', '"",""\n'), {
+    maxLength: 25,
+  })
+  .map((parts) => parts.join(''));
+
+test('whatever a text is made of, it reads the cells that Python reads, where line breaks are of one kind', () => {
+  fc.assert(
+    fc.property(fc.constantFrom('id,a\n', 'id,a\r', ''), wild, places, (start, rest, cuts) => {
+      const text = start + rest;
+      const { scanner, records, counted } = scanOf(text, ',', cuts);
+      fc.pre(!scanner.endsQuoted && scanner.strayBreaks === 0);
+
+      const expected = plainCsv(text, /\r\n|\n|\r/);
+
+      expect(records).toEqual(expected);
+      expect(counted).toBe(expected.flat().length);
+      expect(scanner.records).toBe(expected.length);
+    }),
+    { numRuns: runs(5000) },
+  );
+});
+
+test('half of a quoted record is always noticed', () => {
+  fc.assert(
+    fc.property(
+      fc.array(cell, { maxLength: 5 }),
+      fc.string({ unit: fc.constantFrom('a', '\n', ','), maxLength: 9 }),
+      (whole, half) => {
+        const quoted = whole.map((text) => `"${text.replaceAll('"', '""')}"\n`).join('');
+
+        expect(scanOf(`${quoted}"${half}`).scanner.endsQuoted).toBe(true);
+      },
+    ),
+  );
+});
+
+test('a record of 16 MiB is read, and a larger one is refused', () => {
+  const long = 'x'.repeat(15 * 1024 * 1024);
+
+  expect(scanOf(`id,name\n1,"${long}"\n`).records[1]?.[1]?.length).toBe(long.length);
+  expect(() => scanOf(`id,name\n1,"${'x'.repeat(17 * 1024 * 1024)}"\n`)).toThrow('a record of more than 16 MiB');
+});
+
+test('of the first records of a text it is told whether their end was seen', () => {
+  const first = (text: string, complete: boolean) => firstRecords(Buffer.from(text), ',', 2, complete);
+
+  expect(first('a,b\n1,2', false)).toEqual([
+    { cells: ['a', 'b'], whole: true },
+    { cells: ['1', '2'], whole: false },
+  ]);
+  expect(first('a,b\n1,2', true).map(({ whole }) => whole)).toEqual([true, true]);
+  expect(first(`a,"${'x'.repeat(100_000)}`, false)).toMatchObject([{ whole: false }]);
+});
