@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Entity } from '../config/entities.ts';
 import { CHECKS } from '../gate/checks.ts';
-import { type History, NO_HISTORY, type PublishedExport, type ReleasedBefore } from '../gate/history.ts';
+import {
+  type History,
+  NO_HISTORY,
+  NOTHING_RELEASED,
+  type PublishedExport,
+  type ReleasedBefore,
+} from '../gate/history.ts';
 import { failedChecks } from '../gate/report.ts';
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
@@ -63,19 +69,31 @@ function publishedOf(manifest: Manifest): PublishedExport {
   return { date, execution, unchangedSince, exportId: manifest.export.id, crc32: file.crc32, facts: factsOf(manifest) };
 }
 
-/** What the release of a file makes known of later ones: how it ends only where a person was asked about that. */
-function releasedOf({ file: { content }, guards }: Manifest): ReleasedBefore {
-  const { firstRecord = null, ending = null } = content ?? {};
+/** What the release of a file teaches of later ones: only what a person was asked about. */
+function releasedOf({ file: { content, format }, guards, request: { columns } }: Manifest): ReleasedBefore {
+  const { firstRecord = null, ending = null, width = null } = content ?? {};
   const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];
-  const asked = CHECKS.some(({ id, ofEnding }) => ofEnding && stopped.includes(id));
-  return { headers: firstRecord === null ? [] : [firstRecord], endings: ending && asked ? [ending] : [] };
+  const taught = new Set(CHECKS.flatMap(({ id, teaches }) => (teaches && stopped.includes(id) ? [teaches] : [])));
+  return {
+    ...NOTHING_RELEASED,
+    headers: firstRecord === null ? [] : [{ firstRecord, columns }],
+    endings: ending && taught.has('ending') ? [{ ...ending, width, format }] : [],
+    empty: taught.has('empty'),
+    laterHeaders: taught.has('laterHeaders'),
+  };
 }
 
 /** The newest come first, and stay. */
 function remember(known: ReleasedBefore, more: ReleasedBefore): void {
-  known.headers = [...new Set([...known.headers, ...more.headers])].slice(0, MOST_CARRIED);
-  const isNew = (one: ReleasedBefore['endings'][number]) => !known.endings.some((each) => isDeepStrictEqual(each, one));
-  known.endings = [...known.endings, ...more.endings.filter(isNew)].slice(0, MOST_CARRIED);
+  known.headers = joined(known.headers, more.headers);
+  known.endings = joined(known.endings, more.endings);
+  known.empty ||= more.empty;
+  known.laterHeaders ||= more.laterHeaders;
+}
+
+function joined<T>(known: readonly T[], more: readonly T[]): T[] {
+  const isNew = (one: T) => !known.some((each) => isDeepStrictEqual(each, one));
+  return [...known, ...more.filter(isNew)].slice(0, MOST_CARRIED);
 }
 
 interface Published {

@@ -127,15 +127,21 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** A manifest as it is stored; one of the former layout becomes one of today's. */
 export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
 
-/** The former layout has a range in the place of rows, and knows less of the content. */
+/** The former layout has a range in the place of rows, and knows less of the content and of what a release teaches. */
 function upgraded(stored: unknown): unknown {
   const former = z.safeParse(formerSchema, stored);
-  if (!former.success || !former.data.file.content) return stored;
+  if (!former.success) return stored;
+  if (!former.data.file.content) return { ...former.data, releasedBefore: null };
   const { file } = former.data;
   const { rows = null, headed } = file.content ?? {};
   const counted = rows !== null && rows.least === rows.most ? rows.least : null;
   const doubts = rows !== null && counted === null && headed !== null ? 1 : 0;
-  return { ...former.data, file: { ...file, content: { ...UNSEEN, ...file.content, rows: counted, doubts } } };
+  const releasedBefore = null;
+  return {
+    ...former.data,
+    releasedBefore,
+    file: { ...file, content: { ...UNSEEN, ...file.content, rows: counted, doubts } },
+  };
 }
 
 const formerSchema = z.looseObject({

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { folded } from '../folded.ts';
 import type { Content, Dialect } from '../gate/facts.ts';
 import { isWide, textStart, Utf16Reader } from './encoding.ts';
-import { decoded } from './later-headers.ts';
+import { decoded, foldedRecord } from './later-headers.ts';
 import { cellsOf, Scanner, type Separator, UnreadableCsv } from './scanner.ts';
 
 /** How a CSV file is written; what is not known is taken for UTF-8 and commas. */
@@ -52,14 +51,13 @@ async function* behindStart(bytes: AsyncIterable<Uint8Array>, { dialect }: CsvFo
 function rowFilter({ content }: CsvForm): (record: string[]) => boolean {
   let above = content?.rowsAbove ?? 0;
   let header: string | undefined;
-  const textOf = (record: string[]) => JSON.stringify(record.map(folded));
   return (record) => {
     if (above > 0) {
       above -= 1;
       return false;
     }
     if (!content?.repeatedHeaders) return true;
-    const text = textOf(record);
+    const text = foldedRecord(record);
     if (header !== undefined) return text !== header;
     header = text;
     return true;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FieldIndex } from '../columns/header.ts';
 import { hasControls } from '../files/file-kind.ts';
-import { isPlainLabel } from '../suggestion.ts';
 import type { Decoder, Encoding } from './encoding.ts';
 import { type FirstRecord, firstRecords, type Separator } from './scanner.ts';
 
@@ -41,9 +40,9 @@ interface CsvHeader {
   header: string[] | null;
   /** It has labels in the place of names. */
   labelled: boolean;
-  /** Cells that name no listed column, and those of them that are plain labels. */
+  /** Cells that name no listed column, and the places of some of them, from 1. */
   unlisted: number;
-  unlistedTexts: string[];
+  unlistedPlaces: number[];
   /** Columns that must not be there. */
   excepted: number;
   /** Places of cells without text. */
@@ -59,8 +58,8 @@ export type CsvResult =
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** Fewer fields could be a sentence, which has commas, too. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/** The most texts of a header that are named. */
-const MOST_TEXTS = 20;
+/** The most cells of a header of which the places are kept. */
+const MOST_PLACES = 20;
 /** A header stands among the first so many records, as in a sheet, and names so many columns, or all that were requested. */
 const FIRST_RECORDS = 20;
 const NAMED_BELOW_TITLES = 3;
@@ -210,8 +209,13 @@ function headerOf(cells: readonly string[], index: FieldIndex): CsvHeader {
   const { names, labelled, unlisted, excepted, unnamed } = index.readHeader(cells);
   // The name of a column that must not be there is not repeated either.
   const header = excepted > 0 ? null : names;
-  const unlistedTexts = unlisted.filter(isPlainLabel).slice(0, MOST_TEXTS);
-  return { header, labelled, unlisted: unlisted.length, unlistedTexts, excepted, unnamed };
+  return { header, labelled, unlisted: unlisted.length, unlistedPlaces: placesOf(unlisted, cells), excepted, unnamed };
+}
+
+/** Where some texts of a header stand, from 1. */
+export function placesOf(texts: readonly string[], cells: readonly string[]): number[] {
+  const wanted = new Set(texts);
+  return cells.flatMap((cell, place) => (wanted.has(cell) ? [place + 1] : [])).slice(0, MOST_PLACES);
 }
 
 /** Texts that are never the name of a column: UUIDs, dates, e-mail addresses, telephone numbers. */

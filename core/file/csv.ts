@@ -80,7 +80,7 @@ function contentOf(csv: Csv, count: CsvCount): Content {
     headed,
     firstRecord: csv.firstRecord,
     unlisted: names?.unlisted ?? null,
-    unlistedTexts: names?.unlistedTexts ?? [],
+    unlistedPlaces: names?.unlistedPlaces ?? [],
     excepted: names?.excepted ?? null,
     unnamed: count.valued.size,
     longer: count.longer,

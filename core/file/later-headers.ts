@@ -35,7 +35,9 @@ export class LaterHeaders {
   leftOut = 0;
   readonly #search: HeaderSearch;
   readonly #filter: CellFilter;
-  readonly #header: string[];
+  /** The cells of the first record, folded, and as one text. */
+  readonly #header: readonly string[];
+  readonly #text: string;
   readonly #names: ReadonlySet<string>;
   readonly #covered: ReadonlySet<string>;
   readonly #covers: boolean;
@@ -47,6 +49,7 @@ export class LaterHeaders {
     const { columns, fields, excepted, labels } = listed;
     this.#search = search;
     this.#header = withoutEmptyEnd(header.map(folded));
+    this.#text = foldedRecord(header);
     this.#mayBeEmpty = this.#header.filter((cell) => cell === '').length;
     this.#names = new Set([...columns, ...fields.map(({ name }) => name), ...excepted.map(({ name }) => name)]);
     this.#covered = new Set(
@@ -71,7 +74,8 @@ export class LaterHeaders {
   /** Looks at a record after the first. @param odd cells that begin with such bytes, or are empty */
   look(block: Buffer, from: number, to: number, cells: number, quoted: boolean, odd: number): void {
     const possible = cells - odd;
-    const all = cells - this.#mayBeEmpty - Math.max(0, cells - this.#header.length);
+    const beyond = this.#header.length > 0 ? Math.max(0, cells - this.#header.length) : 0;
+    const all = cells - this.#mayBeEmpty - beyond;
     const needed = this.#covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
     if (possible < needed || !this.#filter.mayName(block, from, to, possible, needed, all)) return;
     const { separator, decoder } = this.#search;
@@ -79,12 +83,11 @@ export class LaterHeaders {
   }
 
   #judge(all: string[]): void {
-    const folds = withoutEmptyEnd(all.map(folded));
-    if (folds.length === this.#header.length && folds.every((cell, place) => cell === this.#header[place])) {
+    if (this.#header.length > 0 && foldedRecord(all) === this.#text) {
       this.repeated += 1;
       return;
     }
-    const cells = all.slice(0, Math.max(folds.length, 1));
+    const cells = withoutEmptyEnd(all);
     const { excepted, unlisted, names } = this.#search.index.readHeader(cells);
     if (!this.#isHeader(cells, { known: unlisted.length === 0 && (names !== null || excepted > 0), excepted })) return;
     this.other += 1;
@@ -93,7 +96,7 @@ export class LaterHeaders {
 
   /** @param known each cell names one field, or none */
   #isHeader(cells: string[], { known, excepted }: { known: boolean; excepted: number }): boolean {
-    if (cells.length <= EXACT_NAMES) return cells.every((cell) => this.#names.has(cell.trim()));
+    if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#names.has(cell.trim()));
     const { isListed, readHeader } = this.#search.index;
     const named = cells.filter(isListed);
     const fieldOf = (cell: string) => folded(readHeader([cell]).names?.[0] || cell);
@@ -105,8 +108,13 @@ export class LaterHeaders {
   }
 }
 
-function withoutEmptyEnd(cells: string[]): string[] {
+function withoutEmptyEnd(cells: readonly string[]): string[] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
+}
+
+/** A record as others are compared with it: two with the same text repeat one another. */
+export function foldedRecord(cells: readonly string[]): string {
+  return JSON.stringify(withoutEmptyEnd(cells.map(folded)));
 }
 
 /** The text of a record. */
@@ -149,7 +157,9 @@ class CellFilter {
     this.#decoder = decoder;
     for (let byte = 0; byte < 256; byte += 1) {
       this.#folded[byte] = byte < 0x80 ? asciiFolded(byte) : this.#isHebrew(byte) ? byte : CHANGED;
-      if (this.#folded[byte] === DROPPED || this.#folded[byte] === CHANGED) this.begins[byte] = 1;
+      // A path may begin with any letter.
+      const letter = byte >= 0x80 || /[a-z]/i.test(String.fromCharCode(byte));
+      if (letter || this.#folded[byte] === DROPPED) this.begins[byte] = 1;
     }
     this.begins[this.#separator] = 0;
     this.#add(texts, NAMED);

@@ -1,7 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
 import { exceptedPlaces } from './excepted.ts';
+import type { Ending } from './facts.ts';
 import type { GateCheckResult, GateReport } from './report.ts';
-import { columnChanges, endingBefore, rowsThatCount, type Subject, shownColumns, usualRows } from './subject.ts';
+import {
+  columnChanges,
+  endingBefore,
+  releasedEndings,
+  rowsThatCount,
+  type Subject,
+  shownColumns,
+  usualRows,
+} from './subject.ts';
 import { countText, numberText, usualText } from './texts.ts';
 
 /** What a check has measured of a file: `null` = not known. One of the bounds is set. */
@@ -28,8 +36,8 @@ export interface GateCheck {
   promised?: true;
   /** No person can release a file that fails it; files that no reader gets are judged by it too. */
   final?: true;
-  /** A release makes known how such files end: later ones with that ending pass. */
-  ofEnding?: true;
+  /** What a release teaches: later files of the same kind pass. */
+  teaches?: 'ending' | 'empty' | 'laterHeaders';
   /** `undefined`: of such a file nothing is asked. */
   measure: (subject: Subject) => Measure | undefined;
   /** What failed, as half a sentence behind "it". */
@@ -39,13 +47,18 @@ export interface GateCheck {
 /** A median below it is judged neither for shrinking nor for growing: three rows may well be one. */
 const LEAST_USUAL_ROWS = 20;
 
+/** More characters with the code 0 in a row are a block of a disk that was never written. */
+const LONGEST_NUL_RUN = 7;
+
 /** All that a file must show before readers get it, in the order in which it is told. */
 export const CHECKS: GateCheck[] = [
   {
     id: 'empty',
-    setting: 'always',
+    setting: 'until an empty file is released',
     stops: 'with 0 bytes, or with nothing inside',
-    measure: ({ facts }) => ({ measured: facts.empty ? 0 : facts.bytes, atLeast: 1 }),
+    teaches: 'empty',
+    measure: ({ facts, history: { releasedBefore } }) =>
+      releasedBefore.empty ? undefined : { measured: facts.empty ? 0 : facts.bytes, atLeast: 1 },
     words: () => 'is empty',
   },
   {
@@ -114,11 +127,12 @@ export const CHECKS: GateCheck[] = [
     id: 'lastRecord',
     setting: 'guards.maxIrregularShare below 1, until a file that ends like this is released',
     stops: 'whose last record has another width than the first: cut off, or followed by the text of an error',
-    ofEnding: true,
-    measure: ({ facts: { content, format }, promised: { guards }, history: { releasedBefore } }) => {
+    teaches: 'ending',
+    measure: ({ facts, promised: { guards }, history: { releasedBefore } }) => {
+      const { content, format } = facts;
       const { ending = null, width = null } = content ?? {};
       if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
-      if (releasedBefore.endings.some(({ cells }) => cells === ending.cells)) return undefined;
+      if (releasedEndings(releasedBefore, facts).some(({ cells }) => cells === ending.cells)) return undefined;
       // A sheet stores no empty cells at the end of a row.
       const differs = format === 'xlsx' ? Math.max(0, ending.cells - width) : Math.abs(ending.cells - width);
       return { measured: differs, atMost: 0 };
@@ -129,16 +143,12 @@ export const CHECKS: GateCheck[] = [
     id: 'lastLineBreak',
     setting: 'where the last published file ends with a line break',
     stops: 'that ends without a line break',
-    ofEnding: true,
+    teaches: 'ending',
     measure: (subject) => {
       const { ending = null } = subject.facts.content ?? {};
-      const { releasedBefore } = subject.history;
-      if (
-        !ending ||
-        !endingBefore(subject)?.lineBreak ||
-        releasedBefore.endings.some((known) => isDeepStrictEqual(known, ending))
-      )
-        return undefined;
+      const released = releasedEndings(subject.history.releasedBefore, subject.facts);
+      const known = ({ cells, lineBreak }: Ending) => cells === ending?.cells && lineBreak === ending.lineBreak;
+      if (!ending || !endingBefore(subject)?.lineBreak || released.some(known)) return undefined;
       return { measured: ending.lineBreak ? 1 : 0, atLeast: 1 };
     },
     words: () => 'ends without the line break that the last published file ends with: it may be cut off',
@@ -190,6 +200,33 @@ export const CHECKS: GateCheck[] = [
         : 'has a first line that names no columns as the CRM lists them: if it is their header, release it once',
   },
   {
+    id: 'repeatedHeader',
+    setting: 'until a file with headers further down is released',
+    stops: 'that repeats its header further down: the file twice, or pages that were glued together',
+    teaches: 'laterHeaders',
+    measure: ({ facts: { content }, history: { releasedBefore } }) =>
+      content && !releasedBefore.laterHeaders ? { measured: content.repeatedHeaders, atMost: 0 } : undefined,
+    words: ({ measured }) => `repeats its header in ${countText(measured ?? 0, 'record')} further down`,
+  },
+  {
+    id: 'otherHeader',
+    setting: 'until a file with headers further down is released',
+    stops: 'with a header of other columns, or of another order, further down; its values make no table',
+    teaches: 'laterHeaders',
+    measure: ({ facts: { content }, history: { releasedBefore } }) =>
+      content && !releasedBefore.laterHeaders ? { measured: content.otherHeaders, atMost: 0 } : undefined,
+    words: ({ measured }) =>
+      `has ${countText(measured ?? 0, 'header')} of other columns, or of another order, further down`,
+  },
+  {
+    id: 'nulBlock',
+    setting: 'always',
+    stops: `with ${LONGEST_NUL_RUN + 1} or more characters with the code 0 in a row: a part of it may be damaged`,
+    measure: ({ facts: { content } }) => (content ? { measured: content.nulRun, atMost: LONGEST_NUL_RUN } : undefined),
+    words: ({ measured }) =>
+      `has ${countText(measured ?? 0, 'character')} with the code 0 in a row: a part of it may be damaged`,
+  },
+  {
     id: 'exportId',
     setting: 'always',
     stops: 'whose export id is that of a compared file of another date: the CRM has served an old export again',
@@ -219,7 +256,7 @@ export const CHECKS: GateCheck[] = [
     id: 'excepted',
     setting: 'columns.except (none)',
     stops:
-      'of which any cell of the header is not a listed column, or that has values anywhere else: a row longer than the header, a column without a name, another sheet, a comment, an embedded part',
+      'of which any cell of the header is not a listed column, or that has values anywhere else: a row longer than the header, a column without a name, a header further down that names a left-out column, another sheet, a comment, an embedded part',
     promised: true,
     final: true,
     measure: ({ facts, promised: { excepting } }) => {

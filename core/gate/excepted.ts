@@ -2,29 +2,39 @@ import type { Facts } from './facts.ts';
 import { columnsOf } from './subject.ts';
 import { countText } from './texts.ts';
 
-/** Texts of a header that a message names. */
+/** Columns that a message names. */
 const MOST_NAMED = 5;
 
 /**
  * Counts the places in which a file has, or may have, a column that is left out: every cell of its header must name a
  * listed field that is not, and there must be no value besides. `undefined` where the file is empty.
  */
-export function exceptedPlaces({ empty, header, content }: Pick<Facts, 'empty' | 'header' | 'content'>) {
+export function exceptedPlaces({
+  empty,
+  format,
+  header,
+  content,
+}: Pick<Facts, 'empty' | 'format' | 'header' | 'content'>) {
   if (empty) return undefined;
   const { headed = null, excepted = null, unlisted = null } = content ?? {};
   if (!content || excepted === null || unlisted === null || headed !== true) {
     return { measured: null, detail: `may have columns that must not be there: ${unknownBecause(headed, content)}` };
   }
-  const { unnamed, longer, elsewhere, unlistedTexts } = content;
-  const named = unlistedTexts.slice(0, MOST_NAMED).map((text) => `"${text}"`);
-  const add = named.length > 0 ? `: ${named.join(', ')}; if they are other columns, name them in columns.labels` : '';
+  const { unnamed, longer, elsewhere, unlistedPlaces, leftOutHeaders } = content;
+  const places = unlistedPlaces.slice(0, MOST_NAMED).join(', ');
+  const add = places && ` (column ${places} of the header; if it is another column, name its text in columns.labels)`;
+  const besides =
+    format === 'xlsx'
+      ? 'with values besides its sheet (other sheets, comments, attachments)'
+      : 'that other programs read as further cells, or that lie beside the file';
   const parts: [count: number, text: string][] = [
     [excepted, `${countText(excepted, 'column')} that must not be there`],
     [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],
     [unnamed, `${countText(unnamed, 'column')} with values and without a name`],
     [repeated(header), `${countText(repeated(header), 'column')} under the name of another one`],
+    [leftOutHeaders, `${countText(leftOutHeaders, 'header')} further down with a column that must not be there`],
     [longer, `${countText(longer, 'record')} longer than its header`],
-    [elsewhere, `${countText(elsewhere, 'place')} with values besides its sheet (other sheets, comments, attachments)`],
+    [elsewhere, `${countText(elsewhere, 'place')} ${besides}`],
   ];
   const found = parts.filter(([count]) => count > 0);
   const measured = found.reduce((sum, [count]) => sum + count, 0);

@@ -37,9 +37,9 @@ export const contentSchema = z.object({
       ),
     ),
   unlisted: z.nullable(count).check(z.describe('Cells of the header that name no listed field, empty ones aside.')),
-  unlistedTexts: z
-    .array(z.string())
-    .check(z.describe('Some of these cells, where the record is known to be a header and they are plain labels.')),
+  unlistedPlaces: z
+    .array(count)
+    .check(z.describe('The columns of some of these cells, from 1, where the record is known to be a header.')),
   excepted: z.nullable(count).check(z.describe('Cells of the header that name a column that is left out.')),
   unnamed: count.check(z.describe('Columns with values below an empty cell of the header.')),
   longer: count.check(z.describe('Records with more cells than the first.')),
@@ -110,7 +110,7 @@ export const UNSEEN: Content = {
   headed: null,
   firstRecord: null,
   unlisted: null,
-  unlistedTexts: [],
+  unlistedPlaces: [],
   excepted: null,
   unnamed: 0,
   longer: 0,

@@ -21,7 +21,7 @@ export interface Verdict {
  * @param readable whether readers get the file; of others only the final checks are asked, for `download --run` has them too
  */
 export function passGate(given: Subject, readable: boolean): Verdict {
-  const facts = withKnownHeader(given.facts, given.promised.columns, given.history);
+  const facts = withKnownHeader(given.facts, given.history);
   const subject = { ...given, facts };
   const checks = CHECKS.filter(({ final }) => readable || final).flatMap((check) => resultOf(check, subject));
   const passed = failedChecks({ checks }).length === 0;

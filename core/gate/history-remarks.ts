@@ -1,5 +1,5 @@
-import type { Facts } from './facts.ts';
-import { endingBefore, type Subject } from './subject.ts';
+import { type Facts, rowsOf } from './facts.ts';
+import { endingBefore, releasedEndings, type Subject } from './subject.ts';
 
 /** What a comparison with published files shows though it stops nothing, in sentences. */
 export function historyRemarks(subject: Subject): string[] {
@@ -13,6 +13,10 @@ export function historyRemarks(subject: Subject): string[] {
     ],
     [earlier > 0, `${earlier} published exports are of an earlier release: the file is not compared with them.`],
     [ofDate?.exportId === exportId && !subject.adopted, SAME_EXPORT],
+    [
+      isCapped(subject),
+      'It has exactly as many rows as the last published file, a round number or a known limit: rows may be missing.',
+    ],
     [
       endsAsReleased(subject),
       'It ends as a file that a person has released: with a record of another width, or without a line break.',
@@ -28,12 +32,25 @@ const NOT_COMPARED =
   'The file is compared with no other: of its plan, no export of another date is published that is to be kept, back to the newest new normal.';
 const SAME_EXPORT = 'The CRM has given the export that its date has already, by its id.';
 
+/** Fewer rows may be as many every night. */
+const FEWEST_CAPPED = 1000;
+const KNOWN_LIMITS = [65_535, 65_536, 1_048_575, 1_048_576];
+
+/** The CRM may have stopped at a limit. */
+function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
+  const rows = rowsOf(facts) ?? 0;
+  const before = comparedWith[0] && rowsOf(comparedWith[0].facts);
+  // Exports may count their header, too.
+  const isLimit = KNOWN_LIMITS.includes(rows) || rows % 1000 === 0 || (rows + 1) % 1000 === 0;
+  return rows >= FEWEST_CAPPED - 1 && rows === before && isLimit;
+}
+
 function endsAsReleased(subject: Subject): boolean {
   const { content, format } = subject.facts;
   const { releasedBefore } = subject.history;
   const { ending = null, width = null } = content ?? {};
   if (!ending) return false;
-  const sameWidth = releasedBefore.endings.filter(({ cells }) => cells === ending.cells);
+  const sameWidth = releasedEndings(releasedBefore, subject.facts).filter(({ cells }) => cells === ending.cells);
   const sameEnd = sameWidth.some(({ lineBreak }) => lineBreak === ending.lineBreak);
   const cutOff = !ending.lineBreak && endingBefore(subject)?.lineBreak === true;
   // A file that is stopped for its end has nothing released that it could be compared with.

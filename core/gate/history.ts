@@ -3,10 +3,18 @@ import { endingSchema, type Facts } from './facts.ts';
 
 /** What a person has released of files of a plan, so that later ones of the same kind need nobody. */
 export const releasedBeforeSchema = z.object({
-  headers: z.array(z.string()).check(z.describe('SHA-256 of first records that stand for the requested columns.')),
-  endings: z.array(endingSchema).check(z.describe('How such files end.')),
+  headers: z
+    .array(z.object({ firstRecord: z.string(), columns: z.array(z.string()) }))
+    .check(z.describe('SHA-256 of first records, and the columns that each was released for.')),
+  endings: z
+    .array(z.extend(endingSchema, { width: z.nullable(z.int()), format: z.nullable(z.string()) }))
+    .check(z.describe('How such files end, with the width and format of the released one.')),
+  empty: z.boolean().check(z.describe('A file may hold nothing.')),
+  laterHeaders: z.boolean().check(z.describe('A file may have headers further down.')),
 });
 export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
+
+export const NOTHING_RELEASED: ReleasedBefore = { headers: [], endings: [], empty: false, laterHeaders: false };
 
 /** A published export that a file is compared with. */
 export interface PublishedExport {
@@ -39,5 +47,5 @@ export const NO_HISTORY: History = {
   ofDate: undefined,
   unreadable: 0,
   earlier: 0,
-  releasedBefore: { headers: [], endings: [] },
+  releasedBefore: NOTHING_RELEASED,
 };

@@ -44,6 +44,11 @@ export function endingBefore({ facts: { format }, history: { comparedWith } }: S
   return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
+/** How released files of the same width and format end. */
+export function releasedEndings({ endings }: History['releasedBefore'], { format, content }: Facts): Ending[] {
+  return endings.filter((known) => known.format === format && known.width === (content?.width ?? null));
+}
+
 /** The median over the exports whose rows were counted; `null` where none was. */
 export function usualRows({ comparedWith }: History): number | null {
   return medianOf(comparedWith.flatMap(({ facts }) => rowsThatCount(facts) ?? []));
@@ -92,13 +97,16 @@ export function columnChanges(
 
 /**
  * The file as it is known once a person has released another one with the same first record: that one stands for the
- * requested columns, in order.
+ * columns that it was released for.
  */
-export function withKnownHeader(facts: Facts, columns: readonly string[], { releasedBefore }: History): Facts {
+export function withKnownHeader(facts: Facts, { releasedBefore }: History): Facts {
   const { header, content } = facts;
-  if (header || !content || content.firstRecord === null || content.width !== columns.length) return facts;
-  if (!releasedBefore.headers.includes(content.firstRecord)) return facts;
-  return { ...facts, header: [...columns], content: { ...content, headed: true, rows: rowsBelow(content) } };
+  if (header || !content || content.firstRecord === null) return facts;
+  const known = releasedBefore.headers.find(
+    ({ firstRecord, columns }) => firstRecord === content.firstRecord && columns.length === content.width,
+  );
+  if (!known) return facts;
+  return { ...facts, header: [...known.columns], content: { ...content, headed: true, rows: rowsBelow(content) } };
 }
 
 /** Rows of a file whose first record is the header; a file of which nothing was counted has none. */

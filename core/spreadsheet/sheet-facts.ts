@@ -1,11 +1,11 @@
 import type { FieldIndex } from '../columns/header.ts';
+import { placesOf } from '../file/csv-start.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
 import { countRows } from './count-rows.ts';
 import { findHeader, type SheetHeader, type SheetStart } from './find-header.ts';
 import { openWorkbook, type Sheet, type Workbook } from './open-workbook.ts';
-import { plainLabels } from './plain-labels.ts';
 import { remarksOf } from './sheet-remarks.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
 import { partsWithValues } from './values-elsewhere.ts';
@@ -92,10 +92,14 @@ function countedSheet(starts: Start[]): Start | undefined {
 }
 
 /** Counts the texts of a header. Nothing is said of a record that is known to be none, as with CSV. */
-function headerCounts({ headed, found }: SheetHeader): Pick<Content, 'unlisted' | 'unlistedTexts' | 'excepted'> {
-  if (headed === false) return { unlisted: null, unlistedTexts: [], excepted: 0 };
-  const unlistedTexts = headed ? plainLabels(found.unlisted) : [];
-  return { unlisted: found.unlisted.length, unlistedTexts, excepted: found.excepted };
+function headerCounts({
+  headed,
+  found,
+  cells,
+}: SheetHeader): Pick<Content, 'unlisted' | 'unlistedPlaces' | 'excepted'> {
+  if (headed === false) return { unlisted: null, unlistedPlaces: [], excepted: 0 };
+  const unlistedPlaces = headed ? placesOf(found.unlisted, cells) : [];
+  return { unlisted: found.unlisted.length, unlistedPlaces, excepted: found.excepted };
 }
 
 async function withoutHeader(

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { fieldsOf } from '../../core/columns/changes.ts';
 import { type JudgedFile, unchangedSince } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { rowsOf } from '../../core/gate/facts.ts';
+import { NOTHING_RELEASED } from '../../core/gate/history.ts';
 import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -55,5 +57,5 @@ function fileOf({ key, bytes, crc32, contentType }: StoredFile, facts: JudgedFil
 }
 
 function carriedOn(released: NonNullable<Manifest['releasedBefore']>): Manifest['releasedBefore'] {
-  return released.headers.length + released.endings.length > 0 ? released : null;
+  return isDeepStrictEqual(released, NOTHING_RELEASED) ? null : released;
 }

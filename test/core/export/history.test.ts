@@ -4,7 +4,7 @@ import { readHistory } from '../../../core/export/history.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
-import { NO_HISTORY } from '../../../core/gate/history.ts';
+import { NO_HISTORY, NOTHING_RELEASED } from '../../../core/gate/history.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
@@ -129,15 +129,20 @@ function stoppedBy(guard: string, file: object): Partial<Manifest> {
 test('what a person has released makes its first record and its ending known; manifests carry that on', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
   const file = { ...FILE, content };
-  const carried = { headers: ['a'.repeat(64)], endings: [{ cells: 3, lineBreak: true }] };
+  const carried = {
+    ...NOTHING_RELEASED,
+    headers: [{ firstRecord: 'a'.repeat(64), columns: ['id'] }],
+    endings: [{ cells: 3, lineBreak: true, width: 2, format: 'csv' }],
+  };
   const bucket = published(dates(3), (date) => {
     if (date === '2026-11-18') return { manifest: stoppedBy('lastRecord', file), pointer: { released: true } };
     return date === '2026-11-19' ? { manifest: { releasedBefore: carried } } : {};
   });
 
   expect((await readHistory(bucket, OF)).releasedBefore).toEqual({
-    headers: [...carried.headers, content.firstRecord],
-    endings: [...carried.endings, content.ending],
+    ...NOTHING_RELEASED,
+    headers: [...carried.headers, { firstRecord: content.firstRecord, columns: ['id', 'name'] }],
+    endings: [...carried.endings, { ...content.ending, width: null, format: 'csv' }],
   });
 });
 
@@ -146,7 +151,10 @@ test('an ending is known only where it was what a person released', async () => 
   const file = { ...FILE, content };
   const bucket = published(dates(1), () => ({ manifest: stoppedBy('maxShrink', file), pointer: { released: true } }));
 
-  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ headers: [content.firstRecord], endings: [] });
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({
+    ...NOTHING_RELEASED,
+    headers: [{ firstRecord: content.firstRecord, columns: ['id', 'name'] }],
+  });
 });
 
 test('the same file unreleased makes nothing known', async () => {
@@ -154,5 +162,18 @@ test('the same file unreleased makes nothing known', async () => {
   const file = { ...FILE, content };
   const bucket = published(dates(1), () => ({ manifest: { file: file as Manifest['file'] } }));
 
-  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ headers: [], endings: [] });
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual(NOTHING_RELEASED);
+});
+
+test.each([
+  ['empty', 'empty'],
+  ['repeatedHeader', 'laterHeaders'],
+  ['otherHeader', 'laterHeaders'],
+])('the release of a file that %s has stopped teaches that', async (guard, taught) => {
+  const file = { ...FILE, content: UNSEEN };
+  const bucket = published(dates(2), (date) =>
+    date === '2026-11-18' ? { manifest: stoppedBy(guard, file), pointer: { released: true } } : {},
+  );
+
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ ...NOTHING_RELEASED, [taught]: true });
 });

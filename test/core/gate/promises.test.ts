@@ -65,7 +65,7 @@ test('a file without a last line break passes where no file before had one', () 
 
 test('an ending that a person has released is a warning afterwards, on every night', () => {
   const total = ofContent({ ending: { cells: 1, lineBreak: true } });
-  const history = released({ endings: [{ cells: 1, lineBreak: true }] }, factsOf(10));
+  const history = released({ endings: [{ cells: 1, lineBreak: true, width: 2, format: 'csv' }] }, factsOf(10));
 
   expect(judged(total, { history })).toMatchObject({ stoppedBy: [], remarks: [expect.stringMatching(/^It ends as /)] });
   expect(stoppedBy(ofContent({ ending: { cells: 3, lineBreak: true } }), { history })).toEqual(['lastRecord']);
@@ -73,7 +73,7 @@ test('an ending that a person has released is a warning afterwards, on every nig
 
 test('a file that is stopped for its missing line break is not said to end as a released one', () => {
   const cut = ofContent({ ending: { cells: 1, lineBreak: false } });
-  const history = released({ endings: [{ cells: 1, lineBreak: true }] }, factsOf(10));
+  const history = released({ endings: [{ cells: 1, lineBreak: true, width: 2, format: 'csv' }] }, factsOf(10));
 
   expect(judged(cut, { history })).toMatchObject({ stoppedBy: ['lastLineBreak'], remarks: [] });
 });
@@ -141,21 +141,41 @@ test('an unknown header waits for a person once: a file that begins with the rel
 
   expect(judged(unknown)).toMatchObject({ stoppedBy: ['unknownHeader'], releasable: true });
   const known = judged(unknown, {
-    history: released({ headers: [firstRecord] }),
+    history: released({ headers: [{ firstRecord, columns: ['id', 'name'] }] }),
     promised: { drift, required: ['id'] },
   });
   expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'] } });
   expect(known.facts.content).toMatchObject({ headed: true, rows: 9 });
-  const other = released({ headers: ['e'.repeat(64)] });
+  const other = released({ headers: [{ firstRecord: 'e'.repeat(64), columns: ['id', 'name'] }] });
   expect(stoppedBy(unknown, { history: other })).toEqual(['unknownHeader']);
 });
 
-test('a released header stands for the requested columns only where there are as many', () => {
+test('a header stands for the columns that it was released for, whatever is requested by now', () => {
+  const firstRecord = 'f'.repeat(64);
+  const unknown = factsOf(null, { headed: null, records: 10, firstRecord }, { header: null });
+  const history = released({ headers: [{ firstRecord, columns: ['id', 'phone'] }] });
+
+  expect(judged(unknown, { history }).facts).toMatchObject({ header: ['id', 'phone'] });
+  expect(stoppedBy(unknown, { history, promised: { required: ['name'] } })).toEqual(['required']);
+});
+
+test('an ending is known only for files of the width and format of the released one', () => {
+  const ending = { cells: 1, lineBreak: true };
+  const history = (width: number, format: string) => released({ endings: [{ ...ending, width, format }] }, factsOf(10));
+
+  expect(stoppedBy(ofContent({ ending }), { history: history(2, 'csv') })).toEqual([]);
+  expect(stoppedBy(ofContent({ ending }), { history: history(3, 'csv') })).toEqual(['lastRecord']);
+  expect(stoppedBy(ofContent({ ending }), { history: history(2, 'xlsx') })).toEqual(['lastRecord']);
+});
+
+test('a released header stands for its columns only where there are as many', () => {
   const firstRecord = 'f'.repeat(64);
   const ending = { cells: 3, lineBreak: true };
   const wider = factsOf(9, { headed: null, width: 3, firstRecord, ending }, { header: null });
 
-  expect(stoppedBy(wider, { history: released({ headers: [firstRecord] }) })).toEqual(['unknownHeader']);
+  expect(stoppedBy(wider, { history: released({ headers: [{ firstRecord, columns: ['id', 'name'] }] }) })).toEqual([
+    'unknownHeader',
+  ]);
 });
 
 test('where columns are left out, an unknown header is stopped for good: nobody is told to release it', () => {
@@ -181,9 +201,9 @@ const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>,
   ['a left-out column', { excepted: 1 }, { header: null }, 'has 1 column that must not be there (columns.except)'],
   [
     'a text that is not listed',
-    { unlisted: 1, unlistedTexts: ['מספר זהות:'] },
+    { unlisted: 1, unlistedPlaces: [2] },
     { header: null },
-    'has 1 text in its header that the CRM does not list: "מספר זהות:"; if they are other columns, name them in columns.labels (columns.except)',
+    'has 1 text in its header that the CRM does not list (column 2 of the header; if it is another column, name its text in columns.labels) (columns.except)',
   ],
   ['values below no name', { unnamed: 1 }, {}, 'has 1 column with values and without a name (columns.except)'],
   [

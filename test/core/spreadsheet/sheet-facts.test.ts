@@ -93,7 +93,7 @@ describe('the header', () => {
 
     expect(header).toBeNull();
     expect(content).toMatchObject({ headed: null, rows: null, rowsAbove: 1, unlisted: 3 });
-    expect(content).toMatchObject({ firstRecord: digest('A', 'B', 'C'), unlistedTexts: [], width: 3 });
+    expect(content).toMatchObject({ firstRecord: digest('A', 'B', 'C'), unlistedPlaces: [], width: 3 });
     expect(records).toEqual([
       ['A', 'B', 'C'],
       ['1', 'Dan', '03'],
@@ -110,7 +110,7 @@ describe('the header', () => {
     expect(content).toMatchObject({
       headed: true,
       unlisted: 1,
-      unlistedTexts: ['טלפון נייד'],
+      unlistedPlaces: [3],
       rows: 1,
     });
   });

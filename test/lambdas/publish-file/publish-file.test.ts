@@ -72,9 +72,11 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       checks: [
         { guard: 'empty', passed: true, measured: Buffer.byteLength(SMALL_CSV), bound: 1, detail: null },
         { guard: 'maxIrregularShare', passed: true, measured: 0, bound: 0.01, detail: null },
-        ...['lastRecord', 'unknownHeader', 'exportId'].map((guard) => {
+        ...['lastRecord', 'unknownHeader', 'repeatedHeader', 'otherHeader'].map((guard) => {
           return { guard, passed: true, measured: 0, bound: 0, detail: null };
         }),
+        { guard: 'nulBlock', passed: true, measured: 0, bound: 7, detail: null },
+        { guard: 'exportId', passed: true, measured: 0, bound: 0, detail: null },
       ],
       comparedWith: [],
       medianRows: null,
