@@ -1,6 +1,5 @@
 import { statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { fieldIndex } from '../../core/columns/header.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
@@ -16,10 +15,14 @@ const { bavail, bsize } = statfsSync(tmpdir());
 const limits = { contentBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize, secondsLeft: () => 900 };
 
 await whenBegun(async (): Promise<SheetReading> => {
-  const index = fieldIndex({ columns, fields: [], excepted: [], labels: {} });
+  const listed = { columns, fields: [], excepted: [], labels: {} };
   const reading: Omit<SheetReading, keyof ProcessCost> = { rows: 0, refused: null };
   const cost = await costOf(async () => {
-    const read = sheetFacts(fileSource(path, statSync(path).size), { index, columns, headerless: false }, limits);
+    const read = sheetFacts(
+      fileSource(path, statSync(path).size),
+      { listed, covered: [], headerless: false, sheet: null, otherSheets: [] },
+      limits,
+    );
     await read.then(
       ({ content }) => {
         reading.rows = content.rows ?? 0;

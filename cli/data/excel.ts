@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { ZipFile } from 'yazl';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { LAST_COLUMN, LAST_ROW } from '../../core/spreadsheet/sheet-row.ts';
+import { LAST_COLUMN, LAST_ROW } from '../../core/spreadsheet/sheet-rows.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { failed } from './find.ts';

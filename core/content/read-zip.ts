@@ -1,12 +1,13 @@
 import type { ByteSource } from '../files/byte-source.ts';
 import { countText } from '../gate/texts.ts';
+import { isKnownName } from '../spreadsheet/allowed-text.ts';
+import { putAside } from '../zip/put-aside.ts';
 import { ReadingBudget } from '../zip/reading-limits.ts';
 import { openZip, UnreadableZip, type ZipArchive } from '../zip/zip-archive.ts';
-import { onDisk } from './on-disk.ts';
 import { readSheet } from './read-sheet.ts';
 import { type Begun, begin, type Content, readStream, unjudged } from './read-stream.ts';
 import { bounded, isRefusal, limitsOf, type Reading, refused, withinLimits } from './reading.ts';
-import { type ZipKind, zipKind } from './zip-kind.ts';
+import { packageKind, type ZipKind, zipKind } from './zip-kind.ts';
 
 /** What a zip archive holds. */
 export interface ZipContent {
@@ -25,11 +26,11 @@ const PACKED = ', packed in a zip archive';
 export function readZip(source: ByteSource, reading: Reading): Promise<ZipContent> {
   return withinLimits(reading, async () => {
     const archive = await opened(source, reading);
-    const kind = zipKind(archive);
+    const kind = await kindOf(archive);
     if (kind.kind === 'other') throw refused(reading, kind.looks);
-    if (kind.kind === 'several') return { content: several(reading), packed: false };
     if (kind.kind === 'xlsx') return { content: await readSheet(source, reading), packed: false };
-    return readOnly(archive, kind, reading);
+    if (kind.kind === 'one') return readOnly(archive, kind, reading);
+    return { content: several(reading), packed: false };
   });
 }
 
@@ -37,6 +38,11 @@ async function opened(source: ByteSource, reading: Reading): Promise<ZipArchive>
   // What is in it is counted where it is read.
   const limits = { ...(await limitsOf(reading)), contentBytes: Number.MAX_SAFE_INTEGER };
   return openZip(source, new ReadingBudget(limits));
+}
+
+async function kindOf(archive: ZipArchive) {
+  const kind = zipKind(archive);
+  return kind.kind === 'package' ? packageKind(archive) : kind;
 }
 
 /** An archive of several files, or of one that is neither CSV nor a spreadsheet. */
@@ -48,12 +54,12 @@ function several(reading: Reading): Content {
 /** The only file of an archive. */
 async function readOnly(
   archive: ZipArchive,
-  { entry, passedOver, besides }: Extract<ZipKind, { kind: 'one' }>,
+  one: Extract<ZipKind, { kind: 'one' }>,
   reading: Reading,
 ): Promise<ZipContent> {
   // What it holds is judged as an archive, where it is neither CSV nor a spreadsheet.
   const inside = { ...reading, expected: { ...reading.expected, opaque: [] } };
-  const begun = await begin(bounded(archive.read(entry), reading), inside, PACKED).catch((error: unknown) => {
+  const begun = await begin(bounded(archive.read(one.entry), reading), inside, PACKED).catch((error: unknown) => {
     if (reading.expected.opaque.includes('archive') && isRefusal(error)) return null;
     throw error;
   });
@@ -62,29 +68,43 @@ async function readOnly(
   await archive.verify();
   // Programs that read an archive from its beginning would find more.
   if (archive.unlisted() > 0) throw new UnreadableZip('has a directory that does not tell all that is in it');
-  return { content: withOthers(content, passedOver, besides), packed: true };
+  return { content: withArchive(content, archive, one), packed: true };
 }
 
 /** Reads what is packed in gzip or a zip archive to its end; a spreadsheet has to be unpacked to the disk for that. */
 export function readBegun({ judged, chunks }: Begun, reading: Reading, packed: string): Promise<Content> {
   if (judged.result !== 'zip') return readStream({ judged, chunks }, reading);
-  return withinLimits(reading, () =>
-    onDisk(chunks, reading, async (source) => {
-      const kind = zipKind(await opened(source, reading));
-      if (kind.kind === 'xlsx') return readSheet(source, reading);
+  return withinLimits(reading, async () => {
+    const { source, close } = await putAside(chunks, new ReadingBudget(await limitsOf(reading)));
+    try {
+      const kind = await kindOf(await opened(source, reading));
+      if (kind.kind === 'xlsx') return await readSheet(source, reading);
       if (kind.kind === 'other') throw refused(reading, `${kind.looks}${packed}`);
       if (reading.expected.opaque.includes('archive')) return unjudged('archive', reading);
       throw refused(reading, `a zip archive${packed}`);
-    }),
-  );
+    } finally {
+      await close();
+    }
+  });
 }
 
-function withOthers({ content, remarks, ...others }: Content, passedOver: number, besides: number): Content {
-  if (passedOver === 0) return { content, remarks, ...others };
+/** Adds what the archive holds besides the content of its file. */
+function withArchive(
+  { content, remarks, ...others }: Content,
+  archive: ZipArchive,
+  { entry, passedOver, besides }: Extract<ZipKind, { kind: 'one' }>,
+): Content {
+  const elsewhere = [
+    ...new Array<string>(besides).fill('other files in the archive'),
+    ...(isKnownName(entry.name) ? [] : ['the name of the file in the archive']),
+    ...(archive.texts() > 0 ? ['comments or extra fields of the archive'] : []),
+  ];
+  const kinds = content && [...new Set([...content.elsewhereKinds, ...elsewhere])].toSorted();
   const entries = countText(passedOver, 'other entry', 'other entries');
+  const remark = `The archive holds ${entries} beside the file, notes of an operating system: passed over.`;
   return {
     ...others,
-    content: content && { ...content, elsewhere: content.elsewhere + besides },
-    remarks: [...remarks, `The archive holds ${entries} beside the file, notes of an operating system: passed over.`],
+    content: content && { ...content, elsewhere: content.elsewhere + elsewhere.length, elsewhereKinds: kinds ?? [] },
+    remarks: passedOver === 0 ? remarks : [...remarks, remark],
   };
 }

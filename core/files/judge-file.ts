@@ -14,6 +14,10 @@ export interface Expected extends ListedFields {
   headerless: boolean;
   /** Columns that tables hash or leave out, as the settings name them. */
   covered?: readonly string[];
+  /** The sheet of a workbook that is read (`columns.sheet`). */
+  sheet?: string | undefined;
+  /** Sheets that may be there besides (`columns.otherSheets`). */
+  otherSheets?: readonly string[] | undefined;
 }
 
 /** `gzipped`: it was looked at inside of gzip. */

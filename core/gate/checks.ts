@@ -126,7 +126,8 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'lastRecord',
     setting: 'guards.maxIrregularShare below 1, until a file that ends like this is released',
-    stops: 'whose last record has another width than the first: cut off, or followed by the text of an error',
+    stops:
+      'whose last record has another width than the first, or far fewer values than any other row of a sheet: cut off, or followed by the text of an error',
     teaches: 'ending',
     measure: ({ facts, promised: { guards }, history: { releasedBefore } }) => {
       const { content, format } = facts;
@@ -134,7 +135,8 @@ export const CHECKS: GateCheck[] = [
       if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
       if (releasedEndings(releasedBefore, facts).some(({ cells }) => cells === ending.cells)) return undefined;
       // A sheet stores no empty cells at the end of a row.
-      const differs = format === 'xlsx' ? Math.max(0, ending.cells - width) : Math.abs(ending.cells - width);
+      const thin = content?.endsThin ? 1 : 0;
+      const differs = format === 'xlsx' ? Math.max(thin, ending.cells - width) : Math.abs(ending.cells - width);
       return { measured: differs, atMost: 0 };
     },
     words: () => 'ends with a record of another width than the first: it may be cut off, or end with an error',
@@ -256,7 +258,7 @@ export const CHECKS: GateCheck[] = [
     id: 'excepted',
     setting: 'columns.except (none)',
     stops:
-      'of which any cell of the header is not a listed column, or that has values anywhere else: a row longer than the header, a column without a name, a header further down that names a left-out column, another sheet, a comment, an embedded part',
+      'of which any cell of the header is not a listed column, or that has values anywhere else: a row longer than the header, a column without a name, a header further down that names a left-out column, another sheet, a formula, a comment, or any other part of a workbook that may hold text',
     promised: true,
     final: true,
     measure: ({ facts, promised: { excepting } }) => {

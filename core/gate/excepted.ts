@@ -20,13 +20,14 @@ export function exceptedPlaces({
   if (!content || excepted === null || unlisted === null || headed !== true) {
     return { measured: null, detail: `may have columns that must not be there: ${unknownBecause(headed, content)}` };
   }
-  const { unnamed, longer, elsewhere, unlistedPlaces, leftOutHeaders } = content;
+  const { unnamed, longer, elsewhere, elsewhereKinds, unlistedPlaces, leftOutHeaders } = content;
   const places = unlistedPlaces.slice(0, MOST_NAMED).join(', ');
   const add = places && ` (column ${places} of the header; if it is another column, name its text in columns.labels)`;
+  const kinds = elsewhereKinds.length > 0 ? ` (${elsewhereKinds.join(', ')})` : '';
   const besides =
     format === 'xlsx'
-      ? 'with values besides its sheet (other sheets, comments, attachments)'
-      : 'that other programs read as further cells, or that lie beside the file';
+      ? `that may hold text besides its rows${kinds}`
+      : `that other programs read as further cells, or that lie beside the file${kinds}`;
   const parts: [count: number, text: string][] = [
     [excepted, `${countText(excepted, 'column')} that must not be there`],
     [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],

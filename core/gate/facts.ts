@@ -49,6 +49,7 @@ export const contentSchema = z.object({
   repeatedHeaders: count.check(z.describe('Records that repeat the header.')),
   otherHeaders: count.check(z.describe('Records further down that name other columns, or another order of them.')),
   leftOutHeaders: count.check(z.describe('Those of them that name a column that is left out.')),
+  endsThin: z._default(z.boolean(), false).check(z.describe('The last row of a sheet may be the text of an error.')),
   strayQuotes: count.check(z.describe('Cells with text after their closing quotation mark.')),
   nulRun: count.check(z.describe('Characters with the code 0 in the longest run of them.')),
   broken: z
@@ -63,8 +64,11 @@ export const contentSchema = z.object({
   rowsAbove: count.check(z.describe('Rows above the header: titles.')),
   sheets: count.check(z.describe('Visible sheets with a header.')),
   elsewhere: count.check(
-    z.describe('Other sheets with values, hidden ones too, comments, pivot caches and embedded parts.'),
+    z.describe('Places of a workbook or an archive that may hold text, other than the rows of its sheet.'),
   ),
+  elsewhereKinds: z
+    ._default(z.array(z.string()), [])
+    .check(z.describe('What these places are, in words of a fixed list.')),
   fullSheet: z.boolean().check(z.describe('There is a value in the last row that a sheet can have.')),
 });
 export type Content = z.infer<typeof contentSchema>;
@@ -120,6 +124,7 @@ export const UNSEEN: Content = {
   repeatedHeaders: 0,
   otherHeaders: 0,
   leftOutHeaders: 0,
+  endsThin: false,
   strayQuotes: 0,
   nulRun: 0,
   broken: null,
@@ -128,6 +133,7 @@ export const UNSEEN: Content = {
   rowsAbove: 0,
   sheets: 1,
   elsewhere: 0,
+  elsewhereKinds: [],
   fullSheet: false,
 };
 

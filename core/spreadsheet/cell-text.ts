@@ -1,5 +1,3 @@
-import type { Shown } from './number-formats.ts';
-
 const DAY_MS = 86_400_000;
 /** The day 0 of the calendars. That of 1900 counts a 29th of February that there was not: days before it are one off. */
 const CALENDARS = { 1900: Date.UTC(1899, 11, 30), 1904: Date.UTC(1904, 0, 1) };
@@ -14,16 +12,42 @@ const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 /** Larger and smaller numbers keep their exponent. */
 const MOST_ZEROS = 40;
 
+/** How a number is shown: as a number, a date, or a duration, which counts hours beyond 24. */
+type Shown = 'number' | 'date' | 'moment' | 'time' | 'duration';
+
+export interface NumberFormat {
+  shown: Shown;
+  /** The places of a number with leading zeros, and the characters between them: `000-00-0000`. */
+  mask: string | null;
+}
+
 /**
- * The text of a number: ISO 8601 where it is shown as a date or time, else the shortest decimal that reads back equal. What is
- * no number, or no date of the calendar, stays as it is.
+ * The text of a number: ISO 8601 where it is shown as a date or time; with its leading zeros where the format has some; else
+ * the shortest decimal that reads back equal. Any other text stays as it is.
  */
-export function numberText(text: string, shown: Shown, calendar: Calendar): string {
-  if (shown === 'number' && WHOLE.test(text)) return text === '-0' ? '0' : text;
+export function numberText(text: string, { shown, mask }: NumberFormat, calendar: Calendar): string {
+  if (mask === null && shown === 'number' && WHOLE.test(text)) return text === '-0' ? '0' : text;
   if (!DECIMAL.test(text)) return text;
   const value = Number(text);
   if (!Number.isFinite(value)) return text;
-  return (shown === 'number' ? undefined : momentText(value, shown, calendar)) ?? decimalText(value);
+  if (shown !== 'number') return momentText(value, shown, calendar) ?? decimalText(value);
+  const plain = WHOLE.test(text) ? text : decimalText(value);
+  return mask !== null && WHOLE.test(plain) ? maskedText(plain, mask) : plain;
+}
+
+/** Puts digits into the places of a mask, from the right; the first place takes all that are left. */
+function maskedText(whole: string, mask: string): string {
+  const places = mask.split('0').length - 1;
+  const digits = whole.replace('-', '').padStart(places, '0');
+  let next = digits.length - places;
+  let first = digits.slice(0, next);
+  const filled = mask.replaceAll('0', () => {
+    const text = `${first}${digits[next] ?? ''}`;
+    first = '';
+    next += 1;
+    return text;
+  });
+  return whole.startsWith('-') && /[1-9]/.test(digits) ? `-${filled}` : filled;
 }
 
 /** Writes a number without an exponent where that needs few zeros. */
@@ -65,4 +89,61 @@ const ESCAPED = /_x([0-9a-f]{4})_/gi;
 export function unescaped(text: string): string {
   if (!text.includes('_x')) return text;
   return text.replaceAll(ESCAPED, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** ECMA-376, part 1, 18.8.30; those of East Asia are dates in all their languages. */
+const BUILT_IN: [from: number, to: number, shown: Shown][] = [
+  [14, 17, 'date'],
+  [18, 21, 'time'],
+  [22, 22, 'moment'],
+  [27, 31, 'date'],
+  [32, 35, 'time'],
+  [36, 36, 'date'],
+  [45, 45, 'time'],
+  [46, 46, 'duration'],
+  [47, 47, 'time'],
+  [50, 54, 'date'],
+  [55, 56, 'time'],
+  [57, 58, 'date'],
+];
+
+export function builtInFormat(id: number): NumberFormat {
+  return { shown: BUILT_IN.find(([from, to]) => id >= from && id <= to)?.[2] ?? 'number', mask: null };
+}
+
+/** Texts, escaped characters, widths and fillings, what is in brackets but hours, minutes and seconds that go on counting. */
+const NO_PLACEHOLDER = /"[^"]*"?|\\.|_.|\*.|\[(?!(?:h+|m+|s+)\])[^\]]*\]?/gis;
+/** Parts of a second, which stand behind it. */
+const FRACTION = /s[.,]0+/g;
+
+/** How a format code of a workbook shows a number, by its first section. */
+export function formatOf(code: string): NumberFormat {
+  const [first = ''] = code.replaceAll(NO_PLACEHOLDER, ' ').split(';');
+  const text = first.toLowerCase().replaceAll(FRACTION, 's');
+  if (/\[[hms]+\]/.test(text)) return { shown: 'duration', mask: null };
+  // Letters beside places for digits, or beside "General", are those of a currency.
+  if (/[0#?]|general/.test(text)) return { shown: 'number', mask: maskOf(code) };
+  const time = /[hs]|am\/pm|a\/p/.test(text);
+  // An `m` beside hours or seconds means minutes.
+  const date = /[yd]|b{2}/.test(text) || (!time && text.includes('m'));
+  if (date) return { shown: time ? 'moment' : 'date', mask: null };
+  return { shown: time ? 'time' : 'number', mask: null };
+}
+
+/** A part of a format code: a text, an escaped character, a width, a filling, brackets, or a character. */
+const PARTS = /"([^"]*)"|\\(.)|[_*].|\[(?:\$-[^\]]*|[a-z]+\d*)\]|(.)/gis;
+/** What a code may have between places without a mark before it. A point, a comma, or `#` is that of a quantity. */
+const BETWEEN = /^[-+() :]$/;
+
+/** The mask of a code that has nothing but zeros and texts: its numbers are numbers of something, not quantities. */
+function maskOf(code: string): string | null {
+  let mask = '';
+  for (const [, text, escaped, character] of code.matchAll(PARTS)) {
+    if (character === ';') break;
+    if (character !== undefined && character !== '0' && !BETWEEN.test(character)) return null;
+    const literal = text ?? escaped ?? '';
+    if (literal.includes('0')) return null;
+    mask += literal + (character ?? '');
+  }
+  return mask.split('0').length > 2 ? mask.trim() : null;
 }

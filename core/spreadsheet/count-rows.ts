@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { SheetHeader } from './find-header.ts';
-import { cellsOf, LAST_ROW, type SheetRow } from './sheet-row.ts';
+import { type KnownColumns, LaterHeaders } from './later-headers.ts';
+import { LAST_ROW, type SheetRow } from './sheet-rows.ts';
 
 /** What the rows of a sheet are, below its header and above it. */
 export interface RowCount {
   content: Content;
   /** Rows above the header that may be records: they have values in all of its columns, or beyond them. */
   recordsAbove: number;
-  /** The last row has far fewer values than any other. */
-  endsThin: boolean;
 }
 
 /** One value above one column is a title. Two above two may be a record: beside `except`, what cannot be told apart does not pass. */
@@ -19,8 +18,12 @@ const NARROWEST_RECORD_ABOVE = 2;
 const FEWEST_COMPARED = 3;
 
 /** Reads all rows of a sheet of which the header was found. */
-export async function countRows(rows: AsyncIterable<SheetRow>, header: SheetHeader): Promise<RowCount> {
-  const count = new RowCounter(header);
+export async function countRows(
+  rows: AsyncIterable<SheetRow>,
+  header: SheetHeader,
+  known: KnownColumns,
+): Promise<RowCount> {
+  const count = new RowCounter(header, known);
   for await (const row of rows) count.add(row);
   return count.result();
 }
@@ -31,44 +34,66 @@ class RowCounter {
   /** Columns of the sheet without a text in the header. */
   private readonly nameless: ReadonlySet<number>;
   private readonly unnamed = new Set<number>();
-  private readonly texts: string[];
+  private readonly later: LaterHeaders;
   private rowsAbove = 0;
   private recordsAbove = 0;
   private records = 0;
   private longer = 0;
-  private repeated = 0;
+  private irregular = 0;
   private last: SheetRow = { number: 0, columns: [], texts: [] };
-  /** Values of the rows before the last one. */
+  /** The last row that has a value, and whether an empty row came before it. */
+  private lastNumber = 0;
+  private behindGap = false;
+  /** Values of the rows before the last one, and whether any of them begins with several words. */
   private fewest = Number.POSITIVE_INFINITY;
+  private beginsWithWords = false;
 
-  constructor(header: SheetHeader) {
+  constructor(header: SheetHeader, known: KnownColumns) {
     this.header = header;
     this.end = header.first + header.width;
-    this.texts = header.cells.filter((cell) => cell !== '');
     const nameless = header.headed === false ? [] : header.found.unnamed;
     this.nameless = new Set(nameless.map((place) => header.first + place));
+    this.later = new LaterHeaders(known, header.first, header.headed === false ? null : header.cells);
   }
 
   add(row: SheetRow): void {
     if (row.number < this.header.number) this.addAbove(row);
-    else this.addRecord(row);
+    else if (row.number === this.header.number && this.header.headed !== false) this.records += 1;
+    else this.addBelow(row);
+    this.lastNumber = row.number;
   }
 
-  private addRecord(row: SheetRow): void {
+  private addBelow(row: SheetRow): void {
+    const { columns } = row;
+    const longer = (columns.at(-1) ?? 0) >= this.end;
+    if (longer) this.longer += 1;
+    if (this.nameless.size > 0 || (columns[0] ?? 0) < this.header.first) this.findUnnamed(row);
+    if (!columns.some((column) => this.isUnderHeader(column))) return;
+    if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
     this.records += 1;
-    if (row.number === this.header.number && this.header.headed !== false) return;
-    if (this.last.number > 0) this.fewest = Math.min(this.fewest, this.last.columns.length);
+    if (longer || this.behindGap) this.irregular += 1;
+    this.later.look(row);
+    this.compareLast();
     this.last = row;
-    if ((row.columns.at(-1) ?? 0) >= this.end) this.longer += 1;
-    if (this.header.headed !== false && this.isHeader(row)) this.repeated += 1;
-    if (this.nameless.size > 0 || (row.columns[0] ?? 0) < this.header.first) this.findUnnamed(row);
+  }
+
+  private isUnderHeader(column: number): boolean {
+    return column >= this.header.first && column < this.end && !this.nameless.has(column);
+  }
+
+  private compareLast(): void {
+    const { number, columns, texts } = this.last;
+    if (number === 0) return;
+    this.fewest = Math.min(this.fewest, columns.length);
+    this.beginsWithWords ||= /\s/.test(texts[0]?.trim() ?? '');
   }
 
   result(): RowCount {
     const { headed, width, cells, found } = this.header;
+    const { repeated, other, leftOut } = this.later;
     // A row, or a header that is known.
     const told = headed === false || (headed === true && found.names !== null);
-    const behind = headed === false ? this.records : this.records - 1;
+    const behind = (headed === false ? this.records : this.records - 1) - repeated;
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
     const content: Content = {
       ...UNSEEN,
@@ -80,13 +105,23 @@ class RowCounter {
       firstRecord: told ? null : digestOf(cells),
       unnamed: this.unnamed.size,
       longer: this.longer,
-      irregular: this.longer,
+      irregular: this.irregular,
       ending: { cells: this.last.number > 0 ? cellsOfLast : width, lineBreak: true },
-      repeatedHeaders: this.repeated,
-      fullSheet: this.last.number === LAST_ROW,
+      endsThin: this.endsThin(behind),
+      repeatedHeaders: repeated,
+      otherHeaders: other,
+      leftOutHeaders: leftOut,
+      fullSheet: this.lastNumber === LAST_ROW,
     };
-    const endsThin = behind > FEWEST_COMPARED && 2 * this.last.columns.length < this.fewest;
-    return { content, recordsAbove: this.recordsAbove, endsThin };
+    return { content, recordsAbove: this.recordsAbove };
+  }
+
+  /** The last row has far fewer values than any other, or is the only one that is a sentence: it may be the text of an error. */
+  private endsThin(behind: number): boolean {
+    const { length } = this.last.columns;
+    if (behind <= FEWEST_COMPARED) return false;
+    if (2 * length < this.fewest) return true;
+    return length === 1 && this.fewest > 1 && !this.beginsWithWords && /\s/.test(this.last.texts[0]?.trim() ?? '');
   }
 
   private addAbove({ columns }: SheetRow): void {
@@ -95,12 +130,6 @@ class RowCounter {
     const within = columns.filter((column) => column >= first && column < this.end).length;
     const full = width >= NARROWEST_RECORD_ABOVE && within === width;
     if (full || (columns.at(-1) ?? 0) >= this.end) this.recordsAbove += 1;
-  }
-
-  private isHeader(row: SheetRow): boolean {
-    if (row.texts.length !== this.texts.length || row.texts[0] !== this.texts[0]) return false;
-    const { first, width, cells } = this.header;
-    return cellsOf(row, first, width).every((cell, place) => cell === cells[place]);
   }
 
   private findUnnamed({ columns }: SheetRow): void {

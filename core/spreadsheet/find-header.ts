@@ -1,6 +1,6 @@
 import type { FieldIndex, ReadHeader } from '../columns/header.ts';
 import { headedByLook } from '../file/csv-start.ts';
-import { cellsOf, type SheetRow } from './sheet-row.ts';
+import { cellsOf, type SheetRow } from './sheet-rows.ts';
 
 /** Where the records of a sheet begin. */
 export interface SheetHeader {

@@ -1,114 +1,150 @@
-import { type ReadingBudget, ReadingUnfinished } from '../zip/reading-limits.ts';
+import { ReadingUnfinished } from '../zip/reading-limits.ts';
+import type { AllowedText } from './allowed-text.ts';
 import { unescaped } from './cell-text.ts';
-import { StringStore } from './string-store.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
-import { type XmlHandler, XmlReader } from './xml.ts';
+import { readXml } from './xml.ts';
 
 /** The texts of a workbook that its cells refer to by number. */
 export interface SharedStrings {
   /** @throws UnreadableSheet where there is no such text */
   get(number: number): string;
-  /** Texts that were never asked for, empty ones aside: no cell that was read has them. */
+  /** Counts the texts that `get` has never returned, without empty ones. */
   unused(): number;
-  close(): void;
 }
 
 /** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
-/** As UTF-8: they have to fit into the memory of a function. */
+/** As UTF-8: all of them are in memory at once. */
 export const MOST_SHARED_BYTES = 256_000_000;
-/** Excel's own limit is 32,767. Other writers know no limit. */
+/** Excel's own limit is 32,767 characters. Other writers have no limit. */
 export const LONGEST_TEXT = 8 * 1024 * 1024;
 
 /**
- * Reads the texts, formatted ones as plain texts; where they are many, into a file of the temporary folder.
+ * Reads the texts of the part; a formatted text becomes plain.
+ * @param others finds text in the part that is no shared text
  * @throws UnreadableSheet, ReadingUnfinished; what reading the bytes throws
  */
 export async function readSharedStrings(
   chunks: AsyncIterable<Uint8Array>,
-  budget: ReadingBudget,
+  others?: AllowedText,
 ): Promise<SharedStrings> {
-  const strings = new Strings(budget);
-  const reader = new XmlReader(stringsHandler((text) => strings.add(text)));
-  try {
-    for await (const chunk of chunks) reader.write(chunk);
-    reader.end();
-    return strings;
-  } catch (error) {
-    strings.close();
-    throw error;
-  }
-}
-
-/** Leaves out phonetic runs: they say how a text is spoken. */
-function stringsHandler(add: (text: string) => void): XmlHandler {
+  const strings = new Strings();
   let text = '';
   let inText = false;
   let run = '';
-  return {
-    open: (name, depth) => {
+  await readXml(chunks, {
+    open: (name, depth, attributes) => {
+      others?.open(name, attributes);
       if (depth === 2) text = '';
       if (depth === 3) run = name;
+      // Phonetic runs (`rPh`) are left out: they say how a text is spoken.
       inText = name === 't' && (depth === 3 || (depth === 4 && run === 'r'));
     },
     text: (piece) => {
       if (inText) text += piece;
+      else others?.text(piece);
       if (text.length > LONGEST_TEXT) throw new UnreadableSheet('has a text of several megabytes');
     },
     close: (name, depth) => {
       inText = false;
-      if (depth === 2 && name === 'si') add(unescaped(text));
+      others?.close();
+      if (depth === 2 && name === 'si') strings.add(unescaped(text));
     },
-  };
+    aside: () => others?.aside(),
+  });
+  return strings;
 }
 
-class Strings implements SharedStrings {
-  private readonly store = new StringStore();
-  /** A bit for each text tells whether a cell has used it. */
-  private used = new Uint8Array(1024);
-  private readonly budget: ReadingBudget;
+const PAGE_BYTES = 1024 * 1024;
+/** Starts of texts, and bits of used ones, are kept in parts of so many texts. */
+const PART = 65_536;
+/** Texts that many cells have, such as those of a status, are decoded once. */
+const RECENT = 4096;
+const LONGEST_RECENT = 64;
 
-  constructor(budget: ReadingBudget) {
-    this.budget = budget;
+/** Keeps the texts as bytes: a JavaScript string of a few letters takes several times as much. */
+class Strings implements SharedStrings {
+  #count = 0;
+  #bytes = 0;
+  #unused = 0;
+  readonly #pages: Buffer[] = [];
+  readonly #starts: Uint32Array[] = [];
+  readonly #used: Uint8Array[] = [];
+  readonly #recentNumbers = new Int32Array(RECENT).fill(-1);
+  readonly #recentTexts: string[] = new Array(RECENT).fill('');
+
+  constructor() {
+    this.#startAt(0, 0);
   }
 
   add(text: string): void {
-    const { count, bytes } = this.store;
-    if (count >= MOST_STRINGS) throw new UnreadableSheet(`has more than ${MOST_STRINGS} shared texts`);
-    // An empty text counts as used from the start: nobody misses it.
-    if (text === '') this.mark(count);
-    this.store.add(text);
-    this.budget.store(this.store.bytes - bytes);
-    if (this.store.bytes > MOST_SHARED_BYTES) throw new ReadingUnfinished('has more than 256 MB of shared texts');
+    if (this.#count >= MOST_STRINGS) throw new UnreadableSheet(`has more than ${MOST_STRINGS} shared texts`);
+    const before = this.#bytes;
+    const at = before % PAGE_BYTES;
+    // A UTF-16 unit takes at most three bytes.
+    if (at > 0 && text.length * 3 <= PAGE_BYTES - at) this.#bytes += this.#pages.at(-1)?.write(text, at) ?? 0;
+    else this.#append(Buffer.from(text));
+    if (this.#bytes > MOST_SHARED_BYTES) throw new ReadingUnfinished('has more than 256 MB of shared texts');
+    if (text !== '') this.#unused += 1;
+    this.#count += 1;
+    this.#startAt(this.#count, this.#bytes);
   }
 
   get(number: number): string {
-    const known = number >= 0 && number < this.store.count;
-    if (!known) throw new UnreadableSheet('refers to a shared text that it does not have');
-    this.mark(number);
-    return this.store.get(number);
+    if (!(number >= 0 && number < this.#count)) {
+      throw new UnreadableSheet('refers to a shared text that it does not have');
+    }
+    const slot = number % RECENT;
+    if (this.#recentNumbers[slot] === number) return this.#recentTexts[slot] ?? '';
+    const text = this.#read(this.#startOf(number), this.#startOf(number + 1));
+    this.#use(number, text);
+    if (text.length <= LONGEST_RECENT) {
+      this.#recentNumbers[slot] = number;
+      this.#recentTexts[slot] = text;
+    }
+    return text;
   }
 
   unused(): number {
-    let used = 0;
-    for (const byte of this.used) used += BITS[byte] ?? 0;
-    return this.store.count - used;
+    return this.#unused;
   }
 
-  close(): void {
-    this.store.close();
+  #use(number: number, text: string): void {
+    const used = this.#used[Math.floor(number / PART)];
+    if (!used || used[number % PART] === 1) return;
+    used[number % PART] = 1;
+    if (text !== '') this.#unused -= 1;
   }
 
-  private mark(number: number): void {
-    const place = number >> 3;
-    if (place >= this.used.length) {
-      const larger = new Uint8Array(Math.max(place + 1, 2 * this.used.length));
-      larger.set(this.used);
-      this.used = larger;
+  #append(bytes: Uint8Array): void {
+    for (let from = 0; from < bytes.length; ) {
+      const at = this.#bytes % PAGE_BYTES;
+      if (at === 0) this.#pages.push(Buffer.allocUnsafeSlow(PAGE_BYTES));
+      const piece = bytes.subarray(from, from + PAGE_BYTES - at);
+      this.#pages.at(-1)?.set(piece, at);
+      from += piece.length;
+      this.#bytes += piece.length;
     }
-    this.used[place] = (this.used[place] ?? 0) | (1 << (number & 7));
+  }
+
+  #startAt(number: number, start: number): void {
+    const part = Math.floor(number / PART);
+    this.#starts[part] ??= new Uint32Array(PART);
+    this.#used[part] ??= new Uint8Array(PART);
+    this.#starts[part][number % PART] = start;
+  }
+
+  #startOf(number: number): number {
+    return this.#starts[Math.floor(number / PART)]?.[number % PART] ?? 0;
+  }
+
+  #read(from: number, to: number): string {
+    const first = Math.floor(from / PAGE_BYTES);
+    const last = Math.floor(Math.max(from, to - 1) / PAGE_BYTES);
+    const pieceOf = (page: number) =>
+      this.#pages[page]?.subarray(Math.max(0, from - page * PAGE_BYTES), to - page * PAGE_BYTES) ?? Buffer.alloc(0);
+    if (first === last) return pieceOf(first).toString('utf8');
+    const pages = Array.from({ length: last - first + 1 }, (_, place) => pieceOf(first + place));
+    return Buffer.concat(pages).toString('utf8');
   }
 }
-
-/** How many bits a byte has. */
-const BITS = Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);

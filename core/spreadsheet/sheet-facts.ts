@@ -1,21 +1,24 @@
-import type { FieldIndex } from '../columns/header.ts';
+import { fieldIndex } from '../columns/header.ts';
 import { placesOf } from '../file/csv-start.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
+import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
 import { countRows } from './count-rows.ts';
-import { findHeader, type SheetHeader, type SheetStart } from './find-header.ts';
-import { openWorkbook, type Sheet, type Workbook } from './open-workbook.ts';
-import { remarksOf } from './sheet-remarks.ts';
+import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
+import { type ExpectedSheet, findHeader, type SheetHeader, type SheetStart } from './find-header.ts';
+import type { KnownColumns } from './later-headers.ts';
+import type { SheetSeen } from './sheet-rows.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
-import { partsWithValues } from './values-elsewhere.ts';
+import { openWorkbook, type Sheet, type Workbook } from './workbook.ts';
 
-export interface ExpectedColumns {
-  index: FieldIndex;
-  /** The requested ones, in order. */
-  columns: readonly string[];
+export interface ExpectedColumns extends KnownColumns {
   /** The service writes no header (`columns.header: "none"`). */
   headerless: boolean;
+  /** The sheet that is read (`columns.sheet`); `null` = the visible one that has a header. */
+  sheet: string | null;
+  /** Sheets that may be there besides, whatever is in them (`columns.otherSheets`). */
+  otherSheets: readonly string[];
 }
 
 export interface SheetFacts {
@@ -29,8 +32,8 @@ export interface SheetFacts {
 }
 
 /**
- * What is known of a workbook (xlsx), read to its end: rows, widths and header of the one visible sheet that has one, and
- * whether there are values elsewhere. All of its parts are read, so that nothing of it is damaged.
+ * What is known of a workbook (xlsx), read to its end: rows, widths and header of the sheet that counts, and whether there is text
+ * anywhere else. All of its parts are read, so that nothing of it is damaged.
  * @throws UnreadableSheet, UnreadableZip where it is damaged, or has no header and no row as wide as requested;
  *   ReadingUnfinished where it is too much for the limits; what reading the source throws
  */
@@ -40,55 +43,96 @@ export async function sheetFacts(
   limits: ReadingLimits,
 ): Promise<SheetFacts> {
   const workbook = await openWorkbook(source, limits);
-  try {
-    return await factsOf(workbook, expected);
-  } finally {
-    workbook.close();
-  }
-}
-
-async function factsOf(workbook: Workbook, expected: ExpectedColumns): Promise<SheetFacts> {
-  const starts = await startsOf(workbook.sheets, expected);
-  const counted = countedSheet(starts);
+  const starts = await startsOf(workbook, expected);
+  const counted = countedSheet(starts, expected);
+  // The texts of sheets that may be there are no texts elsewhere.
+  const excused = starts.filter((start) => start !== counted && expected.otherSheets.includes(start.sheet.name));
+  for (const { sheet } of excused) for await (const _ of sheet.rows());
+  const others = starts.filter((start) => start !== counted && !excused.includes(start));
   const besides = [
-    ...starts.filter((start) => start !== counted && start.filled).map(({ sheet }) => sheetWords(sheet)),
-    ...(await partsWithValues(workbook.parts, workbook.main)),
+    ...others.filter(({ filled }) => filled).map(({ sheet }) => sheetWords(sheet)),
+    ...(await partsWithValues(workbook)),
   ];
   if (!counted?.header) return withoutHeader(workbook, starts, besides, expected);
   const { sheet, header } = counted;
-  const seen = { unknownResults: 0 };
-  const { content, recordsAbove, endsThin } = await countRows(sheet.rows(seen), header);
+  const names = namesOf(workbook, header, expected);
+  const here = new Set<string>();
+  const seen: SheetSeen = { unknownResults: 0, text: new AllowedText('sheet', names, (what) => here.add(what)) };
+  const { content, recordsAbove } = await countRows(sheet.rows(seen), header, expected);
   await workbook.archive.verify();
   if (recordsAbove > 0) besides.push('rows above its header that may be records');
   // The texts of other sheets were not read.
   if ((workbook.strings?.unused() ?? 0) > 0 && besides.length === 0) besides.push('texts that no cell has');
   if (workbook.archive.unlisted() > 0) besides.push('bytes outside of its parts');
-  const place = { sheet: starts.indexOf(counted) + 1, row: header.number, column: header.first + 1 };
-  const sheets = starts.filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind).length;
-  const { names } = header.found;
+  const elsewhere = [
+    ...others.flatMap(({ sheet: other, filled, text }) => (filled ? [sheetWords(other)] : [...text])),
+    ...here,
+    ...(await textOutsideSheets(workbook, names)),
+    ...besides.filter((what) => OUTSIDE_PARTS.includes(what)),
+  ];
   return {
-    header: counted.kind === 'known' ? names : null,
+    header: counted.kind === 'known' ? header.found.names : null,
     empty: false,
-    content: { ...content, ...headerCounts(header), place, sheets, elsewhere: besides.length },
-    remarks: remarksOf({ besides, endsThin, ...seen }),
+    content: {
+      ...content,
+      ...headerCounts(header),
+      place: { sheet: starts.indexOf(counted) + 1, row: header.number, column: header.first + 1 },
+      sheets: expected.sheet === null ? sheetsLike(counted, others) : 1,
+      elsewhere: elsewhere.length,
+      elsewhereKinds: [...new Set(elsewhere)].toSorted(),
+    },
+    remarks: remarksOf(besides, seen),
   };
 }
 
+const OUTSIDE_PARTS = [
+  'rows above its header that may be records',
+  'texts that no cell has',
+  'bytes outside of its parts',
+];
+
 interface Start extends SheetStart {
   sheet: Sheet;
+  /** Words for text outside of its cells. */
+  text: ReadonlySet<string>;
 }
 
-async function startsOf(sheets: Sheet[], expected: ExpectedColumns): Promise<Start[]> {
+async function startsOf({ sheets }: Workbook, { listed, headerless }: ExpectedColumns): Promise<Start[]> {
+  const expected: ExpectedSheet = { index: fieldIndex(listed), headerless };
   const starts: Start[] = [];
-  for (const sheet of sheets) starts.push({ sheet, ...(await findHeader(sheet.rows(), expected)) });
+  for (const sheet of sheets) {
+    const text = new Set<string>();
+    const seen = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => text.add(what)) };
+    starts.push({ sheet, text, ...(await findHeader(sheet.rows(seen), expected)) });
+  }
   return starts;
 }
 
+const namesOf = (
+  { sheets }: Workbook,
+  { cells }: SheetHeader,
+  { sheet, otherSheets }: ExpectedColumns,
+): KnownNames => ({
+  known: new Set([...otherSheets, sheet ?? []].flat()),
+  mentioned: new Set([...sheets.map(({ name }) => name), ...cells]),
+});
+
 const sheetWords = ({ visible }: Sheet) => (visible ? 'other sheets' : 'hidden sheets');
 
-function countedSheet(starts: Start[]): Start | undefined {
-  const visible = starts.filter(({ sheet }) => sheet.visible);
+/** @throws UnreadableSheet where the sheet of the settings is not there */
+function countedSheet(starts: Start[], { sheet: wanted, otherSheets }: ExpectedColumns): Start | undefined {
+  if (wanted !== null) {
+    const named = starts.find(({ sheet: { name } }) => name === wanted);
+    if (!named) throw new UnreadableSheet('has no sheet of the name that columns.sheet says');
+    return named;
+  }
+  const visible = starts.filter(({ sheet }) => sheet.visible && !otherSheets.includes(sheet.name));
   return visible.find(({ kind }) => kind === 'known') ?? visible.find(({ kind }) => kind === 'wide');
+}
+
+/** Counts the sheets that could be read as well as the one that is. */
+function sheetsLike(counted: Start, others: Start[]): number {
+  return [counted, ...others].filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind).length;
 }
 
 /** Counts the texts of a header. Nothing is said of a record that is known to be none, as with CSV. */
@@ -102,17 +146,33 @@ function headerCounts({
   return { unlisted: found.unlisted.length, unlistedPlaces, excepted: found.excepted };
 }
 
+/** What a reader of a sheet should know, in sentences without anything of its content. */
+function remarksOf(besides: readonly string[], { unknownResults }: SheetSeen): string[] {
+  const kinds = [...new Set(besides)].map((kind) => {
+    const count = besides.filter((other) => other === kind).length;
+    return count === 1 ? kind : `${kind} (${count})`;
+  });
+  return [
+    ...(kinds.length > 0 ? [`The workbook has values besides the rows of its sheet: ${kinds.join(', ')}.`] : []),
+    ...(unknownResults > 0
+      ? [`${unknownResults} cells have a formula whose result is not in the file: they are read as empty.`]
+      : []),
+  ];
+}
+
 async function withoutHeader(
   { archive }: Workbook,
   starts: Start[],
   besides: string[],
-  { index: { width }, headerless }: ExpectedColumns,
+  { listed: { columns }, headerless, sheet }: ExpectedColumns,
 ): Promise<SheetFacts> {
   await archive.verify();
   if (starts.some(({ filled }) => filled) || besides.length > 0) {
+    const { length: width } = columns;
     const header = headerless ? '' : 'no header of listed columns and ';
     const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'}, as many as were requested`;
-    throw new UnreadableSheet(`has ${header}${wide} among the first 20 rows of a visible sheet`);
+    const where = sheet === null ? 'a visible sheet' : 'the sheet of columns.sheet';
+    throw new UnreadableSheet(`has ${header}${wide} among the first 20 rows of ${where}`);
   }
   const content = { ...UNSEEN, rows: 0, width: 0, sheets: 0 };
   return { header: null, empty: true, content, remarks: [] };

@@ -1,6 +1,13 @@
 import { pipeline } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
-import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from 'yauzl';
+import {
+  type Entry,
+  fromRandomAccessReaderPromise,
+  getFileNameLowLevel,
+  type LocalFileHeader,
+  parseExtraFields,
+  type ZipFile,
+} from 'yauzl';
 import type { ByteSource } from '../files/byte-source.ts';
 import type { ReadingBudget } from './reading-limits.ts';
 import { ZipBytes } from './zip-bytes.ts';
@@ -11,7 +18,7 @@ export class UnreadableZip extends Error {
 }
 
 export interface ZipEntry {
-  /** The name with slashes, as the directory has it. */
+  /** The name as the directory has it, with slashes. It may be any text: never use it as a path. */
   name: string;
   /** Bytes of its content, as the directory has it. */
   size: number;
@@ -29,6 +36,8 @@ export interface ZipArchive {
   verify(): Promise<void>;
   /** Bytes that belong to no entry, or to several, once all were verified: readers by the directory do not see them. */
   unlisted(): number;
+  /** Comments and extra fields that may hold text, once all entries were verified. Names are not counted. */
+  texts(): number;
 }
 
 /** A workbook with a picture in every row has fewer. */
@@ -46,16 +55,19 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
   const extents = new Map<Entry, Extent>();
   const whole = new Set<ZipEntry>();
   const found = new Map<ZipEntry, Entry>(
-    listed.map((entry) => [{ name: entry.fileName, size: entry.uncompressedSize }, entry]),
+    listed.map((entry) => [{ name: nameOf(entry), size: entry.uncompressedSize }, entry]),
   );
   async function* read(place: ZipEntry): AsyncGenerator<Uint8Array> {
     const entry = found.get(place);
     if (!entry) throw new Error('an entry of another archive');
     if (!entry.canDecodeFileData()) throw new UnreadableZip('has an entry that is encrypted or packed in a rare way');
-    const from = await dataStart(zip, entry, bytes);
-    const described = (entry.generalPurposeBitFlag & DESCRIBED) !== 0;
-    extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: from + entry.compressedSize, described });
-    yield* contentOf(entry, bytes.range(from, from + entry.compressedSize), budget);
+    const header = await localHeader(zip, entry, bytes);
+    const from = header.fileDataStart;
+    const to = from + entry.compressedSize;
+    const descriptor = isDescribed(entry) ? await descriptorBytes(entry, to, source.size, bytes) : 0;
+    const texts = holdsText(header.extraField, entry) ? 1 : 0;
+    extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: to + descriptor, texts });
+    yield* contentOf(entry, bytes.range(from, to), budget);
     whole.add(place);
   }
   return {
@@ -64,45 +76,84 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
     verify: async () => {
       for (const place of found.keys()) if (!whole.has(place)) for await (const _ of read(place));
     },
-    unlisted: () => unlistedBytes([...extents.values()], directory) + zip.comment.length,
+    unlisted: () => unlistedBytes([...extents.values()], directory),
+    texts: () => textsOf(zip, listed) + [...extents.values()].reduce((sum, { texts }) => sum + texts, 0),
   };
 }
 
 async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFile; listed: Entry[] }> {
   try {
-    const zip = await fromRandomAccessReaderPromise(bytes, size, { autoClose: false });
+    // yauzl refuses names that are no safe paths, unless it leaves names undecoded.
+    const zip = await fromRandomAccessReaderPromise(bytes, size, { autoClose: false, decodeStrings: false });
     const listed: Entry[] = [];
     const names = new Set<string>();
     for await (const entry of zip.eachEntry()) {
       listed.push(entry);
-      names.add(entry.fileName.toLowerCase());
+      names.add(nameOf(entry).toLowerCase());
       if (listed.length > MOST_ENTRIES) throw new UnreadableZip(`has more than ${MOST_ENTRIES} entries`);
     }
     if (names.size < listed.length) throw new UnreadableZip('has several entries of one name');
     return { zip, listed };
   } catch (error) {
-    throw bytes.failure instanceof Error && !(bytes.failure instanceof RangeError)
-      ? bytes.failure
-      : unreadable(error, 'has no directory of a zip archive that can be read: it is cut or damaged');
+    throw reasonOf(error, bytes, 'has no directory of a zip archive that can be read: it is cut or damaged');
   }
 }
 
-/** Messages of yauzl may name entries. */
-function unreadable(error: unknown, message: string): UnreadableZip {
+const nameOf = ({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry) =>
+  getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
+
+/** What reading the source threw, else an error without the message of yauzl, which may quote names. */
+function reasonOf(error: unknown, { failure }: ZipBytes, message: string): unknown {
+  if (failure instanceof Error && !(failure instanceof RangeError)) return failure;
   return error instanceof UnreadableZip ? error : new UnreadableZip(message);
 }
 
-/** Compares the two places where an entry is named: readers of one would see another entry than readers of the other. */
-async function dataStart(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise<number> {
+/** Compares the two headers of an entry: readers of one would otherwise see another entry than readers of the other. */
+async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise<LocalFileHeader> {
   try {
     const header = await zip.readLocalFileHeaderPromise(entry);
     if (!header.fileName.equals(entry.fileNameRaw)) throw new UnreadableZip('has a directory that names other entries');
-    return header.fileDataStart;
+    if (!isSame(header, entry)) throw new UnreadableZip('has an entry of which its directory says something else');
+    return header;
   } catch (error) {
-    throw bytes.failure instanceof Error && !(bytes.failure instanceof RangeError)
-      ? bytes.failure
-      : unreadable(error, 'has an entry that is not where its directory says');
+    throw reasonOf(error, bytes, 'has an entry that is not where its directory says');
   }
+}
+
+function isSame(header: LocalFileHeader, entry: Entry): boolean {
+  const { generalPurposeBitFlag: flags, compressionMethod } = header;
+  if (flags !== entry.generalPurposeBitFlag || compressionMethod !== entry.compressionMethod) return false;
+  const large = parseExtraFields(header.extraField).find(({ id }) => id === LARGE_SIZES)?.data;
+  const sizeOf = (size: number, at: number) =>
+    size === 0xffffffff && large && large.length >= at + 8 ? Number(large.readBigUInt64LE(at)) : size;
+  const pairs = [
+    [header.crc32, entry.crc32],
+    [sizeOf(header.uncompressedSize, 0), entry.uncompressedSize],
+    [sizeOf(header.compressedSize, header.uncompressedSize === 0xffffffff ? 8 : 0), entry.compressedSize],
+  ];
+  // A writer that does not know sizes yet writes zeros.
+  return pairs.every(([local, listed]) => local === listed || (isDescribed(entry) && local === 0));
+}
+
+/** Sizes and CRC-32 of an entry follow its data, in one of four forms (APPNOTE.TXT, 4.3.9). */
+async function descriptorBytes(entry: Entry, from: number, size: number, bytes: ZipBytes): Promise<number> {
+  const found = await bytes.piece(from, Math.min(size - from, 24));
+  const forms = [4, 0].flatMap((signature) => [8, 4].map((width) => descriptorOf(entry, signature, width)));
+  const same = forms.find((form) => form.equals(found.subarray(0, form.length)));
+  if (!same) throw new UnreadableZip('has an entry of which its directory says something else');
+  return same.length;
+}
+
+function descriptorOf({ crc32: crc, compressedSize, uncompressedSize }: Entry, signature: number, width: number) {
+  const buffer = Buffer.alloc(signature + 4 + 2 * width);
+  buffer.write('PK\x07\x08'.slice(0, signature), 'latin1');
+  buffer.writeUInt32LE(crc, signature);
+  for (const [place, size] of [compressedSize, uncompressedSize].entries()) {
+    const at = signature + 4 + place * width;
+    buffer.writeUInt32LE(size % 2 ** 32, at);
+    if (width === 8) buffer.writeUInt32LE(Math.floor(size / 2 ** 32), at + 4);
+  }
+  return buffer;
 }
 
 async function* contentOf(
@@ -112,7 +163,9 @@ async function* contentOf(
 ): AsyncGenerator<Uint8Array> {
   let size = 0;
   let checksum = 0;
-  for await (const chunk of compressionMethod === 0 ? packed : inflated(packed, compressedSize)) {
+  // Some writers call an entry without bytes deflated.
+  const stored = compressionMethod === 0 || compressedSize === 0;
+  for await (const chunk of stored ? packed : inflated(packed, compressedSize)) {
     budget.read(chunk.length);
     size += chunk.length;
     if (size > uncompressedSize) break;
@@ -139,13 +192,41 @@ async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: numb
 interface Extent {
   from: number;
   to: number;
-  /** The sizes of the entry stand again behind its data. */
-  described: boolean;
+  /** Extra fields of the local header that may hold text. */
+  texts: number;
 }
 
-/** A bit of an entry (APPNOTE.TXT, 4.4.4), and what stands behind its data then, at most (4.3.9). */
-const DESCRIBED = 8;
-const DESCRIPTOR_BYTES = 24;
+/** A bit of an entry (APPNOTE.TXT, 4.4.4). */
+const isDescribed = ({ generalPurposeBitFlag }: Entry) => (generalPurposeBitFlag & 8) !== 0;
+
+/** Extra fields without text, and their lengths: sizes, times, owners, and the marks of Java and of Microsoft's packages. */
+const LARGE_SIZES = 0x0001;
+const WITHOUT_TEXT = new Map<number, (data: Buffer) => boolean>([
+  [LARGE_SIZES, ({ length }) => length <= 28],
+  [0x5455, ({ length }) => length <= 13],
+  // Times of NTFS: their highest byte is that of this century.
+  [0x000a, (data) => data.length === 32 && [15, 23, 31].every((at) => (data[at] ?? 0) <= 2)],
+  [0x5855, ({ length }) => length <= 12],
+  [0x7855, ({ length }) => length <= 4],
+  [0x7875, (data) => data.length <= 11],
+  [0xcafe, ({ length }) => length === 0],
+  [0xa220, (data) => data.subarray(4).every((byte) => byte === 0)],
+]);
+
+function holdsText(raw: Buffer, entry: Entry): boolean {
+  const fields = parseExtraFields(raw);
+  const known = fields.every(({ id, data }) =>
+    id === 0x7075 ? data.toString('utf8', 5) === nameOf(entry) : (WITHOUT_TEXT.get(id)?.(data) ?? false),
+  );
+  return !known || fields.reduce((sum, { data }) => sum + 4 + data.length, 0) < raw.length;
+}
+
+function textsOf({ comment }: ZipFile, listed: Entry[]): number {
+  const comments = listed.filter(({ fileCommentLength }) => fileCommentLength > 0).length;
+  const extras = listed.filter((entry) => holdsText(entry.extraFieldRaw, entry)).length;
+  return comments + extras + (comment.length > 0 ? 1 : 0);
+}
+
 /** What stands behind the directory, and of an archive with large numbers before that (4.3.14 to 4.3.16). */
 const END_BYTES = 22;
 const LARGE_END_BYTES = 76;
@@ -155,22 +236,18 @@ const LOCATOR = 'PK\x06\x07';
 async function directoryStart(zip: ZipFile, listed: Entry[], size: number, bytes: ZipBytes): Promise<number> {
   const lengths = listed.map((entry) => 46 + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength);
   const end = size - END_BYTES - zip.comment.length;
-  const before: Uint8Array[] = [];
-  if (end > LOCATOR_BYTES) for await (const chunk of bytes.range(end - LOCATOR_BYTES, end)) before.push(chunk);
-  const large = Buffer.concat(before).toString('latin1').startsWith(LOCATOR);
+  const before = end > LOCATOR_BYTES ? await bytes.piece(end - LOCATOR_BYTES, LOCATOR_BYTES) : Buffer.alloc(0);
+  const large = Buffer.from(before).toString('latin1').startsWith(LOCATOR);
   return end - (large ? LARGE_END_BYTES : 0) - lengths.reduce((sum, length) => sum + length, 0);
 }
 
 function unlistedBytes(extents: Extent[], directory: number): number {
   let at = 0;
-  let allowed = 0;
   let unlisted = 0;
-  const behind = { from: directory, to: directory, described: false };
-  for (const { from, to, described } of [...extents.toSorted((one, other) => one.from - other.from), behind]) {
-    const room = from - at;
-    if (room < 0 || room > allowed) unlisted += Math.abs(room);
+  const end = { from: directory, to: directory };
+  for (const { from, to } of [...extents.toSorted((one, other) => one.from - other.from), end]) {
+    unlisted += Math.abs(from - at);
     at = Math.max(at, to);
-    allowed = described ? DESCRIPTOR_BYTES : 0;
   }
   return unlisted;
 }

@@ -45,7 +45,8 @@ export class ZipBytes extends RandomAccessReader {
     if (next < to) yield* this.source.read(next, to);
   }
 
-  private async piece(position: number, length: number): Promise<Uint8Array> {
+  /** @throws RangeError beyond the end; what reading the source throws */
+  async piece(position: number, length: number): Promise<Uint8Array> {
     const end = position + length;
     if (position < 0 || end > this.source.size) throw new RangeError('behind the end of the file');
     const known = this.blocks.find(({ from, bytes }) => from <= position && end <= from + bytes.length);

@@ -1,5 +1,4 @@
 import { crc32, deflateRawSync } from 'node:zlib';
-import { fieldIndex } from '../../core/columns/header.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 
@@ -37,14 +36,18 @@ export async function workbookFile(
   headerless = false,
 ): Promise<Pick<Manifest['file'], 'format' | 'header' | 'content' | 'rows'>> {
   const fields = columns.map((name) => ({ name, label: null }));
-  const index = fieldIndex({ columns, fields, excepted: [], labels: {} });
+  const listed = { columns, fields, excepted: [], labels: {} };
   const source = {
     size: content.length,
     read: async function* (from: number, to: number) {
       yield content.subarray(from, to);
     },
   };
-  const { header, content: known } = await sheetFacts(source, { index, columns, headerless }, LIMITS);
+  const { header, content: known } = await sheetFacts(
+    source,
+    { listed, covered: [], headerless, sheet: null, otherSheets: [] },
+    LIMITS,
+  );
   return { format: 'xlsx', header, content: known, rows: known.rows };
 }
 

@@ -1,4 +1,3 @@
-import { fieldIndex } from '../../core/columns/header.ts';
 import type { ByteSource } from '../../core/files/byte-source.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
@@ -8,6 +7,7 @@ import { zipOfFiles } from './zip.ts';
 type Cell = string | number | null | { xml: string };
 
 export interface SheetDraft {
+  name?: string;
   state?: 'visible' | 'hidden' | 'veryHidden';
   /** Rows of cells; or the whole part. */
   rows?: Cell[][];
@@ -97,8 +97,8 @@ function workbookXml(
   edition: 'strict' | 'transitional',
 ) {
   const listed = sheets.map(
-    ({ state = 'visible' }, place) =>
-      `<sheet name="S${place}" sheetId="${place + 1}" state="${state}" r:id="s${place}"/>`,
+    ({ state = 'visible', name }, place) =>
+      `<sheet name="${name ?? `Sheet${place + 1}`}" sheetId="${place + 1}" state="${state}" r:id="s${place}"/>`,
   );
   const names = definedNames ? `<definedNames>${definedNames}</definedNames>` : '';
   return `${DECLARATION}<workbook xmlns="${main}" xmlns:r="${RELATIONSHIPS[edition]}">${workbookPr ?? ''}<sheets>${listed.join('')}</sheets>${names}</workbook>`;
@@ -159,12 +159,19 @@ export const AMPLE = { contentBytes: 1e12, diskBytes: 1e12, secondsLeft: () => 9
 
 export function expectedColumns(
   columns: readonly string[],
-  more: { labels?: Record<string, string>; excepted?: string[]; headerless?: boolean } = {},
+  more: {
+    labels?: Record<string, string>;
+    excepted?: string[];
+    headerless?: boolean;
+    sheet?: string;
+    otherSheets?: string[];
+  } = {},
 ) {
-  const { labels = {}, excepted = [], headerless = false } = more;
+  const { labels = {}, excepted = [], headerless = false, sheet = null, otherSheets = [] } = more;
   const left = excepted.map((name) => ({ name, label: null, entry: name }));
   const fields = [...columns.map((name) => ({ name, label: null })), ...left];
-  return { columns, headerless, index: fieldIndex({ columns, fields, excepted: left, labels }) };
+  const listed = { columns, fields, excepted: left, labels };
+  return { listed, covered: [], headerless, sheet, otherSheets };
 }
 
 /** What is known of a workbook of which these columns were requested, and its records. */

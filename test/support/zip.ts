@@ -22,9 +22,25 @@ interface ZippedFile {
   content: string | Uint8Array;
   deflated?: boolean;
   /** What the directory, or both headers, say otherwise than is so. */
-  lies?: { name?: string; size?: number; crc?: number; offset?: number };
+  lies?: {
+    name?: string;
+    size?: number;
+    crc?: number;
+    offset?: number;
+    localSize?: number;
+    localCrc?: number;
+    localMethod?: number;
+    localFlags?: number;
+    describedSize?: number;
+  };
   /** Bit 0: encrypted. Bit 3: sizes and CRC-32 follow the content. */
   flags?: number;
+  /** Comments of the archive, and of the entry. */
+  comment?: string;
+  entryComment?: string;
+  /** Extra fields in the directory, and before the content. */
+  extra?: Uint8Array;
+  localExtra?: Uint8Array;
 }
 
 /** A zip archive of these files (APPNOTE.TXT, 4.3). */
@@ -32,33 +48,49 @@ export function zipOfFiles(...files: ZippedFile[]): Buffer {
   const locals: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
-  for (const { name, content, deflated = false, lies = {}, flags = 0 } of files) {
-    const bytes = Buffer.from(content);
-    const data = deflated ? deflateRawSync(bytes) : bytes;
-    const known = [lies.crc ?? crc32(bytes), data.length, lies.size ?? bytes.length];
-    const described = (flags & 8) !== 0;
-    const method = deflated ? 8 : 0;
-    const local = Buffer.concat([
-      ...[
-        Buffer.from('PK\x03\x04'),
-        numbers(2, 20, flags, method, 0, 0),
-        numbers(4, ...(described ? [0, 0, 0] : known)),
-      ],
-      ...[numbers(2, Buffer.byteLength(name), 0), Buffer.from(name), data],
-      ...(described ? [Buffer.from('PK\x07\x08'), numbers(4, ...known)] : []),
-    ]);
-    const listed = lies.name ?? name;
-    directory.push(
-      ...[Buffer.from('PK\x01\x02'), numbers(2, 20, 20, flags, method, 0, 0), numbers(4, ...known)],
-      ...[numbers(2, Buffer.byteLength(listed), 0, 0, 0, 0), numbers(4, 0, lies.offset ?? offset), Buffer.from(listed)],
-    );
+  for (const file of files) {
+    const { local, listed } = entryOf(file, offset);
     locals.push(local);
+    directory.push(listed);
     offset += local.length;
   }
   const entries = Buffer.concat(directory);
   const counts = numbers(2, 0, 0, files.length, files.length);
-  const end = [Buffer.from('PK\x05\x06'), counts, numbers(4, entries.length, offset), numbers(2, 0)];
+  const comment = Buffer.from(files.find((file) => file.comment)?.comment ?? '');
+  const end = [
+    Buffer.from('PK\x05\x06'),
+    counts,
+    numbers(4, entries.length, offset),
+    numbers(2, comment.length),
+    comment,
+  ];
   return Buffer.concat([...locals, entries, ...end]);
+}
+
+/** An entry with its content, and what the directory says of it. */
+function entryOf(file: ZippedFile, offset: number): { local: Buffer; listed: Buffer } {
+  const { name, content, deflated = false, lies = {}, flags = 0, entryComment: comment = '' } = file;
+  const { extra = new Uint8Array(), localExtra = new Uint8Array() } = file;
+  const bytes = Buffer.from(content);
+  const data = deflated ? deflateRawSync(bytes) : bytes;
+  const [crc, size] = [lies.crc ?? crc32(bytes), lies.size ?? bytes.length];
+  const described = (flags & 8) !== 0;
+  const before = described ? [0, 0, 0] : [lies.localCrc ?? crc, data.length, lies.localSize ?? size];
+  const behind = [Buffer.from('PK\x07\x08'), numbers(4, crc, data.length, lies.describedSize ?? size)];
+  const method = deflated ? 8 : 0;
+  const listedName = lies.name ?? name;
+  return {
+    local: Buffer.concat([
+      ...[Buffer.from('PK\x03\x04'), numbers(2, 20, lies.localFlags ?? flags, lies.localMethod ?? method, 0, 0)],
+      ...[numbers(4, ...before), numbers(2, Buffer.byteLength(name), localExtra.length), Buffer.from(name), localExtra],
+      ...[data, ...(described ? behind : [])],
+    ]),
+    listed: Buffer.concat([
+      ...[Buffer.from('PK\x01\x02'), numbers(2, 20, 20, flags, method, 0, 0), numbers(4, crc, data.length, size)],
+      numbers(2, Buffer.byteLength(listedName), extra.length, Buffer.byteLength(comment), 0, 0),
+      ...[numbers(4, 0, lies.offset ?? offset), Buffer.from(listedName), extra, Buffer.from(comment)],
+    ]),
+  };
 }
 
 /** Little-endian numbers of so many bytes. */

@@ -10,7 +10,7 @@ const FILE = { name: 'leads.csv', content: CSV };
 const GARBAGE = { name: '__MACOSX/._leads.csv', content: 'Mac OS X attributes' };
 
 const read = (bytes: Uint8Array, settings = {}) => readContent(bytesSource(bytes), reading(settings));
-const facts = { format: 'csv', compression: 'zip', content: { rows: 2, elsewhere: 0 } };
+const facts = { format: 'csv', compression: 'zip', content: { rows: 2 } };
 
 /**
  * An archive that Python's zipfile made: the two rows, with 64-bit sizes behind them, and with a directory of such
@@ -30,6 +30,11 @@ test.each<[string, Uint8Array]>([
   ['compressed', zipOfFiles({ ...FILE, deflated: true })],
   ['whose sizes follow it', zipOfFiles({ ...FILE, deflated: true, flags: 8 })],
   ['in a folder', zipOfFiles({ name: 'export/', content: '' }, { ...FILE, name: 'export/leads.csv' })],
+  ['with a comment', zipOfFiles({ ...FILE, comment: 'Exported by CRM 4.2' })],
+  ['with a slash before its name', zipOfFiles({ ...FILE, name: '/exports/leads.csv' })],
+  ['of a drive', zipOfFiles({ ...FILE, name: 'C:\\exports\\leads.csv' })],
+  ['above its folder', zipOfFiles({ ...FILE, name: '../../leads.csv' })],
+  ['named like the folder itself', zipOfFiles({ ...FILE, name: '..' })],
   ['of any name', zipOfFiles({ ...FILE, name: 'שלום' })],
 ])('a CSV file alone in a zip archive is that file: %s', async (_, bytes) => {
   expect((await read(bytes)).facts).toMatchObject(facts);
@@ -38,8 +43,67 @@ test.each<[string, Uint8Array]>([
 test('notes of an operating system beside it are passed over, and counted as values elsewhere', async () => {
   const { facts: known, remarks } = await read(zipOfFiles(FILE, { name: '.DS_Store', content: '' }, GARBAGE));
 
-  expect(known).toMatchObject({ ...facts, content: { ...facts.content, elsewhere: 1 } });
+  expect(known).toMatchObject({
+    ...facts,
+    content: { ...facts.content, elsewhere: 1, elsewhereKinds: ['other files in the archive'] },
+  });
   expect(remarks.join()).toContain('2 other entries');
+});
+
+describe('text of the archive itself counts as elsewhere', () => {
+  const kindsOf = async (file: Parameters<typeof zipOfFiles>[0]) =>
+    (await read(zipOfFiles(file))).facts.content?.elsewhereKinds;
+  const extra = (id: number, text: string) => {
+    const header = Buffer.alloc(4);
+    header.writeUInt16LE(id, 0);
+    header.writeUInt16LE(Buffer.byteLength(text, 'latin1'), 2);
+    return Buffer.concat([header, Buffer.from(text, 'latin1')]);
+  };
+
+  test.each([
+    'leads.csv',
+    'export/Leads_2026-11-26.csv',
+    'leads-20261126-020134.CSV',
+    'leads (12).csv',
+    'leads_1764123456.csv',
+    'export-1b4e28ba-2fa1-11d2-883f-0016d3cca427.csv',
+  ])('a name of words of exports is none: %s', async (name) => {
+    expect(await kindsOf({ ...FILE, name })).toEqual([]);
+  });
+
+  test.each(['Dan Cohen.csv', 'leads 039123456.csv', '03-9123-456/leads.csv', 'שלום'])(
+    'a name is one: %s',
+    async (name) => {
+      expect(await kindsOf({ ...FILE, name })).toEqual(['the name of the file in the archive']);
+    },
+  );
+
+  test.each<[string, Omit<Parameters<typeof zipOfFiles>[0], 'name' | 'content'>]>([
+    ['a comment of the archive', { comment: 'Dan' }],
+    ['a comment of an entry', { entryComment: 'Dan' }],
+    ['an extra field in the directory', { extra: extra(0x6375, '\x01\0\0\0\0Dan') }],
+    ['an extra field before the content', { localExtra: extra(0x9999, 'Dan') }],
+    [
+      'text where an extra field has times',
+      { localExtra: extra(0x000a, 'Dan Cohen of Haifa, 03-9123456, '.padEnd(32)) },
+    ],
+    ['another name in an extra field', { extra: extra(0x7075, '\x01\0\0\0\0dan.csv') }],
+    ['bytes behind the extra fields', { extra: Buffer.from('Dan') }],
+  ])('%s', async (_, more) => {
+    expect(await kindsOf({ ...FILE, ...more })).toEqual(['comments or extra fields of the archive']);
+  });
+
+  test('extra fields of times, sizes and owners are none', async () => {
+    const times = Buffer.from('00000000010018000000d0a3f15ddc0100d0a3f15ddc0100d0a3f15ddc01', 'hex').subarray(0, 32);
+    const known = Buffer.concat([
+      extra(0x5455, '\x03abcdefgh'),
+      extra(0x7875, '\x01\x04\xe8\x03\0\0\x04\xe8\x03\0\0'),
+      extra(0xcafe, ''),
+    ]);
+
+    expect(await kindsOf({ ...FILE, extra: known, localExtra: known })).toEqual([]);
+    expect(times.length).toBeLessThan(33);
+  });
 });
 
 test('a zip archive of an empty file is an empty file', async () => {
@@ -62,6 +126,15 @@ describe('refused is', () => {
     ['an archive of two CSV files', zipOfFiles(FILE, { ...FILE, name: 'b.csv' }), 'a zip archive of several files'],
     ['an archive of nothing but notes', zipOfFiles(GARBAGE), 'a zip archive without a file'],
     ['two entries of one name', zipOfFiles(FILE, FILE), 'several entries of one name'],
+    ['another size before the content', zipOfFiles({ ...FILE, lies: { localSize: 3 } }), 'says something else'],
+    ['another CRC-32 before the content', zipOfFiles({ ...FILE, lies: { localCrc: 3 } }), 'says something else'],
+    ['another method before the content', zipOfFiles({ ...FILE, lies: { localMethod: 8 } }), 'says something else'],
+    ['other flags before the content', zipOfFiles({ ...FILE, lies: { localFlags: 2 } }), 'says something else'],
+    [
+      'another size behind the content',
+      zipOfFiles({ ...FILE, deflated: true, flags: 8, lies: { describedSize: 3 } }),
+      'says something else',
+    ],
     ['an encrypted file', zipOfFiles({ ...FILE, deflated: true, flags: 1 }), 'encrypted'],
     ['another name in the directory', zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }), 'names other entries'],
     ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'another size'],

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { numberText, unescaped } from '../../../core/spreadsheet/cell-text.ts';
-import { shownByBuiltIn, shownByCode } from '../../../core/spreadsheet/number-formats.ts';
+import { builtInFormat, formatOf, numberText, unescaped } from '../../../core/spreadsheet/cell-text.ts';
 
 describe('numbers', () => {
   test.each([
@@ -22,7 +21,7 @@ describe('numbers', () => {
     ['1e999', '1e999'],
     ['12abc', '12abc'],
   ])('%s is %s', (stored, text) => {
-    expect(numberText(stored, 'number', 1900)).toBe(text);
+    expect(numberText(stored, { shown: 'number', mask: null }, 1900)).toBe(text);
   });
 });
 
@@ -50,7 +49,7 @@ describe('dates', () => {
     ['12.000005787', 'duration', 1900, '288:00:00.500'],
     ['later', 'date', 1900, 'later'],
   ] as const)('%s, shown as %s in the calendar of %d, is %s', (stored, shown, calendar, text) => {
-    expect(numberText(stored, shown, calendar)).toBe(text);
+    expect(numberText(stored, { shown, mask: null }, calendar)).toBe(text);
   });
 });
 
@@ -69,6 +68,10 @@ describe('formats', () => {
     ['@', 'number'],
     ['[Red]0;[Blue]0', 'number'],
     ['0;yyyy', 'number'],
+    ['CHF #,##0', 'number'],
+    ['0.0 mmHg', 'number'],
+    ['DKK General', 'number'],
+    ['#,##0\\ [$HUF]', 'number'],
     ['yyyy-mm-dd', 'date'],
     ['DD/MM/YYYY', 'date'],
     ['mmm', 'date'],
@@ -82,16 +85,43 @@ describe('formats', () => {
     ['[h]:mm:ss', 'duration'],
     ['[mm]:ss', 'duration'],
   ])('%s shows a %s', (code, shown) => {
-    expect(shownByCode(code)).toBe(shown);
+    expect(formatOf(code).shown).toBe(shown);
   });
 
   test('those that are built in need no code', () => {
-    const shown = [0, 2, 14, 17, 18, 21, 22, 27, 45, 46, 47, 49, 58, 200].map(shownByBuiltIn);
+    const shown = [0, 2, 14, 17, 18, 21, 22, 27, 45, 46, 47, 49, 58, 200].map((id) => builtInFormat(id).shown);
 
     expect(shown).toEqual(
       'number number date date time time moment date time duration time number date number'.split(' '),
     );
   });
+});
+
+describe('a format of nothing but zeros and the characters between them', () => {
+  test.each([
+    ['000000000', '10000000', '010000000'],
+    ['00000', '1234567', '1234567'],
+    ['[$-409]00000;@', '5', '00005'],
+    ['[Red]000_)', '5', '005'],
+    ['000-00-0000', '12345678', '012-34-5678'],
+    ['\\+000\\ 00\\-0000000', '972039123456', '+972 03-9123456'],
+    ['(000) 000-0000', '31234567', '(003) 123-4567'],
+    ['"C"0000', '12', 'C0012'],
+    ['0000', '-12', '-0012'],
+    ['0000', '1E3', '1000'],
+    ['000', '0', '000'],
+    ['000', '7.5', '7.5'],
+    ['000', 'n/a', 'n/a'],
+  ])('%s shows %s as %s', (code, stored, text) => {
+    expect(numberText(stored, formatOf(code), 1900)).toBe(text);
+  });
+
+  test.each(['0', '00.00', '0,000', '#,##0', '00%', '00E+00', '# 00/00', '[$€-2]00', '"10"00', 'General'])(
+    'is not %s: a quantity keeps its digits',
+    (code) => {
+      expect(numberText('5', formatOf(code), 1900)).toBe('5');
+    },
+  );
 });
 
 test('characters that XML has no place for are read as they were written', () => {

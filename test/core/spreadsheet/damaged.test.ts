@@ -1,12 +1,8 @@
-import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ByteSource } from '../../../core/files/byte-source.ts';
-import { LONGEST_TEXT } from '../../../core/spreadsheet/shared-strings.ts';
+import { LONGEST_TEXT, readSharedStrings } from '../../../core/spreadsheet/shared-strings.ts';
 import { sheetFacts } from '../../../core/spreadsheet/sheet-facts.ts';
-import { StringStore } from '../../../core/spreadsheet/string-store.ts';
 import { runs } from '../../support/runs.ts';
 import { AMPLE, expectedColumns, partsOf, readWorkbook, sheetXml, sourceOf, workbook } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
@@ -87,11 +83,10 @@ describe('a workbook', () => {
 });
 
 describe('bounded', () => {
-  test('are content, disk and time', async () => {
+  test('are content and time', async () => {
     const read = (limits: Partial<typeof AMPLE>) => factsOf(sourceOf(WHOLE), { ...AMPLE, ...limits });
 
     await expect(read({ contentBytes: 5000 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
-    await expect(read({ diskBytes: 1 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
     await expect(read({ secondsLeft: () => 0 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
     await expect(read({})).resolves.toMatchObject({ empty: false });
   });
@@ -127,28 +122,22 @@ test('a cell of 32,767 characters is read', async () => {
   );
 });
 
-describe('texts on the disk', () => {
-  test('are the same in any order, of any length, and leave nothing behind', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'texts-'));
-    vi.stubEnv('TMPDIR', folder);
-    const textOf = (number: number) =>
-      number % 1000 === 0 ? `${number}é`.repeat(4000) : `${number} ${'שלום'.repeat(number % 7)}`;
-    const store = new StringStore();
+test('shared texts are the same in any order and of any length', async () => {
+  const textOf = (number: number) =>
+    number % 1000 === 0 ? `${number}é`.repeat(4000) : `${number} ${'שלום'.repeat(number % 7)}`;
+  async function* part() {
+    yield Buffer.from('<sst>');
+    for (let number = 0; number < 200_000; number += 1) yield Buffer.from(`<si><t>${textOf(number)}</t></si>`);
+    yield Buffer.from('</sst>');
+  }
+  const strings = await readSharedStrings(part());
 
-    for (let number = 0; number < 600_000; number += 1) store.add(textOf(number));
-
-    expect(store.bytes).toBeGreaterThan(16 * 1024 * 1024);
-    expect(readdirSync(folder)).toHaveLength(1);
-    for (let asked = 0; asked < 20_000; asked += 1) {
-      const number = (asked * 7919) % 600_000;
-      expect(store.get(number) === textOf(number)).toBe(true);
-      expect(store.get(asked) === textOf(asked)).toBe(true);
-    }
-    expect(store.get(599_999)).toBe(textOf(599_999));
-    store.close();
-    expect(readdirSync(folder)).toEqual([]);
-    expect(existsSync(folder)).toBe(true);
-  });
+  for (let asked = 0; asked < 20_000; asked += 1) {
+    const number = (asked * 7919) % 200_000;
+    expect(strings.get(number) === textOf(number)).toBe(true);
+    expect(strings.get(asked) === textOf(asked)).toBe(true);
+  }
+  expect(strings.get(199_999)).toBe(textOf(199_999));
 });
 
 test('the directory of a small workbook, and all of its parts, come with one request', async () => {

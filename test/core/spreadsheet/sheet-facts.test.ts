@@ -100,7 +100,7 @@ describe('the header', () => {
     ]);
   });
 
-  test('of which half is listed is a header, and its labels may be named', async () => {
+  test('of which half is listed is a header, and its other texts are counted', async () => {
     const { header, content } = await readWorkbook(
       workbookOf(['id', 'name', 'טלפון נייד'], ['1', 'Dan', '03']),
       COLUMNS,
@@ -181,20 +181,22 @@ describe('rows', () => {
     expect(content).toMatchObject({ unnamed: 2, longer: 0, width: 5 });
   });
 
-  test('that repeat the header are counted', async () => {
-    const { content } = await readWorkbook(workbookOf(HEADER, ['1'], HEADER, ['2'], HEADER), COLUMNS);
+  test('that repeat the header are counted, and are no records', async () => {
+    const { content, records } = await readWorkbook(
+      workbookOf(HEADER, ['1'], HEADER, ['2'], [' ID', 'Name', 'phone ']),
+      COLUMNS,
+    );
 
-    expect(content).toMatchObject({ repeatedHeaders: 2, rows: 4 });
+    expect(content).toMatchObject({ repeatedHeaders: 2, rows: 2, otherHeaders: 0 });
+    expect(records).toEqual([HEADER, ['1', '', ''], ['2', '', '']]);
   });
 
   test('without values at the end: the last one may be the text of an error', async () => {
     const rows = Array.from({ length: 5 }, (_, row) => [`${row}`, 'Dan', '03']);
 
-    const { remarks, content } = await readWorkbook(workbookOf(HEADER, ...rows, ['ERROR: timeout']), COLUMNS);
+    const { content } = await readWorkbook(workbookOf(HEADER, ...rows, ['ERROR: timeout']), COLUMNS);
 
-    expect(remarks).toEqual([
-      'The last row has fewer than half as many values as any other: it may be the text of an error.',
-    ]);
+    expect(content.endsThin).toBe(true);
     expect(content.ending).toEqual({ cells: 1, lineBreak: true });
   });
 

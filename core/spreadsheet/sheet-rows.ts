@@ -1,31 +1,109 @@
-import { type Calendar, numberText, unescaped } from './cell-text.ts';
-import type { Shown } from './number-formats.ts';
+import type { AllowedText } from './allowed-text.ts';
+import { type Calendar, type NumberFormat, numberText, unescaped } from './cell-text.ts';
 import { LONGEST_TEXT, type SharedStrings } from './shared-strings.ts';
-import { LAST_COLUMN, LAST_ROW, type RawRow, type SheetRow } from './sheet-row.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
 import { type Attributes, XmlReader } from './xml.ts';
+
+/** What a sheet can have (Excel). */
+export const LAST_ROW = 1_048_576;
+export const LAST_COLUMN = 16_384;
+
+/** The cells of a row that have a value, in order. */
+export interface SheetRow {
+  /** Counted from 1, as the sheet does. */
+  number: number;
+  /** Counted from 0. */
+  columns: number[];
+  /** The texts of the same cells. */
+  texts: string[];
+}
+
+/** The cells from a column on, so many; empty ones are ''. */
+export function cellsOf({ columns, texts }: SheetRow, first: number, width: number): string[] {
+  const cells: string[] = new Array(width).fill('');
+  for (let place = 0; place < columns.length; place += 1) {
+    const at = (columns[place] ?? 0) - first;
+    if (at >= 0 && at < width) cells[at] = texts[place] ?? '';
+  }
+  return cells;
+}
 
 /** What the cells of a sheet refer to. */
 export interface CellContext {
   calendar: Calendar;
-  /** What the styles of cells show, by the number of a style. */
-  shown: readonly Shown[];
+  /** The number formats of cells, by the number of a style. */
+  formats: readonly NumberFormat[];
+  strings: SharedStrings | null;
 }
 
-/** What is seen beside the values of a sheet. */
+/** What a sheet has besides its values. */
 export interface SheetSeen {
   /** Cells of formulas of which the file has no result. */
   unknownResults: number;
+  /** Finds text in other places than cells. */
+  text?: AllowedText;
 }
+
+/** A piece holds so few rows that they die in the small young generation of a function that streams. */
+const PIECE_BYTES = 16 * 1024;
 
 /**
  * Reads the rows of a sheet that have a value, as its XML comes in.
+ * @param seen is added to
+ * @throws UnreadableSheet; what reading the bytes throws
+ */
+export async function* sheetRows(
+  chunks: AsyncIterable<Uint8Array>,
+  context: CellContext,
+  seen: SheetSeen = { unknownResults: 0 },
+): AsyncGenerator<SheetRow> {
+  const reader = new SheetReader(context, seen);
+  function* filled() {
+    for (const raw of reader.takeRows()) {
+      const row = withTexts(raw, context.strings);
+      if (row.columns.length > 0) yield row;
+    }
+  }
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      reader.xml.write(chunk.subarray(at, at + PIECE_BYTES));
+      yield* filled();
+    }
+  }
+  reader.xml.end();
+  yield* filled();
+}
+
+/** A row as its XML has it: some of its texts are numbers of shared ones, by the places of their cells. */
+interface RawRow extends SheetRow {
+  shared: number[];
+}
+
+/**
+ * Puts the shared texts of a row in, which takes memory only now: many rows may refer to one long text.
  * @throws UnreadableSheet
  */
-export class SheetReader {
-  private readonly seen: SheetSeen;
+function withTexts({ number, columns, texts, shared }: RawRow, strings: SharedStrings | null): SheetRow {
+  let size = 0;
+  for (const place of shared) {
+    const text = texts[place] ?? '';
+    if (!strings) throw new UnreadableSheet('refers to a shared text that it does not have');
+    const found = strings.get(/^\d+$/.test(text) ? Number(text) : -1);
+    texts[place] = found;
+    size += found.length;
+    if (size > LONGEST_TEXT) throw new UnreadableSheet('has a row of several megabytes');
+  }
+  if (!texts.includes('')) return { number, columns, texts };
+  const filled = columns.filter((_, place) => texts[place] !== '');
+  return { number, columns: filled, texts: texts.filter((text) => text !== '') };
+}
+
+const GENERAL: NumberFormat = { shown: 'number', mask: null };
+
+class SheetReader {
+  readonly xml: XmlReader;
   private readonly context: CellContext;
-  private readonly xml: XmlReader;
+  private readonly seen: SheetSeen;
   private rows: RawRow[] = [];
   private inData = false;
   private row: RawRow = { number: 0, columns: [], texts: [], shared: [] };
@@ -38,29 +116,28 @@ export class SheetReader {
   private hasFormula = false;
   private run = '';
 
-  /** @param seen is added to */
-  constructor(context: CellContext, seen: SheetSeen = { unknownResults: 0 }) {
+  constructor(context: CellContext, seen: SheetSeen) {
     this.context = context;
     this.seen = seen;
+    const { text: others } = seen;
     this.xml = new XmlReader({
-      open: (name, depth, attributes) => this.open(name, depth, attributes),
-      text: (text) => this.collect(text),
-      close: (name, depth) => this.close(name, depth),
+      open: (name, depth, attributes) => {
+        this.open(name, depth, attributes);
+        others?.open(name, attributes);
+      },
+      text: (text) => {
+        if (this.collects) this.collect(text);
+        else others?.text(text);
+      },
+      close: (name, depth) => {
+        this.close(name, depth);
+        others?.close();
+      },
+      aside: () => others?.aside(),
     });
   }
 
-  /** @returns the rows that end in it */
-  read(chunk: Uint8Array): RawRow[] {
-    this.xml.write(chunk);
-    return this.taken();
-  }
-
-  end(): RawRow[] {
-    this.xml.end();
-    return this.taken();
-  }
-
-  private taken(): RawRow[] {
+  takeRows(): RawRow[] {
     const { rows } = this;
     this.rows = [];
     return rows;
@@ -96,12 +173,13 @@ export class SheetReader {
     this.column = -1;
   }
 
-  private beginCell({ r: place, t: type = 'n', s: style = '0' }: Attributes): void {
+  private beginCell(attributes: Attributes): void {
+    const place = attributes.r;
     const column = place === undefined ? this.column + 1 : columnOf(place, this.row.number);
     if (!(column > this.column && column < LAST_COLUMN)) throw new UnreadableSheet('has cells out of their order');
     this.column = column;
-    this.type = type;
-    this.style = Number(style);
+    this.type = attributes.t ?? 'n';
+    this.style = Number(attributes.s ?? '0');
     this.text = '';
     this.hasFormula = false;
   }
@@ -114,7 +192,6 @@ export class SheetReader {
   }
 
   private collect(text: string): void {
-    if (!this.collects) return;
     this.text += text;
     if (this.size + this.text.length > LONGEST_TEXT) throw new UnreadableSheet('has a row of several megabytes');
   }
@@ -131,15 +208,18 @@ export class SheetReader {
   }
 
   private valueOf(text: string): string {
-    const { shown, calendar } = this.context;
+    const { formats, calendar } = this.context;
     if (this.type === 'inlineStr' || this.type === 'str') return unescaped(text);
     const trimmed = text.trim();
-    if (this.type === 'n') return numberText(trimmed, shown[this.style] ?? 'number', calendar);
-    return this.type === 'b' ? (TRUTHS[trimmed] ?? trimmed) : trimmed;
+    if (this.type === 'n') return numberText(trimmed, formats[this.style] ?? GENERAL, calendar);
+    return this.type === 'b' ? (TRUTHS.get(trimmed) ?? trimmed) : trimmed;
   }
 }
 
-const TRUTHS: Readonly<Record<string, string>> = { 1: 'true', 0: 'false' };
+const TRUTHS = new Map([
+  ['1', 'true'],
+  ['0', 'false'],
+]);
 
 /** The column that a place names, counted from 0: 27 for `AB12`. */
 function columnOf(place: string, row: number): number {
@@ -154,23 +234,4 @@ function columnOf(place: string, row: number): number {
   for (; at < place.length; at += 1) digits = digits * 10 + place.charCodeAt(at) - 48;
   if (digits !== row) throw new UnreadableSheet('has a cell that is named for another row');
   return column - 1;
-}
-
-/**
- * Puts the shared texts of a row in, which takes memory only now: many rows may refer to one long text.
- * @throws UnreadableSheet
- */
-export function withTexts({ number, columns, texts, shared }: RawRow, strings: SharedStrings | null): SheetRow {
-  let size = 0;
-  for (const place of shared) {
-    const text = texts[place] ?? '';
-    if (!strings) throw new UnreadableSheet('refers to a shared text that it does not have');
-    const found = strings.get(/^\d+$/.test(text) ? Number(text) : -1);
-    texts[place] = found;
-    size += found.length;
-    if (size > LONGEST_TEXT) throw new UnreadableSheet('has a row of several megabytes');
-  }
-  if (!texts.includes('')) return { number, columns, texts };
-  const filled = columns.filter((_, place) => texts[place] !== '');
-  return { number, columns: filled, texts: texts.filter((text) => text !== '') };
 }

@@ -1,0 +1,380 @@
+import type { Attributes } from './xml.ts';
+
+/**
+ * What a workbook may hold where columns are left out. A line names an element, indented below its parent, and its attributes;
+ * `#` stands for its text. `**` stands for any attributes, also those of any elements below. Whatever is not listed counts as
+ * text, and so does a value that is neither formal (a number, a place, a date, an id) nor made of known words.
+ */
+const ALLOWED = {
+  types: `
+Types
+ Default Extension ContentType
+ Override PartName ContentType`,
+  relationships: `
+Relationships
+ Relationship Id Type Target TargetMode`,
+  workbook: `
+workbook conformance Ignorable
+ fileVersion appName lastEdited lowestEdited rupBuild codeName
+ fileRecoveryPr repairLoad
+ workbookPr date1904 showObjects codeName defaultThemeVersion filterPrivacy backupFile checkCompatibility dateCompatibility allowRefreshQuery autoCompressPictures showInkAnnotation saveExternalLinkValues hidePivotFieldList updateLinks
+ workbookProtection lockStructure lockWindows lockRevision
+ revisionPtr revIDLastSave documentId coauthVersionLast coauthVersionMax uidLastSave
+ bookViews
+  workbookView visibility minimized showHorizontalScroll showVerticalScroll showSheetTabs xWindow yWindow windowWidth windowHeight tabRatio firstSheet activeTab autoFilterDateGrouping uid
+ sheets
+  sheet name sheetId state id
+ definedNames
+  definedName # name localSheetId hidden
+ calcPr calcId calcMode fullCalcOnLoad refMode iterate iterateCount iterateDelta fullPrecision calcCompleted calcOnSave concurrentCalc concurrentManualCount forceFullCalc calcCalc`,
+  sheet: `
+worksheet Ignorable uid
+ sheetPr syncHorizontal syncVertical syncRef transitionEvaluation transitionEntry published codeName filterMode enableFormatConditionsCalculation
+  tabColor auto indexed rgb theme tint
+  outlinePr applyStyles summaryBelow summaryRight showOutlineSymbols
+  pageSetUpPr autoPageBreaks fitToPage
+ dimension ref
+ sheetViews
+  sheetView windowProtection showFormulas showGridLines showRowColHeaders showZeros rightToLeft tabSelected showRuler showOutlineSymbols defaultGridColor showWhiteSpace view topLeftCell colorId zoomScale zoomScaleNormal zoomScaleSheetLayoutView zoomScalePageLayoutView workbookViewId zoomToFit
+   pane xSplit ySplit topLeftCell activePane state
+   selection pane activeCell activeCellId sqref
+ sheetFormatPr baseColWidth defaultColWidth defaultRowHeight customHeight zeroHeight thickTop thickBottom outlineLevelRow outlineLevelCol dyDescent
+ cols
+  col min max width style hidden bestFit customWidth phonetic outlineLevel collapsed
+ sheetData
+  row r spans s customFormat ht hidden customHeight outlineLevel collapsed thickTop thickBot ph dyDescent
+   c r s t cm vm ph
+    v
+    is
+     t space
+     r
+      t space
+      rPr **
+     phoneticPr fontId type alignment
+ sheetCalcPr fullCalcOnLoad
+ sheetProtection sheet objects scenarios formatCells formatColumns formatRows insertColumns insertRows insertHyperlinks deleteColumns deleteRows selectLockedCells sort autoFilter pivotTables selectUnlockedCells
+ autoFilter ref uid
+ sortState ref caseSensitive columnSort sortMethod
+  sortCondition ref descending
+ mergeCells count
+  mergeCell ref
+ phoneticPr fontId type alignment
+ conditionalFormatting sqref
+ dataValidations count disablePrompts xWindow yWindow
+ hyperlinks
+ printOptions horizontalCentered verticalCentered headings gridLines gridLinesSet
+ pageMargins left right top bottom header footer
+ pageSetup paperSize paperHeight paperWidth scale firstPageNumber fitToWidth fitToHeight pageOrder orientation usePrinterDefaults blackAndWhite draft cellComments useFirstPageNumber errors horizontalDpi verticalDpi copies id
+ headerFooter differentOddEven differentFirst scaleWithDoc alignWithMargins
+  oddHeader
+  oddFooter
+  evenHeader
+  evenFooter
+  firstHeader
+  firstFooter
+ rowBreaks count manualBreakCount
+  brk id min max man pt
+ colBreaks count manualBreakCount
+  brk id min max man pt
+ ignoredErrors
+  ignoredError sqref evalError twoDigitTextYear numberStoredAsText formula formulaRange unlockedFormula emptyCellReference listDataValidation calculatedColumn
+ drawing id
+ legacyDrawing id
+ tableParts count
+  tablePart id`,
+  strings: `
+sst count uniqueCount
+ si
+  t # space
+  r
+   t # space
+   rPr **
+  phoneticPr fontId type alignment`,
+  styles: `
+styleSheet **`,
+  theme: `
+theme **`,
+  table: `
+table id name displayName ref tableType totalsRowCount totalsRowShown headerRowCount insertRow insertRowShift published headerRowDxfId dataDxfId totalsRowDxfId uid Ignorable
+ autoFilter ref uid
+ sortState ref
+  sortCondition ref descending
+ tableColumns count
+  tableColumn id uid name dataDxfId headerRowDxfId totalsRowDxfId
+ tableStyleInfo name showFirstColumn showLastColumn showRowStripes showColumnStripes`,
+  calculation: `
+calcChain
+ c r i s l t a`,
+  core: `
+coreProperties
+ creator #
+ lastModifiedBy #
+ title #
+ subject #
+ description #
+ keywords #
+ category #
+ contentStatus #
+ language #
+ version #
+ revision #
+ created # type
+ modified # type
+ lastPrinted # type`,
+  application: `
+Properties
+ Application #
+ AppVersion #
+ Company #
+ Manager #
+ Template #
+ TotalTime #
+ DocSecurity #
+ ScaleCrop #
+ LinksUpToDate #
+ SharedDoc #
+ HyperlinksChanged #
+ HeadingPairs
+  vector size baseType
+   variant
+    lpstr #
+    i4 #
+ TitlesOfParts
+  vector size baseType
+   lpstr #`,
+};
+
+/** Words of the format, of its writers, and of the names that writers give to sheets and files. */
+const WORDS = new Set(
+  `2006 ac app application author auto bin bmp bottomleft bottomright bottomtop builtin calc calcchain center chart com
+  content contenttype core core-properties creator custom dc dcmitype dcterms doc docprops document drawing drawingml drawings
+  extended false fixed frozen frozensplit general gif http https image images info inlinestr internal jpeg jpg landscape left
+  legacy mac main manual mc media metadata microsoft msexcel name new normal office officedocument openxmlformats org overthendown downthenover
+  package pagebreakpreview pagelayout person portrait png printersettings properties purl relationships rels revision right rtl ltr
+  schemas schema sharedstrings sheet sheets sheetml split spreadsheet spreadsheetdrawing spreadsheetml standard str strict strings style styles table tables
+  tablestyledark tablestylelight tablestylemedium template theme themeoverride thisworkbook topleft topright transitional true types
+  unknown untitled variant elements docpropsvtypes terms markup compatibility default displayed none noconversion psmdcp named ranges
+  macintosh user preserve urn charts comments threadedcomments threadedcomment pivotcache pivottables pivottable pivotcachedefinition pivotcacherecords
+  externallinks externallink hyperlink thumbnail ctrlprops ctrlprop controlproperties embeddings oleobject activex revisions revisionlog macroenabled
+  ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
+  apache aspose axlsx cells closedxml corporation epplus excel exceljs libreoffice openpyxl openspout openxml phpexcel phpspreadsheet poi
+  rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
+  all blad daily data database date export exported exports feuil file foglio full hoja list nightly page part planilha
+  records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
+  activities calls companies contacts customers deals emails events invoices leads lead meetings opportunities orders policies products
+  tasks tickets users customer contact deal meeting task order product call לידים לקוחות פגישות משימות אנשי קשר`.split(
+    /\s+/,
+  ),
+);
+
+const PLACE = String.raw`\$?[A-Z]{1,3}\$?\d{1,7}`;
+const RANGE = String.raw`${PLACE}(?::${PLACE})?|\$?[A-Z]{1,3}:\$?[A-Z]{1,3}|\$?\d{1,7}:\$?\d{1,7}`;
+const GUID = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
+const TIME = String.raw`(?:19|20)\d\d[-.]?\d\d[-.]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
+const whole = (...parts: string[]) => new RegExp(parts.map((part) => `^(?:${part})$`).join('|'));
+/** Numbers, times, and what LibreOffice says of itself. */
+const FORMAL = whole(
+  String.raw`[+-]?\d{0,8}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?`,
+  TIME,
+  String.raw`LibreOffice\w*/[\d.]+\$\w+ LibreOffice_project/[0-9a-f]*(?:\$Build-\d+)?`,
+);
+/** In attributes also places, colours, ids, and prefixes of namespaces. */
+const FORMAL_ATTRIBUTE = whole(
+  `(?:${RANGE})(?: (?:${RANGE}))*`,
+  // Types of cells, and colours.
+  '[snbed]|str',
+  '[0-9a-fA-F]{8}',
+  `(?:\\d_)?\\{${GUID}\\}`,
+  String.raw`(?:x14ac|x1[4-6]|x15ac|xr\d{0,2}|x16r2|mc)(?: (?:x14ac|x1[4-6]|x15ac|xr\d{0,2}|x16r2|mc))*`,
+);
+const ID = /^(?:[a-zA-Z]{1,4}\d{0,6}|R[0-9a-f]{8,32})$/;
+const PARTS_OF_NAMES = new RegExp(
+  String.raw`${GUID}|(?<!\d)${TIME}(?!\d)|(?<!\d)\d\d[._-]\d\d[._-](?:19|20)\d\d(?!\d)|(?<!\d)1\d{9}(?:\d{3})?(?!\d)`,
+);
+const MOST_DIGITS = 4;
+/** Namespaces have years in them. */
+const MOST_DIGITS_OF_ADDRESS = 8;
+
+/**
+ * Whether a text is made of known words, with a date or an id and a short number at most: `Leads 2026-11-26`, `sheet12.xml`.
+ * @param names texts that the settings know
+ */
+export function isKnownName(text: string, names: ReadonlySet<string> = new Set()): boolean {
+  if (names.has(text)) return true;
+  const rest = text.normalize('NFKC').replace(PARTS_OF_NAMES, ' ').toLowerCase();
+  const strange = (rest.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).filter((word) => !WORDS.has(word));
+  const digits = strange.join('').match(/\p{N}/gu)?.length ?? 0;
+  const most = rest.startsWith('http:') ? MOST_DIGITS_OF_ADDRESS : MOST_DIGITS;
+  return (
+    digits <= most && strange.every((word) => (word.match(/[\p{L}\p{M}]+/gu) ?? []).every((part) => WORDS.has(part)))
+  );
+}
+
+/** Names that a workbook may have beside known words. */
+export interface KnownNames {
+  /** Names of the settings. */
+  known: ReadonlySet<string>;
+  /** Names that stand in other places of the workbook, where they are judged: of its sheets, and the texts of its header. */
+  mentioned: ReadonlySet<string>;
+}
+
+export const NO_NAMES: KnownNames = { known: new Set(), mentioned: new Set() };
+
+interface Rule {
+  name: string;
+  attributes: Set<string>;
+  children: Map<string, Rule>;
+  /** It may have text. */
+  text: boolean;
+  /** Any attributes, and any elements below. */
+  any: boolean;
+}
+export type PartKind = keyof typeof ALLOWED;
+
+const RULES = new Map<PartKind, Rule>();
+
+function rulesOf(kind: PartKind): Rule {
+  const known = RULES.get(kind);
+  if (known) return known;
+  const root: Rule = { name: '', attributes: new Set(), children: new Map(), text: false, any: false };
+  const path = [root];
+  for (const line of ALLOWED[kind].split('\n').slice(1)) {
+    const depth = line.search(/\S/);
+    const [name = '', ...attributes] = line.trim().split(' ');
+    const [text, any] = [attributes.includes('#'), attributes.includes('**')];
+    const rule: Rule = { name, attributes: new Set(attributes), children: new Map(), text, any };
+    path[depth]?.children.set(name, rule);
+    path[depth + 1] = rule;
+  }
+  RULES.set(kind, root);
+  return root;
+}
+
+/** What elements and attributes are called that are often found where they are not allowed. */
+const CALLED: [name: RegExp, what: string][] = [
+  [/^f$|^calculatedColumnFormula$/, 'formulas'],
+  [/^rPh$/, 'phonetic runs'],
+  [/^(odd|even|first)(Header|Footer)$/, 'headers or footers of pages'],
+  [/^filterColumn$/, 'filters'],
+  [/^scenarios$/, 'scenarios'],
+  [/^dataValidation$/, 'lists of allowed values'],
+  [/^cfRule$/, 'conditional formats'],
+  [/^hyperlink$|^TargetMode$/, 'links'],
+  [/^definedName$/, 'names of values'],
+  [/^AlternateContent$/, 'alternative content'],
+  [/^extLst$/, 'extensions'],
+  [/^sheet$/, 'a name of a sheet'],
+  [/^table(Column)?$/, 'a name in a table'],
+  [/^formatCode$/, 'a text in a number format'],
+];
+const OTHER = 'text in other places';
+/** A text in a number format that is no unit or currency. */
+const LITERALS = /"[^"]*"|(?:\\.)+/g;
+const LONG_TEXT = /\p{L}{6}|\p{N}{3}/u;
+
+/** Walks through a part and reports text where none is allowed. */
+export class AllowedText {
+  readonly #names: KnownNames;
+  readonly #found: (what: string) => void;
+  /** Values that were judged before. */
+  readonly #attributes = new Map<string, boolean>();
+  readonly #texts = new Map<string, boolean>();
+  readonly #path: (Rule | null)[];
+  #text = '';
+
+  /** @param found gets the words for each finding */
+  constructor(kind: PartKind, names: KnownNames, found: (what: string) => void) {
+    this.#path = [rulesOf(kind)];
+    this.#names = names;
+    this.#found = found;
+  }
+
+  open(name: string, attributes: Attributes): void {
+    this.#judgeText();
+    const parent = this.#path.at(-1) ?? null;
+    const rule = parent?.any && name !== 'AlternateContent' ? parent : (parent?.children.get(name) ?? null);
+    if (parent && !rule) this.#report(name);
+    this.#path.push(rule);
+    if (rule) this.#judgeAttributes(rule, name, attributes);
+  }
+
+  text(text: string): void {
+    if (this.#path.at(-1) && this.#text.length <= LONGEST_JUDGED) this.#text += text;
+  }
+
+  close(): void {
+    this.#judgeText();
+    this.#path.pop();
+  }
+
+  /** A comment or processing instruction. */
+  aside(): void {
+    if (this.#path.at(-1)) this.#found('comments in its XML');
+  }
+
+  #judgeText(): void {
+    if (this.#text === '') return;
+    const text = this.#text.trim();
+    this.#text = '';
+    if (text === '') return;
+    const rule = this.#path.at(-1);
+    if (rule && !(rule.text && (rule.name === 't' || this.#isAllowed(text)))) this.#report(rule.name);
+  }
+
+  #judgeAttributes({ attributes: allowed, any }: Rule, element: string, attributes: Attributes): void {
+    for (const name in attributes) {
+      const value = attributes[name] ?? '';
+      if (any && name === 'formatCode' && hasLongText(value)) this.#report(name);
+      const listed = any || allowed.has(name) || isPrefix(name) || allowed.has(localName(name));
+      const holds = any || (listed && this.#isAllowedAttribute(element, name, value));
+      if (!holds) this.#report(listed && name === 'TargetMode' ? name : element);
+    }
+  }
+
+  #isAllowedAttribute(element: string, name: string, value: string): boolean {
+    // The places of rows and cells have been read.
+    if (name === 'r' && (element === 'c' || element === 'row')) return true;
+    // The settings decide which sheets may be there.
+    if (element === 'sheet' && name === 'name') return isKnownName(value, this.#names.known);
+    return this.#isAllowed(value, true) || (localName(name).toLowerCase() === 'id' && ID.test(value));
+  }
+
+  #isAllowed(value: string, attribute = false): boolean {
+    const judged = attribute ? this.#attributes : this.#texts;
+    const known = judged.get(value);
+    if (known !== undefined) return known;
+    const formal = FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value));
+    const allowed = formal || this.#isMentioned(value) || isKnownName(value, this.#names.known);
+    if (judged.size < MOST_KNOWN) judged.set(value, allowed);
+    return allowed;
+  }
+
+  #isMentioned(value: string): boolean {
+    const texts = [value, value.toLowerCase(), value.replace(FOLDERS, '')];
+    return texts.some((text) => this.#names.mentioned.has(text)) || this.#isReference(value);
+  }
+
+  /** Places of sheets whose names are known: `'Sheet 1'!$A$1:$C$9`. */
+  #isReference(value: string): boolean {
+    return value.split(',').every((part) => {
+      const [, quoted, plain, range = ''] = /^(?:'((?:[^']|'')*)'|([^'!]*))!(.*)$/.exec(part) ?? [];
+      const sheet = quoted?.replaceAll("''", "'") ?? plain;
+      return sheet !== undefined && this.#names.mentioned.has(sheet) && new RegExp(`^(?:${RANGE})$`).test(range);
+    });
+  }
+
+  #report(name: string): void {
+    this.#found(CALLED.find(([called]) => called.test(name))?.[1] ?? OTHER);
+  }
+}
+
+const localName = (name: string) => name.slice(name.indexOf(':') + 1);
+const isPrefix = (name: string) => name === 'xmlns' || name.startsWith('xmlns:');
+
+/** The folders of a part in the target of a relationship. */
+const FOLDERS = /^\/?(?:(?:\.\.|xl|docProps|\w{1,20})\/)*/;
+const LONGEST_JUDGED = 10_000;
+const MOST_KNOWN = 1000;
+
+const hasLongText = (code: string) =>
+  LONG_TEXT.test((code.match(LITERALS) ?? []).join(' ').replaceAll(/["\\]/g, '').replaceAll('0', ''));

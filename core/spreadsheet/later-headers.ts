@@ -1,0 +1,126 @@
+import { type FieldIndex, fieldIndex, type ListedFields } from '../columns/header.ts';
+import { folded, visible } from '../folded.ts';
+import type { SheetRow } from './sheet-rows.ts';
+
+/** What the rows below a header are compared with. */
+export interface KnownColumns {
+  listed: ListedFields;
+  /** Columns that tables hash or leave out, as the settings name them. */
+  covered: readonly string[];
+}
+
+/**
+ * Finds headers further down in a sheet: pages one below the other, or a second table. The values below them may belong to other
+ * columns than those of the first header.
+ *
+ * A row is a header if it repeats the first one; or if each of its three or more cells names another field; or if its one or two
+ * cells are exact names; or, where columns are left out or hashed, if half of its three or more cells name different fields and
+ * one of them is such a column.
+ */
+export class LaterHeaders {
+  repeated = 0;
+  /** Those of other columns, or of another order. */
+  other = 0;
+  /** Those of them that name a column that is left out. */
+  leftOut = 0;
+  readonly #index: FieldIndex;
+  readonly #first: number;
+  readonly #header: readonly string[] | null;
+  readonly #names: ReadonlySet<string>;
+  readonly #covered: ReadonlySet<string>;
+  readonly #covers: boolean;
+  readonly #ends: ReadonlySet<string>;
+
+  /** @param header `null` where the rows have no header, so that no row repeats it */
+  constructor({ listed, covered }: KnownColumns, first: number, header: readonly string[] | null) {
+    const { columns, fields, excepted, labels } = listed;
+    this.#index = fieldIndex(listed);
+    this.#first = first;
+    this.#header = header?.map(folded) ?? null;
+    this.#names = new Set([...columns, ...fields.map(({ name }) => name), ...excepted.map(({ name }) => name)]);
+    this.#covered = new Set(covered.flatMap((entry) => [entry, ...(this.#index.readHeader([entry]).names ?? [])]));
+    this.#covers = excepted.length > 0 || covered.length > 0;
+    const texts = [...fields, ...excepted].flatMap(({ name, label }) => [name, label ?? '']);
+    const all = [...columns, ...texts, ...Object.keys(labels), ...covered, ...(header ?? [])];
+    this.#ends = new Set(all.flatMap((text) => endOf(folded(text)) ?? []));
+  }
+
+  /** Looks at a row below the header. @returns whether it repeats the header */
+  look({ columns, texts }: SheetRow): boolean {
+    const tried = this.#covers && texts.length > 2 ? Math.floor(texts.length / 2) : 0;
+    let strangers = 0;
+    for (const text of texts) if (!this.#mayBeListed(text) && ++strangers > tried) return false;
+    if (this.#header && repeatsHeader({ columns, texts }, this.#header, this.#first)) {
+      this.repeated += 1;
+      return true;
+    }
+    if (!this.#isHeader(columns, texts)) return false;
+    this.other += 1;
+    if (this.#index.readHeader(texts).excepted > 0) this.leftOut += 1;
+    return false;
+  }
+
+  /** A quick look at the end of a text: most cells end otherwise than any text that is listed. */
+  #mayBeListed(text: string): boolean {
+    const end = endOf(text);
+    return (
+      end === undefined || this.#ends.has(end) || (text.includes('.') && /^[\p{L}\p{M}\p{N}_.-]{1,80}$/u.test(text))
+    );
+  }
+
+  #isHeader(columns: readonly number[], texts: readonly string[]): boolean {
+    if (texts.length <= 2) return texts.every((text) => this.#names.has(text.trim()));
+    const { excepted, unlisted } = this.#index.readHeader(texts);
+    const named = texts.map((text) => this.#fieldOf(text)).filter((field) => field !== undefined);
+    const fields = new Set(named);
+    const known = unlisted.length === 0 && fields.size === texts.filter((text) => visible(text) !== '').length;
+    if (known && !this.#lacks(columns)) return true;
+    const covers = excepted > 0 || [...fields].some((field) => this.#covered.has(field));
+    return covers && fields.size * 2 >= texts.length;
+  }
+
+  /** The field that a text means alone, or what a left-out column is called; `undefined` where it means none or several. */
+  #fieldOf(text: string): string | undefined {
+    const { names, excepted } = this.#index.readHeader([text]);
+    return excepted > 0 ? folded(text) : names?.[0] || undefined;
+  }
+
+  /** A cell between others is empty where that of the header is not. */
+  #lacks(columns: readonly number[]): boolean {
+    const [from = 0, to = 0] = [columns[0], columns.at(-1)];
+    const filled = new Set(columns);
+    return (this.#header ?? []).some((cell, place) => {
+      const column = this.#first + place;
+      return cell !== '' && column > from && column < to && !filled.has(column);
+    });
+  }
+}
+
+/**
+ * Whether a row has the texts of a header, and no others.
+ * @param header its folded cells
+ * @param first the column of the first of them
+ */
+export function repeatsHeader(
+  { columns, texts }: Pick<SheetRow, 'columns' | 'texts'>,
+  header: readonly string[],
+  first: number,
+): boolean {
+  if (columns.some((column, place) => folded(texts[place] ?? '') !== header[column - first])) return false;
+  return header.filter((cell) => cell !== '').length === texts.length;
+}
+
+const END = 3;
+
+/** The last letters and digits of a text in small letters; `undefined` where folding may change other characters in it. */
+function endOf(text: string): string | undefined {
+  let end = '';
+  for (let at = text.length - 1; at >= 0 && end.length < END; at -= 1) {
+    const code = text.charCodeAt(at);
+    const letter = (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39) || (code >= 0x5d0 && code <= 0x5ea);
+    if (letter) end = text[at] + end;
+    else if (code >= 0x41 && code <= 0x5a) end = String.fromCharCode(code + 32) + end;
+    else if (code >= 0x7f) return undefined;
+  }
+  return end;
+}

@@ -1,0 +1,243 @@
+import { posix } from 'node:path';
+import type { ByteSource } from '../files/byte-source.ts';
+import { ReadingBudget, type ReadingLimits } from '../zip/reading-limits.ts';
+import { openZip, type ZipArchive, type ZipEntry } from '../zip/zip-archive.ts';
+import { AllowedText, NO_NAMES } from './allowed-text.ts';
+import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
+import { LONGEST_TEXT, readSharedStrings, type SharedStrings } from './shared-strings.ts';
+import { type SheetRow, type SheetSeen, sheetRows } from './sheet-rows.ts';
+import { UnreadableSheet } from './unreadable-sheet.ts';
+import { type Attributes, readXml } from './xml.ts';
+
+/** Opens a workbook (xlsx, ECMA-376): a zip archive of parts that refer to each other. */
+
+export interface Sheet {
+  name: string;
+  part: string;
+  visible: boolean;
+  /**
+   * The rows that have a value, in order. After the last one, size and checksum of the sheet have been compared.
+   * @throws UnreadableSheet, UnreadableZip, ReadingUnfinished; what reading the source throws
+   */
+  rows(seen?: SheetSeen): AsyncGenerator<SheetRow>;
+}
+
+export interface Workbook {
+  /** The sheets of cells in the order of their tabs, without those of charts, dialogs and macros. */
+  sheets: Sheet[];
+  archive: ZipArchive;
+  parts: Parts;
+  strings: SharedStrings | null;
+  /** Words for text beside the shared texts, in their part. */
+  stringsText: ReadonlySet<string>;
+  /** Names that stand for texts or lists of values. */
+  namedValues: number;
+  /** The parts that the rows of the sheets are made of, by their lower-case names. */
+  read: ReadonlySet<string>;
+}
+
+/**
+ * Opens a workbook by the directory at its end and reads all of its shared texts.
+ * @throws UnreadableSheet, UnreadableZip, ReadingUnfinished; what reading the source throws
+ */
+export async function openWorkbook(source: ByteSource, limits: ReadingLimits): Promise<Workbook> {
+  const archive = await openZip(source, new ReadingBudget(limits));
+  const parts = await partsOf(archive);
+  const main = await readMain(parts);
+  const formats = main.styles === null ? [] : await readStyles(parts.read(main.styles));
+  const stringsText = new Set<string>();
+  const text = new AllowedText('strings', NO_NAMES, (what) => stringsText.add(what));
+  const strings = main.sharedStrings === null ? null : await readSharedStrings(parts.read(main.sharedStrings), text);
+  const context = { calendar: main.calendar, formats, strings };
+  const sheets = main.sheets.map((sheet) => ({
+    ...sheet,
+    rows: (seen?: SheetSeen) => sheetRows(parts.read(sheet.part), context, seen),
+  }));
+  const read = [...sheets.map(({ part }) => part), main.sharedStrings ?? [], main.styles ?? []].flat();
+  const lowered = new Set(read.map((part) => part.toLowerCase()));
+  return { sheets, archive, parts, strings, stringsText, namedValues: main.namedValues, read: lowered };
+}
+
+/** A package of parts (ECMA-376, part 2). Names have no slash before them; they are equal in any letter case. */
+interface Parts {
+  names: string[];
+  /** The media type of a part in small letters; '' = none. */
+  typeOf(part: string): string;
+  /** @throws UnreadableSheet where there is no such part; what reading its bytes throws */
+  read(part: string): AsyncGenerator<Uint8Array>;
+  /** What the part refers to inside the package. '' is the package itself. */
+  relationships(part: string): Promise<Relationship[]>;
+}
+
+interface Relationship {
+  id: string;
+  /** The last word of its address, which is the same in all editions of the standard: `worksheet`. */
+  type: string;
+  part: string;
+}
+
+/** A workbook of ten thousand sheets has as many. */
+const MOST_RELATIONSHIPS = 100_000;
+const MOST_SHEETS = 10_000;
+/** Excel's own limit is 65,490. */
+const MOST_STYLES = 200_000;
+
+const TYPES = '[content_types].xml';
+
+/**
+ * The media type of the main part of a package in small letters, '' where it has no type.
+ * @returns `undefined` where there is no such part
+ * @throws as `openWorkbook`
+ */
+export async function mainType(archive: ZipArchive): Promise<string | undefined> {
+  const parts = await partsOf(archive);
+  const main = await mainPart(parts);
+  return main && parts.typeOf(main);
+}
+
+async function partsOf(archive: ZipArchive): Promise<Parts> {
+  const entries = new Map<string, ZipEntry>();
+  for (const entry of archive.entries) {
+    const name = partName(entry.name).toLowerCase();
+    if (entries.has(name)) throw new UnreadableSheet('has several parts of one name');
+    entries.set(name, entry);
+  }
+  const read = (part: string) => {
+    const entry = entries.get(part.toLowerCase());
+    if (!entry) throw new UnreadableSheet('refers to a part that it does not have');
+    return archive.read(entry);
+  };
+  return {
+    names: archive.entries.map(({ name }) => partName(name)),
+    typeOf: await readTypes(read(TYPES)),
+    read,
+    relationships: async (part) => {
+      const folder = posix.dirname(part);
+      const name = posix.join(folder, '_rels', `${posix.basename(part)}.rels`);
+      return entries.has(name.toLowerCase()) ? readRelationships(folder, read(name)) : [];
+    },
+  };
+}
+
+/** Some writers put a slash before the names of parts, or write backslashes. */
+const partName = (name: string) => posix.normalize(`/${name.replaceAll('\\', '/')}`).replace(/^\/+/, '');
+
+async function readTypes(chunks: AsyncIterable<Uint8Array>): Promise<Parts['typeOf']> {
+  const byPart = new Map<string, string>();
+  const byEnding = new Map<string, string>();
+  await readXml(chunks, {
+    open: (name, depth, attributes) => {
+      if (depth !== 2) return;
+      const type = (attributes.ContentType ?? '').toLowerCase();
+      if (name === 'Override') byPart.set(partName(attributes.PartName ?? '').toLowerCase(), type);
+      if (name === 'Default') byEnding.set((attributes.Extension ?? '').toLowerCase(), type);
+      if (byPart.size + byEnding.size > MOST_RELATIONSHIPS) throw new UnreadableSheet('has too many types of parts');
+    },
+  });
+  return (part) => {
+    const name = part.toLowerCase();
+    return byPart.get(name) ?? byEnding.get(name.slice(name.lastIndexOf('.') + 1)) ?? '';
+  };
+}
+
+async function readRelationships(folder: string, chunks: AsyncIterable<Uint8Array>): Promise<Relationship[]> {
+  const found: Relationship[] = [];
+  await readXml(chunks, {
+    open: (name, depth, attributes) => {
+      if (depth !== 2 || name !== 'Relationship' || attributes.TargetMode === 'External') return;
+      const type = (attributes.Type ?? '').split('/').at(-1) ?? '';
+      found.push({ id: attributes.Id ?? '', type, part: targetOf(folder, attributes.Target ?? '') });
+      if (found.length > MOST_RELATIONSHIPS) throw new UnreadableSheet('has a part that refers to too many others');
+    },
+  });
+  return found;
+}
+
+/** A target counts from the folder of the part that refers to it, or from the package. */
+function targetOf(folder: string, target: string): string {
+  let path = target;
+  try {
+    path = decodeURIComponent(target);
+  } catch {
+    // It is taken as it is.
+  }
+  return partName(path.startsWith('/') ? path : `${folder}/${path}`);
+}
+
+async function mainPart(parts: Parts): Promise<string | undefined> {
+  return (await parts.relationships('')).find(({ type }) => type === 'officeDocument')?.part;
+}
+
+async function readMain(parts: Parts) {
+  const main = await mainPart(parts);
+  const there = new Set(parts.names.map((name) => name.toLowerCase()));
+  if (main === undefined || !there.has(main.toLowerCase())) throw new UnreadableSheet('names no workbook');
+  if (main.toLowerCase().endsWith('.bin')) throw new UnreadableSheet('is a binary workbook (xlsb)');
+  const { sheets: listed, ...settings } = await readMainXml(parts.read(main));
+  const relationships = await parts.relationships(main);
+  const byId = new Map(relationships.map((relationship) => [relationship.id, relationship]));
+  const partOf = (wanted: string) => relationships.find(({ type }) => type === wanted)?.part ?? null;
+  const sheets = listed.flatMap(({ id, ...sheet }) => {
+    const { type, part } = byId.get(id) ?? {};
+    if (part === undefined) throw new UnreadableSheet('lists a sheet that it does not have');
+    return type === 'worksheet' ? [{ ...sheet, part }] : [];
+  });
+  if (sheets.length === 0) throw new UnreadableSheet('has no sheet of cells');
+  return { ...settings, sheets, sharedStrings: partOf('sharedStrings'), styles: partOf('styles') };
+}
+
+/** A text that is not empty, or a list, in a formula. */
+const VALUE = /"[^"]+"|\{/;
+
+async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
+  const sheets: { id: string; name: string; visible: boolean }[] = [];
+  let calendar: Calendar = 1900;
+  let named = '';
+  let namedValues = 0;
+  let section = '';
+  await readXml(chunks, {
+    open: (name, depth, attributes) => {
+      if (depth === 1 && name !== 'workbook') throw new UnreadableSheet('is a document that is no workbook');
+      if (depth === 2) section = name;
+      if (depth === 2 && name === 'workbookPr' && isTrue(attributes.date1904)) calendar = 1904;
+      if (depth === 3 && name === 'sheet' && section === 'sheets') sheets.push(listedSheet(attributes));
+      if (sheets.length > MOST_SHEETS) throw new UnreadableSheet(`has more than ${MOST_SHEETS} sheets`);
+      named = '';
+    },
+    text: (text) => {
+      if (section === 'definedNames') named += text;
+      if (named.length > LONGEST_TEXT) throw new UnreadableSheet('has a text of several megabytes');
+    },
+    close: (name) => {
+      if (name === 'definedName' && VALUE.test(named)) namedValues += 1;
+      named = '';
+    },
+  });
+  return { calendar, sheets, namedValues };
+}
+
+/** The prefix of the id's name is any; the sheet has no other id with one. */
+function listedSheet(attributes: Attributes) {
+  const id = Object.entries(attributes).find(([name]) => name.endsWith(':id'))?.[1] ?? '';
+  return { id, name: attributes.name ?? '', visible: (attributes.state ?? 'visible') === 'visible' };
+}
+
+const isTrue = (text: string | undefined) => text === '1' || text === 'true';
+
+/** The number formats of cells, by the number of their style. */
+async function readStyles(chunks: AsyncIterable<Uint8Array>): Promise<NumberFormat[]> {
+  const codes = new Map<number, NumberFormat>();
+  const ids: number[] = [];
+  let section = '';
+  await readXml(chunks, {
+    open: (name, depth, attributes) => {
+      if (depth === 2) section = name;
+      if (depth !== 3) return;
+      const id = Number(attributes.numFmtId ?? '0');
+      if (section === 'numFmts') codes.set(id, formatOf(attributes.formatCode ?? ''));
+      if (section === 'cellXfs') ids.push(id);
+      if (ids.length > MOST_STYLES || codes.size > MOST_STYLES) throw new UnreadableSheet('has too many styles');
+    },
+  });
+  return ids.map((id) => codes.get(id) ?? builtInFormat(id));
+}

@@ -1,0 +1,371 @@
+import { describe, expect, test } from 'vitest';
+import { exceptedPlaces } from '../../../core/gate/excepted.ts';
+import { partsOf, readWorkbook, sheetXml, type WorkbookDraft } from '../../support/workbook.ts';
+import { zipOfFiles } from '../../support/zip.ts';
+
+const COLUMNS = ['id', 'name', 'phone'];
+const CANARY = 'Canary of Haifa';
+const OFFICE = 'application/vnd.openxmlformats-officedocument';
+const rows = [COLUMNS, ['1', 'Dan', '03']];
+const draft: WorkbookDraft = { sheets: [{ name: 'Leads', rows }] };
+
+type Parts = ReturnType<typeof partsOf>;
+const inPart = (name: RegExp, from: string | RegExp, to: string) => (parts: Parts) =>
+  parts.map((part) => (name.test(part.name) ? { ...part, content: String(part.content).replace(from, to) } : part));
+const inSheet = (xml: string) => inPart(/sheet1/, '</sheetData>', `</sheetData>${xml}`);
+const inRow = (xml: string) => inPart(/sheet1/, '</row></sheetData>', `${xml}</row></sheetData>`);
+const inMain = (xml: string) => inPart(/workbook\.xml$/, '</sheets>', `</sheets>${xml}`);
+const withPart = (name: string, type: string, content: string) => (parts: Parts) => {
+  const override = `<Override PartName="/${name}" ContentType="${type}"/></Types>`;
+  return [...inPart(/Content_Types/, '</Types>', override)(parts), { name, content }];
+};
+const withStrings = (xml: string) => partsOf({ ...draft, sharedXml: xml });
+
+/** The fate of a workbook of which the column `idNumber` is left out. */
+async function fateOf(parts: Parameters<typeof zipOfFiles>) {
+  const facts = await readWorkbook(zipOfFiles(...parts), COLUMNS, { excepted: ['idNumber'] });
+  const found = exceptedPlaces({ ...facts, format: 'xlsx' });
+  return { places: found?.measured, detail: found?.detail, facts };
+}
+
+test('a workbook of nothing but its rows is published', async () => {
+  expect(await fateOf(partsOf(draft))).toMatchObject({ places: 0 });
+});
+
+describe('where a column is left out, text in any other place withholds the workbook for good', () => {
+  const PLACES: [what: string, change: (parts: Parts) => Parts][] = [
+    ['a formula', inPart(/sheet1/, /<c r="C2".*?<\/c>/, `<c r="C2"><f>"${CANARY}"</f><v>1</v></c>`)],
+    [
+      'a formula without a result',
+      inPart(/sheet1/, /<c r="C2".*?<\/c>/, `<c r="C2"><f>HYPERLINK("${CANARY}")</f></c>`),
+    ],
+    ['a column without a header', inRow(`<c r="D2" t="inlineStr"><is><t>${CANARY}</t></is></c>`)],
+    [
+      'a phonetic run',
+      inPart(/sheet1/, '<t xml:space="preserve">Dan</t>', `<t>Dan</t><rPh sb="0" eb="1"><t>${CANARY}</t></rPh>`),
+    ],
+    ['a shared text that no cell has', () => withStrings(`<si><t>${CANARY}</t></si>`)],
+    ['a phonetic run of shared texts', () => withStrings(`<si><t></t><rPh sb="0" eb="1"><t>${CANARY}</t></rPh></si>`)],
+    ['text between shared texts', () => withStrings(CANARY)],
+    ['the header of a page', inSheet(`<headerFooter><oddHeader>&amp;L${CANARY}</oddHeader></headerFooter>`)],
+    ['the footer of a page', inSheet(`<headerFooter><firstFooter>${CANARY}</firstFooter></headerFooter>`)],
+    [
+      'the criterion of a filter',
+      inSheet(
+        `<autoFilter ref="A1:C2"><filterColumn colId="0"><filters><filter val="${CANARY}"/></filters></filterColumn></autoFilter>`,
+      ),
+    ],
+    ['a scenario', inSheet(`<scenarios><scenario name="${CANARY}"/></scenarios>`)],
+    [
+      'a list of allowed values',
+      inSheet(
+        `<dataValidations count="1"><dataValidation><formula1>"${CANARY}"</formula1></dataValidation></dataValidations>`,
+      ),
+    ],
+    [
+      'a conditional format',
+      inSheet(`<conditionalFormatting sqref="A1"><cfRule text="${CANARY}"/></conditionalFormatting>`),
+    ],
+    ['the tip of a link', inSheet(`<hyperlinks><hyperlink ref="A1" tooltip="${CANARY}"/></hyperlinks>`)],
+    ['an extension', inSheet(`<extLst><ext uri="{0}"><v>${CANARY}</v></ext></extLst>`)],
+    ['a protected range', inSheet(`<protectedRanges><protectedRange name="${CANARY}"/></protectedRanges>`)],
+    ['an unknown element', inSheet(`<note>${CANARY}</note>`)],
+    ['an unknown attribute', inPart(/sheet1/, '<row r="2"', `<row r="2" note="${CANARY}"`)],
+    ['a known attribute', inPart(/sheet1/, '<row r="2"', `<row r="2" s="${CANARY}"`)],
+    ['the type of a cell', inPart(/sheet1/, '<c r="B2" t="inlineStr"', `<c r="B2" t="${CANARY}"`)],
+    ['a namespace', inPart(/sheet1/, '<worksheet', `<worksheet xmlns:x="http://schemas.microsoft.com/${CANARY}"`)],
+    ['text between rows', inPart(/sheet1/, '<row r="2"', `${CANARY}<row r="2"`)],
+    ['a comment in the XML', inSheet(`<!-- ${CANARY} -->`)],
+    ['a processing instruction', inSheet(`<?note ${CANARY}?>`)],
+    ['the name of code', inPart(/sheet1/, '<dimension', `<sheetPr codeName="${CANARY}"/><dimension`)],
+    ['the name of its sheet', inPart(/workbook\.xml$/, 'name="Leads"', `name="${CANARY}"`)],
+    [
+      'a name of values',
+      inMain(`<definedNames><definedName name="Print_Area">"${CANARY}"</definedName></definedNames>`),
+    ],
+    [
+      'the comment of a name',
+      inMain(
+        `<definedNames><definedName name="Print_Area" comment="${CANARY}">Leads!$A$1</definedName></definedNames>`,
+      ),
+    ],
+    [
+      'alternative content',
+      inMain(`<mc:AlternateContent><mc:Choice><x15ac:absPath url="C:\\${CANARY}"/></mc:Choice></mc:AlternateContent>`),
+    ],
+    ['a web address for publishing', inMain(`<webPublishing codePage="${CANARY}"/>`)],
+    ['a user who reserved the file', inMain(`<fileSharing userName="${CANARY}"/>`)],
+    [
+      'a text of a number format',
+      inPart(/styles/, '<numFmts>', `<numFmts><numFmt numFmtId="170" formatCode="&quot;${CANARY}&quot;0"/>`),
+    ],
+    ['text in the styles', inPart(/styles/, '</styleSheet>', `${CANARY}</styleSheet>`)],
+    [
+      'an external link',
+      inPart(
+        /_rels\/\.rels/,
+        '</Relationships>',
+        `<Relationship Id="r9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink" Target="https://x.example/${CANARY}" TargetMode="External"/></Relationships>`,
+      ),
+    ],
+    [
+      'a kind of parts',
+      inPart(/Content_Types/, '</Types>', `<Default Extension="xml" ContentType="application/${CANARY}"/></Types>`),
+    ],
+    [
+      'the author',
+      withPart(
+        'docProps/core.xml',
+        'application/vnd.openxmlformats-package.core-properties+xml',
+        `<cp:coreProperties><dc:creator>${CANARY}</dc:creator></cp:coreProperties>`,
+      ),
+    ],
+    [
+      'a title',
+      withPart(
+        'docProps/core.xml',
+        'application/vnd.openxmlformats-package.core-properties+xml',
+        `<cp:coreProperties><dc:title>${CANARY}</dc:title></cp:coreProperties>`,
+      ),
+    ],
+    [
+      'the company',
+      withPart(
+        'docProps/app.xml',
+        `${OFFICE}.extended-properties+xml`,
+        `<Properties><Company>${CANARY}</Company></Properties>`,
+      ),
+    ],
+    [
+      'a property',
+      withPart(
+        'docProps/custom.xml',
+        `${OFFICE}.custom-properties+xml`,
+        `<Properties><property name="${CANARY}"/></Properties>`,
+      ),
+    ],
+    [
+      'comments',
+      withPart('xl/comments1.xml', `${OFFICE}.spreadsheetml.comments+xml`, `<comments><t>${CANARY}</t></comments>`),
+    ],
+    ['a drawing of Excel 97', withPart('xl/drawings/vmlDrawing1.vml', `${OFFICE}.vmlDrawing`, `<xml>${CANARY}</xml>`)],
+    [
+      'a drawing',
+      withPart('xl/drawings/drawing1.xml', `${OFFICE}.drawing+xml`, `<wsDr><cNvPr descr="${CANARY}"/></wsDr>`),
+    ],
+    [
+      'a chart sheet',
+      withPart(
+        'xl/chartsheets/sheet1.xml',
+        `${OFFICE}.spreadsheetml.chartsheet+xml`,
+        `<chartsheet>${CANARY}</chartsheet>`,
+      ),
+    ],
+    ['custom XML', withPart('customXml/item1.xml', 'application/xml', `<lead>${CANARY}</lead>`)],
+    ['an image', withPart('xl/media/image1.png', 'image/png', CANARY)],
+    [
+      'the settings of a printer',
+      withPart('xl/printerSettings/printerSettings1.bin', `${OFFICE}.spreadsheetml.printerSettings`, CANARY),
+    ],
+    [
+      'a person',
+      withPart('xl/persons/person.xml', 'application/vnd.ms-excel.person+xml', `<person displayName="${CANARY}"/>`),
+    ],
+    [
+      'the name of a table',
+      withPart('xl/tables/table1.xml', `${OFFICE}.spreadsheetml.table+xml`, `<table name="${CANARY}"/>`),
+    ],
+    [
+      'the column of a table',
+      withPart(
+        'xl/tables/table1.xml',
+        `${OFFICE}.spreadsheetml.table+xml`,
+        `<table><tableColumns><tableColumn name="${CANARY}"/></tableColumns></table>`,
+      ),
+    ],
+    [
+      'a formula of a table',
+      withPart(
+        'xl/tables/table1.xml',
+        `${OFFICE}.spreadsheetml.table+xml`,
+        `<table><tableColumns><tableColumn name="id"><totalsRowFormula>${CANARY}</totalsRowFormula></tableColumn></tableColumns></table>`,
+      ),
+    ],
+    ['text in a theme', withPart('xl/theme/theme1.xml', `${OFFICE}.theme+xml`, `<a:theme>${CANARY}</a:theme>`)],
+    ['a part that is no document', withPart('xl/theme/theme1.xml', `${OFFICE}.theme+xml`, CANARY)],
+    ['the name of a part', withPart(`xl/theme/${CANARY}.xml`, `${OFFICE}.theme+xml`, '<a:theme/>')],
+    ['a part without a type', (parts) => [...parts, { name: 'xl/note', content: CANARY }]],
+  ];
+
+  test.each(PLACES)('%s', async (_, change) => {
+    const { places, detail, facts } = await fateOf(change(partsOf(draft)));
+
+    expect(places).toBeGreaterThan(0);
+    expect(JSON.stringify([detail, facts.content, facts.remarks])).not.toContain('Canary');
+  });
+
+  test.each<[string, WorkbookDraft['sheets'][number]]>([
+    ['another sheet', { rows: [[CANARY]] }],
+    ['a hidden sheet', { state: 'veryHidden', rows: [[CANARY]] }],
+    [
+      'a page header of an empty sheet',
+      {
+        xml: sheetXml([]).replace(
+          '</worksheet>',
+          `<headerFooter><oddHeader>${CANARY}</oddHeader></headerFooter></worksheet>`,
+        ),
+      },
+    ],
+    ['the name of an empty sheet', { name: CANARY, rows: [] }],
+  ])('%s', async (_, sheet) => {
+    expect((await fateOf(partsOf({ sheets: [...draft.sheets, sheet] }))).places).toBeGreaterThan(0);
+  });
+
+  test('the comment of the archive, and of an entry', async () => {
+    for (const text of [{ comment: CANARY }, { entryComment: CANARY }]) {
+      const [first, ...others] = partsOf(draft);
+      expect(first && (await fateOf([{ ...first, ...text }, ...others])).detail).toContain('comments or extra fields');
+    }
+  });
+});
+
+describe('what writers of workbooks add is no text', () => {
+  const ORDINARY: [what: string, change: (parts: Parts) => Parts][] = [
+    [
+      'a filter of the header',
+      (parts) =>
+        inSheet('<autoFilter ref="A1:C2"/>')(
+          inMain(
+            '<definedNames><definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">\'Leads\'!$A$1:$C$2</definedName></definedNames>',
+          )(parts),
+        ),
+    ],
+    [
+      'widths, frozen panes and margins',
+      inPart(
+        /sheet1/,
+        '<sheetData>',
+        '<sheetViews><sheetView rightToLeft="1" workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/><selection pane="bottomLeft" activeCell="A2" sqref="A2"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/><cols><col min="1" max="3" width="9.140625" customWidth="1"/></cols><sheetData>',
+      ),
+    ],
+    [
+      'a table of the header',
+      withPart(
+        'xl/tables/table1.xml',
+        `${OFFICE}.spreadsheetml.table+xml`,
+        '<table id="1" name="Table1" displayName="Table1" ref="A1:C2" totalsRowShown="0"><autoFilter ref="A1:C2"/><tableColumns count="3"><tableColumn id="1" name="id"/><tableColumn id="2" name="name"/><tableColumn id="3" name="phone"/></tableColumns><tableStyleInfo name="TableStyleMedium9" showRowStripes="1"/></table>',
+      ),
+    ],
+    [
+      'the program that wrote it',
+      withPart(
+        'docProps/app.xml',
+        `${OFFICE}.extended-properties+xml`,
+        '<Properties><Application>Microsoft Excel</Application><TitlesOfParts><vt:vector size="1" baseType="lpstr"><vt:lpstr>Leads</vt:lpstr></vt:vector></TitlesOfParts><AppVersion>16.0300</AppVersion></Properties>',
+      ),
+    ],
+    [
+      'when it was written',
+      withPart(
+        'docProps/core.xml',
+        'application/vnd.openxmlformats-package.core-properties+xml',
+        '<cp:coreProperties xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><dc:creator>openpyxl</dc:creator><dcterms:created xsi:type="dcterms:W3CDTF">2026-11-26T01:02:03Z</dcterms:created></cp:coreProperties>',
+      ),
+    ],
+    [
+      'a theme and fonts',
+      withPart(
+        'xl/theme/theme1.xml',
+        `${OFFICE}.theme+xml`,
+        '<a:theme name="Office Theme"><a:latin typeface="Calibri Light"/></a:theme>',
+      ),
+    ],
+    [
+      'a number format with a currency',
+      inPart(
+        /styles/,
+        '<numFmts>',
+        '<numFmts><numFmt numFmtId="170" formatCode="#,##0.00\\ &quot;CHF&quot;;[Red]\\-#,##0.00\\ [$₪-40D]"/>',
+      ),
+    ],
+    [
+      'a formatted text',
+      inPart(
+        /sheet1/,
+        '<t xml:space="preserve">Dan</t>',
+        '<r><rPr><b/><sz val="11"/><color theme="1"/><rFont val="Calibri"/></rPr><t>Dan</t></r>',
+      ),
+    ],
+    ['empty parts', (parts) => [...parts, { name: 'xl/empty.bin', content: '', deflated: true }]],
+  ];
+
+  test.each(ORDINARY)('%s', async (_, change) => {
+    expect(await fateOf(change(partsOf(draft)))).toMatchObject({
+      places: 0,
+      facts: { content: { elsewhereKinds: [] } },
+    });
+  });
+});
+
+test('without left-out columns the same text stops nothing', async () => {
+  const bytes = zipOfFiles(...inSheet(`<headerFooter><oddHeader>${CANARY}</oddHeader></headerFooter>`)(partsOf(draft)));
+
+  expect((await readWorkbook(bytes, COLUMNS)).remarks).toEqual([]);
+});
+
+describe('sheets that the settings name', () => {
+  const notes = { name: 'Notes', rows: [['Legend'], ['Ask Ruth']] };
+  const read = (
+    sheets: WorkbookDraft['sheets'],
+    more: { sheet?: string; otherSheets?: string[] },
+    sharedStrings?: string[],
+  ) =>
+    readWorkbook(zipOfFiles(...partsOf({ sheets, ...(sharedStrings ? { sharedStrings } : {}) })), COLUMNS, {
+      excepted: ['idNumber'],
+      ...more,
+    });
+
+  test.each(['visible', 'hidden', 'veryHidden'] as const)(
+    'as others may hold anything, also where they are %s',
+    async (state) => {
+      const sheets = [
+        ...draft.sheets,
+        { ...notes, state, rows: [[{ xml: '<c t="s"><v>0</v></c>' }, { xml: `<c><f>"${CANARY}"</f><v>1</v></c>` }]] },
+      ];
+
+      expect((await read(sheets, { otherSheets: ['Notes'] }, [CANARY])).content).toMatchObject({
+        elsewhere: 0,
+        sheets: 1,
+      });
+      expect((await read(sheets, { otherSheets: ['Legend'] }, [CANARY])).content.elsewhere).toBeGreaterThan(0);
+    },
+  );
+
+  test('as others are never the one that is read', async () => {
+    const sheets = [{ name: 'Deleted', rows: [COLUMNS, ['9', 'Old', '00']] }, ...draft.sheets];
+
+    expect((await read(sheets, { otherSheets: ['Deleted'] })).records).toEqual(rows);
+  });
+
+  test('as the one that is read counts, whatever others hold, and excuses none of them', async () => {
+    const sheets = [
+      { name: 'Old leads', rows: [COLUMNS, ['9', 'Old', '00']] },
+      { ...draft.sheets[0], name: 'Haifa' },
+    ];
+    const { records, content } = await read(sheets, { sheet: 'Haifa' });
+
+    expect(records).toEqual(rows);
+    expect(content).toMatchObject({
+      sheets: 1,
+      place: { sheet: 2 },
+      elsewhere: 2,
+      elsewhereKinds: ['a name of a sheet', 'other sheets'],
+    });
+  });
+
+  test('as the one that is read and are not there are refused', async () => {
+    await expect(read(draft.sheets, { sheet: 'Haifa' })).rejects.toThrow(
+      'has no sheet of the name that columns.sheet says',
+    );
+  });
+});
