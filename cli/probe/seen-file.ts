@@ -1,4 +1,4 @@
-import { isHeaderless, labelsOf } from '../../core/config/chosen-columns.ts';
+import { isHeaderless, labelsOf, sheetsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { readContent } from '../../core/content/read-content.ts';
@@ -61,7 +61,13 @@ async function factsOf(
   const { facts } = await readContent(
     { size: bytes.length, read },
     {
-      expected: { ...listed, formats: files.formats, opaque: plan.opaque, headerless: isHeaderless(plan) },
+      expected: {
+        ...listed,
+        formats: files.formats,
+        opaque: plan.opaque,
+        headerless: isHeaderless(plan),
+        ...sheetsOf(plan),
+      },
       what: 'The file',
       contentType: /^[a-z]+\/[a-z0-9+.-]+/i.exec(head.contentType)?.[0] ?? '',
       maxBytes: MOST_CONTENT_BYTES,

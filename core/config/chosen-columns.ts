@@ -37,3 +37,9 @@ export function labelsOf(plan: Columns): Readonly<Record<string, string | null>>
 export function isHeaderless(plan: Columns): boolean {
   return chosenOf(plan).header === 'none';
 }
+
+/** The sheet of a workbook that is read, and those that may be there besides. */
+export function sheetsOf(plan: Columns): { sheet: string | undefined; otherSheets: readonly string[] } {
+  const { sheet, otherSheets = [] } = chosenOf(plan);
+  return { sheet, otherSheets };
+}

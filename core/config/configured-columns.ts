@@ -5,6 +5,8 @@ import { requestKeys } from './request-keys.ts';
 const columnName = z.string().min(1);
 const columnNames = z.array(columnName).min(1).max(1000);
 const MOST_LABELS = 1000;
+/** Excel allows 31 characters. */
+const sheetName = z.string().min(1).max(100);
 
 const chosenColumns = z.strictObject({
   only: columnNames
@@ -34,12 +36,21 @@ const chosenColumns = z.strictObject({
     .describe(
       '`"none"`: files have no header, their columns are those of the request in order. Not beside `except` or `labels`.',
     ),
+  sheet: sheetName
+    .optional()
+    .describe('The sheet of a workbook that is read. Other sheets may not hold text for that.'),
+  otherSheets: z
+    .array(sheetName)
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('Sheets that a workbook may have besides, whatever is in them, hidden ones too.'),
 });
 
 /** The columns of the configuration; the input of an execution has `"all"` or a list. */
 export const configuredColumns = z
   .union([requestKeys.columns, chosenColumns])
   .describe(
-    '`"all"`: every column that the CRM lists (`GET /{entity}/fields`); a list of names, in order; or `{"only": […], "except": […], "required": […], "labels": {…}, "header": …}` (docs/configuration.md, "Columns that are left out, or must be there").',
+    '`"all"`: every column that the CRM lists (`GET /{entity}/fields`); a list of names, in order; or `{"only": […], "except": […], "required": […], "labels": {…}, "header": …, "sheet": …, "otherSheets": […]}` (docs/configuration.md, "Columns that are left out, or must be there").',
   );
 export type ConfiguredColumns = z.infer<typeof configuredColumns>;

@@ -1,7 +1,7 @@
 import { isAllowedHost } from '../../transfer/source/guard.ts';
 import { exceptedIn } from '../columns/left-out.ts';
 import { folded, meansOrContains } from '../folded.ts';
-import { exceptedOf, isHeaderless, labelsOf, onlyOf, requiredOf } from './chosen-columns.ts';
+import { exceptedOf, isHeaderless, labelsOf, onlyOf, requiredOf, sheetsOf } from './chosen-columns.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import type { EntitySettings } from './entity-settings.ts';
 import { fileHostsOf } from './file-settings.ts';

@@ -1,4 +1,4 @@
-import { mainType } from '../spreadsheet/workbook.ts';
+import { mainType, partName } from '../spreadsheet/workbook.ts';
 import type { ZipArchive, ZipEntry } from '../zip/zip-archive.ts';
 
 export type ZipKind =
@@ -15,7 +15,7 @@ const NO_CONTENT = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$|^\/?__MACOSX
 
 /** What an archive is, by the names in its directory. */
 export function zipKind({ entries }: Pick<ZipArchive, 'entries'>): ZipKind {
-  const names = entries.map(({ name }) => name.toLowerCase().replace(/^\/+/, ''));
+  const names = entries.map(({ name }) => partName(name).toLowerCase());
   if (names.includes('[content_types].xml')) return { kind: 'package' };
   if (names.includes('mimetype') && names.includes('content.xml'))
     return { kind: 'other', looks: 'a document of OpenDocument' };

@@ -1,5 +1,5 @@
 import { listedFields } from '../columns/header.ts';
-import { isHeaderless, labelsOf } from '../config/chosen-columns.ts';
+import { isHeaderless, labelsOf, sheetsOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
 import type { Run } from '../step/states.ts';
 import type { Expected } from './judge-file.ts';
@@ -11,5 +11,6 @@ export function expectedOf(
 ): Expected {
   const plan = deployment.entities[run.entity];
   const { formats } = deployment.files;
-  return { ...listedFields(run, labelsOf(plan)), formats, opaque: plan.opaque, headerless: isHeaderless(plan) };
+  const listed = listedFields(run, labelsOf(plan));
+  return { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), ...sheetsOf(plan) };
 }

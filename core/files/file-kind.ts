@@ -1,5 +1,6 @@
 import { constants, gunzipSync } from 'node:zlib';
 import { type TextStart, textStart } from '../file/encoding.ts';
+import { COMPOUND_FILE, isEncryptedPackage } from '../spreadsheet/encrypted-package.ts';
 
 /** What the first bytes say a file is; gzip is unpacked for that. */
 export type FileKind = { gzipped: boolean } & (
@@ -43,6 +44,8 @@ const OTHERS: [signature: RegExp, looks: string][] = [
   [/^ffd8ff/, 'a JPEG image'],
 ];
 
+const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
+
 /** @param complete whether these are all */
 export function kindOf(first: Uint8Array, complete: boolean): FileKind {
   if (!isGzip(first)) return { ...plainKind(first, complete), gzipped: false };
@@ -59,7 +62,9 @@ function plainKind(first: Uint8Array, complete: boolean): PlainKind {
   if (first.length === 0) return { kind: 'empty' };
   const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
   if (/^504b(0304|0506)/.test(signature)) return archiveKind(first, complete);
-  if (signature.startsWith('d0cf11e0a1b11ae1')) return { kind: 'xls' };
+  if (signature.startsWith(COMPOUND_FILE)) {
+    return isEncryptedPackage(first) ? { kind: 'other', looks: ENCRYPTED } : { kind: 'xls' };
+  }
   const other = OTHERS.find(([pattern]) => pattern.test(signature));
   if (other) return { kind: 'other', looks: other[1] };
   const start = textStart(first);

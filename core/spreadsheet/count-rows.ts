@@ -68,11 +68,11 @@ class RowCounter {
     const longer = (columns.at(-1) ?? 0) >= this.end;
     if (longer) this.longer += 1;
     if (this.nameless.size > 0 || (columns[0] ?? 0) < this.header.first) this.findUnnamed(row);
+    this.later.look(row);
     if (!columns.some((column) => this.isUnderHeader(column))) return;
     if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
     this.records += 1;
     if (longer || this.behindGap) this.irregular += 1;
-    this.later.look(row);
     this.compareLast();
     this.last = row;
   }

@@ -45,19 +45,18 @@ export class LaterHeaders {
     this.#ends = new Set(all.flatMap((text) => endOf(folded(text)) ?? []));
   }
 
-  /** Looks at a row below the header. @returns whether it repeats the header */
-  look({ columns, texts }: SheetRow): boolean {
+  /** Looks at a row below the header. */
+  look({ columns, texts }: SheetRow): void {
     const tried = this.#covers && texts.length > 2 ? Math.floor(texts.length / 2) : 0;
     let strangers = 0;
-    for (const text of texts) if (!this.#mayBeListed(text) && ++strangers > tried) return false;
+    for (const text of texts) if (!this.#mayBeListed(text) && ++strangers > tried) return;
     if (this.#header && repeatsHeader({ columns, texts }, this.#header, this.#first)) {
       this.repeated += 1;
-      return true;
+      return;
     }
-    if (!this.#isHeader(columns, texts)) return false;
+    if (!this.#isHeader(columns, texts)) return;
     this.other += 1;
     if (this.#index.readHeader(texts).excepted > 0) this.leftOut += 1;
-    return false;
   }
 
   /** A quick look at the end of a text: most cells end otherwise than any text that is listed. */

@@ -119,8 +119,8 @@ async function partsOf(archive: ZipArchive): Promise<Parts> {
   };
 }
 
-/** Some writers put a slash before the names of parts, or write backslashes. */
-const partName = (name: string) => posix.normalize(`/${name.replaceAll('\\', '/')}`).replace(/^\/+/, '');
+/** The name of a part: some writers put a slash before it, or write backslashes. */
+export const partName = (name: string) => posix.normalize(`/${name.replaceAll('\\', '/')}`).replace(/^\/+/, '');
 
 async function readTypes(chunks: AsyncIterable<Uint8Array>): Promise<Parts['typeOf']> {
   const byPart = new Map<string, string>();

@@ -21,6 +21,8 @@ interface ZippedFile {
   name: string;
   content: string | Uint8Array;
   deflated?: boolean;
+  /** Stored, though both headers say that it is deflated. */
+  deflatedLie?: boolean;
   /** What the directory, or both headers, say otherwise than is so. */
   lies?: {
     name?: string;
@@ -77,7 +79,7 @@ function entryOf(file: ZippedFile, offset: number): { local: Buffer; listed: Buf
   const described = (flags & 8) !== 0;
   const before = described ? [0, 0, 0] : [lies.localCrc ?? crc, data.length, lies.localSize ?? size];
   const behind = [Buffer.from('PK\x07\x08'), numbers(4, crc, data.length, lies.describedSize ?? size)];
-  const method = deflated ? 8 : 0;
+  const method = deflated || file.deflatedLie ? 8 : 0;
   const listedName = lies.name ?? name;
   return {
     local: Buffer.concat([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exceptedIn, labelsIn } from '../../../core/columns/left-out.ts';
-import { isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/chosen-columns.ts';
+import { isHeaderless, labelsOf, onlyOf, requiredOf, sheetsOf } from '../../../core/config/chosen-columns.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 
@@ -48,6 +48,11 @@ describe('columns as an object', () => {
     expect(labelsOf(planOf({}))).toEqual({});
     expect(isHeaderless(planOf({ columns: chosen }))).toBe(false);
     expect(isHeaderless(planOf({ columns: { header: 'none' } }))).toBe(true);
+    expect(sheetsOf(planOf({ columns: { sheet: 'Leads', otherSheets: ['Legend'] } }))).toEqual({
+      sheet: 'Leads',
+      otherSheets: ['Legend'],
+    });
+    expect(sheetsOf(planOf({}))).toEqual({ sheet: undefined, otherSheets: [] });
   });
 
   test.each<[string, object, string]>([
@@ -76,6 +81,11 @@ describe('columns as an object', () => {
       'a path with a left-out column that belongs to no field',
       { except: ['idNumber'], labels: { 'lead.ID_NUMBER.text': null } },
       'columns.labels: maps "lead.ID_NUMBER.text" to null, which `except` leaves out',
+    ],
+    [
+      'a sheet that is read and may be there besides',
+      { sheet: 'Leads', otherSheets: ['Legend', 'Leads'] },
+      'columns.otherSheets: names "Leads", which `sheet` reads',
     ],
     ['a text of nothing but separators', { labels: { '--': 'a' } }, 'columns.labels: has a text without letters'],
   ])('refuse %s', (_, columns, line) => {

@@ -191,6 +191,42 @@ describe('rows', () => {
     expect(records).toEqual([HEADER, ['1', '', ''], ['2', '', '']]);
   });
 
+  test('whose only values are beside the columns of the header are no records', async () => {
+    const { content, records } = await readWorkbook(
+      workbookOf([null, ...HEADER], ['page 1', '1', 'Dan', '03'], ['total'], [null, null, null, null, 'x']),
+      COLUMNS,
+    );
+
+    expect(content).toMatchObject({ rows: { least: 1, most: 1 }, records: 2, unnamed: 1, longer: 1 });
+    expect(records).toEqual([HEADER, ['1', 'Dan', '03']]);
+  });
+
+  test('with empty cells are regular, wherever these are', async () => {
+    const { content } = await readWorkbook(workbookOf(HEADER, ['1', null, '03'], [null, 'Dan'], ['3']), COLUMNS);
+
+    expect(content).toMatchObject({ rows: { least: 3, most: 3 }, irregular: 0 });
+  });
+
+  test('after an empty row are irregular, but not those directly below the header', async () => {
+    const below = await readWorkbook(workbookOf(HEADER, [], ['1'], ['2']), COLUMNS);
+    const after = await readWorkbook(workbookOf(HEADER, ['1'], ['2'], [], ['3'], ['4', null, '03']), COLUMNS);
+
+    expect([below.content.irregular, after.content.irregular]).toEqual([0, 2]);
+    expect(after.content.rows).toEqual({ least: 4, most: 4 });
+  });
+
+  test.each<[string, string[], (string | number | null)[][], boolean]>([
+    ['one value of three', COLUMNS, [['ERROR: timeout']], true],
+    ['a sentence below rows of two values', ['id', 'name'], [['Internal Server Error (500)']], true],
+    ['a sentence after an empty row', COLUMNS, [[], ['Export was aborted']], true],
+    ['two values of three', COLUMNS, [['9', 'Noa']], false],
+    ['an id alone below rows of two values', ['id', 'name'], [['9']], false],
+  ])('that end with %s', async (_, columns, end, thin) => {
+    const rows = Array.from({ length: 5 }, (_row, row) => [`${row}`, 'Dan', '03'].slice(0, columns.length));
+
+    expect((await readWorkbook(workbookOf(columns, ...rows, ...end), columns)).content.endsThin).toBe(thin);
+  });
+
   test('without values at the end: the last one may be the text of an error', async () => {
     const rows = Array.from({ length: 5 }, (_, row) => [`${row}`, 'Dan', '03']);
 
@@ -210,6 +246,47 @@ describe('rows', () => {
     await expect(readWorkbook(workbook({ sheets: [{ xml: beyond }] }), COLUMNS)).rejects.toThrow('out of their order');
     const twice = xml.replace('</sheetData>', `${rows}</sheetData>`);
     await expect(readWorkbook(workbook({ sheets: [{ xml: twice }] }), COLUMNS)).rejects.toThrow('out of their order');
+  });
+});
+
+describe('a header further down', () => {
+  const read = (below: (string | null)[][], excepted: string[] = ['idNumber'], labels = {}) =>
+    readWorkbook(workbookOf(HEADER, ['1', 'Dan', '03'], ...below), COLUMNS, { excepted, labels });
+
+  test.each<[string, (string | null)[]]>([
+    ['in the place of another column', ['id', 'name', 'idNumber']],
+    ['of another order', ['idNumber', 'phone', 'id']],
+    ['in another spelling', ['ID', 'Name', 'Id-Number']],
+    ['of a second table at another place', [null, null, null, null, 'id', 'name', 'idNumber']],
+    ['as half of the texts', ['id', 'idNumber', 'remark', 'rank']],
+    ['alone', ['idNumber']],
+    ['in a path', ['id', 'name', 'lead.idNumber']],
+  ])('with a column that is left out is counted: %s', async (_, header) => {
+    expect((await read([header, ['2', 'Ruth', '039123456']])).content).toMatchObject({
+      laterHeaders: 1,
+      laterLeftOut: 1,
+      repeatedHeaders: 0,
+    });
+  });
+
+  test.each<[string, (string | null)[], object]>([
+    ['the same columns in another order', ['name', 'id', 'phone'], {}],
+    ['labels', ['Key', 'phone', 'name'], { Key: 'id' }],
+    ['one exact name', ['phone'], {}],
+  ])('without such a column too: %s', async (_, header, labels) => {
+    expect((await read([header, ['Ruth', '2']], [], labels)).content).toMatchObject({
+      laterHeaders: 1,
+      laterLeftOut: 0,
+    });
+  });
+
+  test.each<[string, (string | null)[]]>([
+    ['labels as values', ['7', 'Name', 'Phone']],
+    ['one label', [null, 'Name']],
+    ['a name twice', ['name', 'name', 'id']],
+    ['sentences', ['call his phone', 'no name', 'lost id']],
+  ])('is no row of %s', async (_, row) => {
+    expect((await read([row])).content).toMatchObject({ laterHeaders: 0, laterLeftOut: 0, repeatedHeaders: 0 });
   });
 });
 

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { readContent } from '../../../core/content/read-content.ts';
+import { failureOf } from '../../support/failures.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
+import { partsOf } from '../../support/workbook.ts';
+import { zipOfFiles } from '../../support/zip.ts';
+
+type File = Parameters<typeof zipOfFiles>[number];
+
+const PARTS: File[] = partsOf({
+  sheets: [
+    {
+      rows: [
+        ['id', 'name'],
+        ['1', 'Dan'],
+      ],
+    },
+  ],
+});
+const named = (rename: (name: string) => string) => PARTS.map((part) => ({ ...part, name: rename(part.name) }));
+const moved = (from: string, to: string) =>
+  PARTS.map(({ name, content }) => ({
+    name: name.replace(from, to),
+    content: String(content).replaceAll(from, to),
+  }));
+const read = (files: File[]) => readContent(bytesSource(zipOfFiles(...files)), reading());
+
+describe('a workbook is recognised by its main part, and read', () => {
+  test.each<[string, () => File[]]>([
+    ['in the root of the archive', () => moved('xl/', '')],
+    ['in a folder of another name', () => moved('xl/', 'book/')],
+    ['with another name of its main part', () => moved('workbook.xml', 'workbook2.xml')],
+    ['with a slash before all names', () => named((name) => `/${name}`)],
+    ['with backslashes in names', () => named((name) => name.replaceAll('/', '\\'))],
+    ['with dots in names', () => named((name) => `./${name}`)],
+    [
+      'with a comment of the archive',
+      () => [{ ...(PARTS[0] as File), comment: 'Exported by CRM 4.2' }, ...PARTS.slice(1)],
+    ],
+    [
+      'with empty parts that are called deflated',
+      () => [...PARTS, { name: 'xl/empty.xml', content: '', deflatedLie: true }],
+    ],
+  ])('%s', async (_, files) => {
+    const { facts } = await read(files());
+
+    expect(facts).toMatchObject({ format: 'xlsx', header: ['id', 'name'], content: { rows: { least: 1, most: 1 } } });
+  });
+
+  test('words of programs are values, not members of objects', async () => {
+    const words = ['toString', 'constructor', '__proto__'];
+    const rows = words.map((word) => [{ xml: `<c t="b"><v>${word}</v></c>` }, { xml: `<c t="${word}"><v>1</v></c>` }]);
+    const { facts } = await read(partsOf({ sheets: [{ rows: [['id', 'name'], ...rows] }] }));
+
+    expect(facts.content).toMatchObject({ rows: { least: 3, most: 3 } });
+  });
+});
+
+test.each<[string, string, string]>([
+  ['a document of Word', 'wordprocessingml.document.main', 'a document of Word or PowerPoint'],
+  ['a presentation', 'presentationml.presentation.main', 'a document of Word or PowerPoint'],
+])('%s is called so, whatever its parts are called', async (_, type, looks) => {
+  const files = PARTS.map((part) => ({
+    ...part,
+    content: String(part.content).replace('spreadsheetml.sheet.main', type),
+  }));
+
+  expect((await failureOf(read(files), 'FileRejected')).message).toContain(looks);
+});
+
+test('parts of one name but for their slashes are refused', async () => {
+  const twice = [...PARTS, { name: '/xl/workbook.xml', content: '<workbook/>' }];
+
+  expect((await failureOf(read(twice), 'FileRejected')).message).toContain('several parts of one name');
+});
