@@ -170,6 +170,11 @@ const COLUMNS: EntityRow[] = [
     says: 'which `only` does not request',
   },
   {
+    at: ['columns', 'otherSheets'],
+    breaks: (plan) => sheetsOf(plan).otherSheets.filter((name) => name === sheetsOf(plan).sheet),
+    says: 'which `sheet` reads',
+  },
+  {
     at: ['columns', 'labels'],
     breaks: (plan) => namelessOf(plan).filter((text) => exceptedOf(plan).some((entry) => meansOrContains(text, entry))),
     says: (_, text) => `maps "${text}" to null, which \`except\` leaves out`,

@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
+import { emptyTemporaryFolder } from '../content/free-disk.ts';
 import { RunError } from '../errors.ts';
 import { crash } from './crash.ts';
 import { begin, type Invocation, lambdaPlatform, once, type Platform } from './invocation.ts';
@@ -30,6 +31,7 @@ export function handlerOf<T extends AnyState, D extends Invocation>(
     const log = platform.log.about(parsed.success ? machine.about(parsed.data) : {});
     const began = platform.now();
     try {
+      await emptyTemporaryFolder();
       if (!parsed.success) throw parsed.error;
       const state = { ...parsed.data, waitSeconds: 0, failure: null };
       const invocation = begin({ ...platform, log }, context);

@@ -1,4 +1,4 @@
-import { mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AsyncBuffer } from 'hyparquet';
@@ -29,7 +29,7 @@ export class LocalCopies {
 
   /** A path for a file of its own. */
   async place(name: string): Promise<string> {
-    this.#folder ??= await emptyFolder();
+    this.#folder ??= await mkdtemp(join(tmpdir(), PREFIX));
     return join(this.#folder, name);
   }
 
@@ -74,15 +74,6 @@ export class LocalCopies {
 
 function nameOf({ key, etag }: Omit<Found, 'bytes'>): string {
   return `${etag} ${key}`;
-}
-
-/** A function that died leaves its files to the next one in its container, which runs alone in it; those of a local cloud do not. */
-async function emptyFolder(): Promise<string> {
-  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_ENDPOINT_URL: local } = process.env;
-  const own = name !== undefined && local === undefined;
-  const left = own ? (await readdir(tmpdir())).filter((folder) => /^(?:feed|changes)-/.test(folder)) : [];
-  for (const folder of left) await rm(join(tmpdir(), folder), { recursive: true, force: true });
-  return mkdtemp(join(tmpdir(), PREFIX));
 }
 
 /** Reads a file as hyparquet does; `use` must not keep the buffer. */

@@ -1,3 +1,4 @@
+import { freeDisk } from '../../core/content/free-disk.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { ByteSource } from '../../core/files/byte-source.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
@@ -9,16 +10,11 @@ import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 /** Seconds that are left for the last parts and the answer. */
 const MARGIN_SECONDS = 45;
 
-/**
- * The part of the function's own disk, which has 512 MB, for shared texts of a spreadsheet, and for one that is packed.
- */
-const DISK_BYTES = 450_000_000;
-
 /** The limits of a published file. Its content was bounded before it was published: here only time and disk are. */
-export function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): ReadingLimits {
+export async function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): Promise<ReadingLimits> {
   return {
     contentBytes: Number.POSITIVE_INFINITY,
-    diskBytes: DISK_BYTES,
+    diskBytes: await freeDisk(),
     secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
   };
 }

@@ -114,7 +114,7 @@ async function replaceTable(
   const upload = deps.tables.begin(key, { run: manifest.execution, execution: state.execution, settings: digest });
   try {
     const source = publishedBytes(manifest.file, deps);
-    const read = { source, limits: readingLimits(deps) };
+    const read = { source, limits: await readingLimits(deps) };
     const identity = tableIdentity(plan, { plan: manifest.plan, hashKey });
     const told = { digest, identity, softwareVersion: deps.softwareVersion };
     const input = { manifest, settings, covered, ...read, hashKey, ...told };

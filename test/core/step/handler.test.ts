@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
 import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { ERRORS, RunError } from '../../../core/errors.ts';
 import type { Answer } from '../../../core/step/export-run.ts';
@@ -343,4 +346,18 @@ describe('trouble that a run waits for', () => {
 
     expect((await handler(newState(), lambdaContext())).trouble).toEqual(told(1));
   });
+});
+
+test('every invocation begins with what killed ones left on the disk removed', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'handler-'));
+  vi.stubEnv('TMPDIR', folder);
+  vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-CheckStatus');
+  vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+  const { handler } = answering({ outcome: 'READY' });
+
+  for (const name of ['unpacked-1', 'unpacked-2']) {
+    mkdirSync(join(folder, name));
+    await handler(runState(), lambdaContext());
+    expect(readdirSync(folder)).toEqual([]);
+  }
 });

@@ -1,0 +1,38 @@
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { emptyTemporaryFolder, freeDisk } from '../../../core/content/free-disk.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'free-disk-'));
+  vi.stubEnv('TMPDIR', folder);
+  vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-PublishFile');
+  vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+  for (const name of ['unpacked-a1', 'feed-b2', 'changes-c3', 'of-somebody-else']) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'content'), 'x');
+  }
+});
+
+test('what killed invocations left is removed, and nothing else', async () => {
+  await emptyTemporaryFolder();
+
+  expect(readdirSync(folder)).toEqual(['of-somebody-else']);
+});
+
+test.each([
+  ['in a local cloud, whose functions share the folder', 'AWS_ENDPOINT_URL', 'http://127.0.0.1:4566'],
+  ['outside of a function', 'AWS_LAMBDA_FUNCTION_NAME', undefined],
+])('nothing is removed %s', async (_, name, value) => {
+  vi.stubEnv(name, value);
+  await emptyTemporaryFolder();
+
+  expect(readdirSync(folder)).toHaveLength(4);
+});
+
+test('free is less than the disk has, for some is left free', async () => {
+  expect(await freeDisk()).toBeGreaterThan(0);
+});
