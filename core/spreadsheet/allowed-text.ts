@@ -343,6 +343,7 @@ export class AllowedText {
     const judged = attribute ? this.#attributes : this.#texts;
     const known = judged.get(value);
     if (known !== undefined) return known;
+    if (value.length > LONGEST_JUDGED) return false;
     const formal = FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value));
     const allowed = formal || this.#isMentioned(value) || isKnownName(value, this.#names.known);
     if (judged.size < MOST_KNOWN) judged.set(value, allowed);

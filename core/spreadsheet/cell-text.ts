@@ -132,11 +132,14 @@ export function formatOf(code: string): NumberFormat {
 
 /** A part of a format code: a text, an escaped character, a width, a filling, brackets, or a character. */
 const PARTS = /"([^"]*)"|\\(.)|[_*].|\[(?:\$-[^\]]*|[a-z]+\d*)\]|(.)/gis;
+/** The limit of Excel. */
+const LONGEST_CODE = 255;
 /** What a code may have between places without a mark before it. A point, a comma, or `#` is that of a quantity. */
 const BETWEEN = /^[-+() :]$/;
 
 /** The mask of a code that has nothing but zeros and texts: its numbers are numbers of something, not quantities. */
 function maskOf(code: string): string | null {
+  if (code.length > LONGEST_CODE) return null;
   let mask = '';
   for (const [, text, escaped, character] of code.matchAll(PARTS)) {
     if (character === ';') break;

@@ -24,8 +24,7 @@ export class LaterHeaders {
   /** Those of them that name a column that is left out. */
   leftOut = 0;
   readonly #index: FieldIndex;
-  readonly #first: number;
-  readonly #header: readonly string[] | null;
+  readonly #header: FoldedHeader | null;
   readonly #names: ReadonlySet<string>;
   readonly #covered: ReadonlySet<string>;
   readonly #covers: boolean;
@@ -35,8 +34,7 @@ export class LaterHeaders {
   constructor({ listed, covered }: KnownColumns, first: number, header: readonly string[] | null) {
     const { columns, fields, excepted, labels } = listed;
     this.#index = fieldIndex(listed);
-    this.#first = first;
-    this.#header = header?.map(folded) ?? null;
+    this.#header = header && foldedHeader(header, first);
     this.#names = new Set([...columns, ...fields.map(({ name }) => name), ...excepted.map(({ name }) => name)]);
     this.#covered = new Set(covered.flatMap((entry) => [entry, ...(this.#index.readHeader([entry]).names ?? [])]));
     this.#covers = excepted.length > 0 || covered.length > 0;
@@ -50,7 +48,7 @@ export class LaterHeaders {
     const tried = this.#covers && texts.length > 2 ? Math.floor(texts.length / 2) : 0;
     let strangers = 0;
     for (const text of texts) if (!this.#mayBeListed(text) && ++strangers > tried) return;
-    if (this.#header && repeatsHeader({ columns, texts }, this.#header, this.#first)) {
+    if (this.#header && repeatsHeader({ columns, texts }, this.#header)) {
       this.repeated += 1;
       return;
     }
@@ -86,27 +84,34 @@ export class LaterHeaders {
 
   /** A cell between others is empty where that of the header is not. */
   #lacks(columns: readonly number[]): boolean {
-    const [from = 0, to = 0] = [columns[0], columns.at(-1)];
-    const filled = new Set(columns);
-    return (this.#header ?? []).some((cell, place) => {
-      const column = this.#first + place;
-      return cell !== '' && column > from && column < to && !filled.has(column);
-    });
+    const { first = 0, before = [] } = this.#header ?? {};
+    const filledBefore = (column: number) => before[Math.min(Math.max(0, column - first), before.length - 1)] ?? 0;
+    return columns.some((column, place) => filledBefore(columns[place + 1] ?? column) > filledBefore(column + 1));
   }
 }
 
-/**
- * Whether a row has the texts of a header, and no others.
- * @param header its folded cells
- * @param first the column of the first of them
- */
+export interface FoldedHeader {
+  /** The column of its first cell. */
+  first: number;
+  cells: readonly string[];
+  /** How many cells before each place have a text. */
+  before: readonly number[];
+}
+
+export function foldedHeader(header: readonly string[], first: number): FoldedHeader {
+  const cells = header.map(folded);
+  const before = [0];
+  for (const [place, cell] of cells.entries()) before.push((before[place] ?? 0) + (cell === '' ? 0 : 1));
+  return { first, cells, before };
+}
+
+/** Whether a row has the texts of a header, and no others. */
 export function repeatsHeader(
   { columns, texts }: Pick<SheetRow, 'columns' | 'texts'>,
-  header: readonly string[],
-  first: number,
+  { first, cells, before }: FoldedHeader,
 ): boolean {
-  if (columns.some((column, place) => folded(texts[place] ?? '') !== header[column - first])) return false;
-  return header.filter((cell) => cell !== '').length === texts.length;
+  if (before.at(-1) !== texts.length) return false;
+  return columns.every((column, place) => folded(texts[place] ?? '') === cells[column - first]);
 }
 
 const END = 3;

@@ -1,8 +1,8 @@
 import type { ByteSource } from '../files/byte-source.ts';
-import { folded, visible } from '../folded.ts';
+import { visible } from '../folded.ts';
 import type { Content } from '../gate/facts.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
-import { repeatsHeader } from './later-headers.ts';
+import { type FoldedHeader, foldedHeader, repeatsHeader } from './later-headers.ts';
 import { cellsOf, type SheetRow } from './sheet-rows.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
 import { openWorkbook } from './workbook.ts';
@@ -34,15 +34,15 @@ export async function* sheetRecords(
 
 /** Tells records from other rows: the first row asked about is the header, where there is one. */
 function recordFilter(first: number, width: number, headed: boolean | null): (row: SheetRow) => boolean {
-  let header: string[] | null = null;
+  let header: FoldedHeader | null = null;
   let named = new Set(Array.from({ length: width }, (_, place) => first + place));
   return (row) => {
     if (headed !== false && !header) {
       const cells = cellsOf(row, first, width);
-      header = cells.map(folded);
+      header = foldedHeader(cells, first);
       named = new Set(cells.flatMap((cell, place) => (visible(cell) === '' ? [] : [first + place])));
       return true;
     }
-    return row.columns.some((column) => named.has(column)) && !(header && repeatsHeader(row, header, first));
+    return row.columns.some((column) => named.has(column)) && !(header && repeatsHeader(row, header));
   };
 }

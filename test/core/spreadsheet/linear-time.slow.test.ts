@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { sheetFacts } from '../../../core/spreadsheet/sheet-facts.ts';
+import { AMPLE, expectedColumns, partsOf, sheetXml, sourceOf } from '../../support/workbook.ts';
+import { zipOfFiles } from '../../support/zip.ts';
+
+type Parts = ReturnType<typeof partsOf>;
+
+const COLUMNS = ['id', 'name', 'phone'];
+const plain = (draft: Parameters<typeof partsOf>[0]) =>
+  zipOfFiles(...partsOf(draft).map((part) => ({ ...part, deflated: true })));
+const inSheet = (xml: string) => (parts: Parts) =>
+  parts.map((part) =>
+    part.name.includes('sheet1')
+      ? { ...part, content: String(part.content).replace('</sheetData>', `</sheetData>${xml}`) }
+      : part,
+  );
+
+/** Milliseconds of CPU; what cannot be read ends early. */
+async function cpuOf(bytes: Uint8Array, columns: readonly string[] = COLUMNS): Promise<number> {
+  const began = process.cpuUsage();
+  await sheetFacts(sourceOf(bytes), expectedColumns(columns, { excepted: ['idNumber'] }), AMPLE).catch(() => undefined);
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1000;
+}
+
+const wide = (count: number) =>
+  Array.from({ length: count }, (_, column) => (column % 2 === 0 ? `column${column}` : null));
+const rows = (count: number, row: (string | null)[]) => Array.from({ length: count }, () => row);
+const zipped = (parts: Parts) => zipOfFiles(...parts.map((part) => ({ ...part, deflated: true })));
+
+test.each<[string, number, (size: number) => [bytes: Uint8Array, columns?: string[]]]>([
+  [
+    'nameless columns',
+    8000,
+    (size) => [
+      plain({
+        sheets: [
+          {
+            rows: [
+              wide(size),
+              ...rows(
+                20,
+                wide(size).map(() => '1'),
+              ),
+            ],
+          },
+        ],
+      }),
+      wide(size).flatMap((name) => name ?? []),
+    ],
+  ],
+  [
+    'rows of names below a wide header',
+    2000,
+    (size) => [
+      plain({ sheets: [{ rows: [wide(8000), ...rows(size, ['column2', null, 'column0', null, 'column6'])] }] }),
+      wide(8000).flatMap((name) => name ?? []),
+    ],
+  ],
+  ['sheets', 1500, (size) => [plain({ sheets: Array.from({ length: size }, () => ({ rows: [['x']] })) })]],
+  [
+    'levels of XML',
+    200_000,
+    (size) => [zipped(inSheet('<x>'.repeat(size))(partsOf({ sheets: [{ rows: [COLUMNS] }] })))],
+  ],
+  [
+    'attributes of a tag',
+    20_000,
+    (size) => [
+      zipped(
+        inSheet(`<x ${Array.from({ length: size }, (_, place) => `a${place}="1"`).join(' ')}/>`)(
+          partsOf({ sheets: [{ rows: [COLUMNS] }] }),
+        ),
+      ),
+    ],
+  ],
+  [
+    'characters of an attribute',
+    1_000_000,
+    (size) => [
+      zipped(inSheet(`<drawing id="${'A1 '.repeat(size / 3)}"/>`)(partsOf({ sheets: [{ rows: [COLUMNS] }] }))),
+    ],
+  ],
+  [
+    'unknown elements',
+    50_000,
+    (size) => [zipped(inSheet('<x y="1">z</x>'.repeat(size))(partsOf({ sheets: [{ rows: [COLUMNS] }] })))],
+  ],
+  [
+    'shared texts',
+    50_000,
+    (size) => [
+      plain({
+        sheets: [{ xml: sheetXml([COLUMNS]) }],
+        sharedStrings: Array.from({ length: size }, (_, place) => `text ${place}`),
+      }),
+    ],
+  ],
+])('twice as many %s take at most three times as long', async (_, size, make) => {
+  const [small, large] = [make(size), make(2 * size)];
+  await cpuOf(...small);
+  const once = Math.min(await cpuOf(...small), await cpuOf(...small));
+  const twice = Math.min(await cpuOf(...large), await cpuOf(...large));
+
+  expect(twice).toBeLessThan(3 * Math.max(20, once));
+});
