@@ -112,13 +112,13 @@ export function judgeChanges(
   changes: Changes,
   since: string,
   policy: DriftPolicy,
-  { entity, date, acceptSchema }: Pick<ExportInput, 'entity' | 'acceptSchema'> & { date: string },
+  { entity, acceptSchema }: Pick<ExportInput, 'entity' | 'acceptSchema'>,
 ): { warnings: string[]; schemaChanges: number } {
   const texts = changeTexts(changes, since);
   const stopping = KINDS.filter((kind) => policy[kind] === 'stop' && texts[kind]);
   if (stopping.length > 0 && !acceptSchema) {
     const what = stopping.map((kind) => `${texts[kind]} (drift.${kind})`).join(' ');
-    const accept = `${CRM_EXPORT} start ${entity} --date ${date} --accept-schema`;
+    const accept = `${CRM_EXPORT} start ${entity} --accept-schema`;
     throw new RunError('SchemaChanged', `${what} To accept it: ${accept}.`);
   }
   const warned = KINDS.filter((kind) => policy[kind] !== 'accept' && texts[kind]);

@@ -108,7 +108,7 @@ export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: 
 
 /** Compares the columns of the CRM with those of the last published export, except what the configuration leaves out today. */
 export function compareColumns(
-  { configured, input }: Plan & { input: { date: string } },
+  { configured, input }: Plan,
   fields: readonly ListedField[],
   { requested, leftOut }: ChosenColumns,
   last: LastColumns,

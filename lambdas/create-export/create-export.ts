@@ -12,7 +12,7 @@ import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
 import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
 import type { ClaimSlot } from './claim-slot.ts';
-import { dateOfRun } from './date-of-run.ts';
+import { dateOfRun, pastDateWarnings } from './date-of-run.ts';
 import { lastColumns } from './last-columns.ts';
 
 export interface CreateExportDeps extends AdoptDeps {
@@ -107,7 +107,8 @@ function runOf(
 ): Run {
   const { entity, date, publish } = plan.input;
   const { polling } = plan.configured;
-  const { drift, schemaChanges, warnings: remarks } = columns;
+  const { drift, schemaChanges, warnings } = columns;
+  const past = pastDateWarnings(plan, state, obtained.adopted, deps.deployment.timeZone);
   return {
     schemaVersion: 1 as const,
     entity,
@@ -124,7 +125,7 @@ function runOf(
     excepted: carriedLeftOut(columns.leftOut),
     drift,
     schemaChanges,
-    remarks,
+    remarks: [...warnings, ...past],
     ...request,
     ...obtained,
     softwareVersion: deps.softwareVersion,

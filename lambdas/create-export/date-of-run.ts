@@ -1,8 +1,10 @@
 import type { Deployment } from '../../core/config/deployment.ts';
+import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, isOfRule } from '../../core/export/input.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
+import type { Plan } from '../../core/export/plan.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { EARLY_MS, slotOf } from '../../core/schedule/slot.ts';
 import type { Answer } from '../../core/step/export-run.ts';
@@ -45,6 +47,21 @@ export async function dateOfRun(
   if (start.at > latest) throw new RunError('InvalidInput', STILL_TO_COME);
   const startedBy = await claimSlot({ entity, at: start.at }, execution);
   return startedBy === undefined ? ofStart : { outcome: 'ALREADY_STARTED', startedBy };
+}
+
+/**
+ * The warning of a run that files the records of today under a past date; none where its plan selects by the date, or it
+ * has the export of that night.
+ */
+export function pastDateWarnings(
+  { input: { date, scheduledFor }, filters }: Plan & { input: { date: string } },
+  { startedAt }: Pick<RunState, 'startedAt'>,
+  adopted: string | null,
+  timeZone: string,
+): string[] {
+  const today = dateIn(timeZone, new Date(startedAt));
+  if (scheduledFor !== undefined || adopted !== null || date >= today || dependsOnDate(filters)) return [];
+  return [`These are the records of ${today}, filed under ${date}: the plan does not depend on the date.`];
 }
 
 function usable(date: string, today: string, timeZone: string): string {

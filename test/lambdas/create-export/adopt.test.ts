@@ -68,6 +68,7 @@ test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('an export that is %s is ado
       exportId: EXPORT_ID,
       createdAt: '2026-11-20T01:10:00.000Z',
       adopted: 'night-1',
+      remarks: [],
       date: '2026-11-20',
       prefix: 'runs/entity=leads/run=retry-1/',
       deadline: '2026-11-21T07:55:00.000Z',
@@ -87,6 +88,9 @@ test.each<[string, unknown, string]>([
 
   expect(linesOf(deps)).toEqual([...LOOKED, POSTED]);
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, createdAt: '2026-11-21T07:00:00.000Z', adopted: null });
+  expect(run?.remarks).toEqual([
+    expect.stringMatching(/^These are the records of 2026-11-21, filed under 2026-11-20: /),
+  ]);
   expect(checks).toBe(0);
   expect(deps.log.lines).toEqual([{ level: 'info', message: `adopted no export: ${reason}`, fields: {} }]);
 });

@@ -468,3 +468,33 @@ test.each([
     else expect(await answer).toMatchObject({ outcome: 'RETRY', waitSeconds });
   },
 );
+
+const DATED = [{ field: 'updatedAt', operator: 'gte', value: { $date: 'day-1d' } }];
+const UNDATED = [{ field: 'status', operator: 'eq', value: 'open' }];
+
+test.each<[string, object, object, string, boolean]>([
+  ['a past date, and no filters', { date: '2026-11-19' }, {}, 'UTC', true],
+  ['a past date, and filters without a date', { date: '2026-11-01' }, { filters: UNDATED }, 'UTC', true],
+  [
+    'a past date, and other filters without a date',
+    { date: '2026-11-19', filters: UNDATED },
+    { filters: DATED },
+    'UTC',
+    true,
+  ],
+  ['a past date, and filters with a date', { date: '2026-11-19' }, { filters: DATED }, 'UTC', false],
+  ['a past date, and other filters with a date', { date: '2026-11-19', filters: DATED }, {}, 'UTC', false],
+  ['the date of the start', { date: '2026-11-20' }, {}, 'UTC', false],
+  ['the date of the start where it is still the day before', { date: '2026-11-19' }, {}, 'America/New_York', false],
+  ['no date', {}, {}, 'UTC', false],
+  ['the event of a rule', { date: '2026-11-19', scheduledFor: '2026-11-19T01:00:00Z' }, {}, 'UTC', false],
+])('with %s: does the run warn that its records are of another day? %s', async (_, input, leads, timeZone, warns) => {
+  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ timeZone, entities: { leads } }) });
+
+  const { run } = await createExport(newState({ entity: 'leads', ...input }), deps);
+
+  const warning = expect.stringMatching(
+    /^These are the records of 2026-11-20, filed under 2026-11-\d\d: the plan does not/,
+  );
+  expect(run?.remarks).toEqual(warns ? [warning] : []);
+});
