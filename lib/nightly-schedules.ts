@@ -37,7 +37,10 @@ export class NightlySchedules extends Construct {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });
-    this.role = new Role(this, 'StartRole', { assumedBy: new ServicePrincipal('events.amazonaws.com') });
+    // EventBridge may use it for rules of this account only, not as a deputy of others.
+    const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
+    const assumedBy = new ServicePrincipal('events.amazonaws.com', { conditions });
+    this.role = new Role(this, 'StartRole', { assumedBy });
     for (const entity of ENTITIES) {
       const timing = timingOf(deployment, entity);
       const { enabled } = deployment.entities[entity];

@@ -152,6 +152,10 @@ export function ledgerFinding(item: LedgerItem | undefined, around: Around): Fin
     return warning(`${text}: somebody refreshes it.`, 'Look again in a minute.');
   }
   const next = new Date(item.deadline).toISOString();
+  if (item.refusals > 0) {
+    const times = `${item.refusals} refreshes of the current generation were refused by a word that is not known`;
+    return broken(`${times}; the next is tried after ${next}. ${plain(item.reason)}`, authorize);
+  }
   const advice = `See whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
   return broken(`${unansweredText(item)}; the next is tried after ${next}.`, advice, ENVIRONMENT);
 }

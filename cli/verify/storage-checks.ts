@@ -39,8 +39,8 @@ export const STORAGE_CHECKS: Check<Verifying>[] = [
     rights: TEMPORARY_OBJECT_RIGHTS,
     makes: true,
     look: async (verifying) => {
-      const [region, account] = (verifying.target.StateMachineArn ?? '').split(':').slice(3);
-      const SSEKMSKeyId = `arn:aws:kms:${region}:${account}:alias/aws/s3`;
+      const [, partition, , region, account] = (verifying.target.StateMachineArn ?? '').split(':');
+      const SSEKMSKeyId = `arn:${partition}:kms:${region}:${account}:alias/aws/s3`;
       const puts = {
         'with the key aws/s3': { ServerSideEncryption: 'aws:kms', SSEKMSKeyId },
         'by AES256': { ServerSideEncryption: 'AES256' },

@@ -13,7 +13,8 @@ export const ALARMS = {
   FileQuarantined: 'A guard stopped a file: readers keep the last good one until somebody looks.',
   TableNotWritten: 'A table could not be written; its file is published.',
   SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',
-  UndeliveredStarts: 'A rule could not start a run; the start is in the queue of undelivered starts.',
+  UndeliveredStarts:
+    'A start by a rule, or the mail of a failed run, is undelivered: it is in the queue of undelivered starts.',
   ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until somebody authorizes again.',
   GrantRotatedButNotStored: 'A refreshed grant was lost before it could be stored; somebody has to authorize again.',
   TokenEndpointUnanswered: 'The token endpoint of the CRM has not answered any refresh for four hours.',

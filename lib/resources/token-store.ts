@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AttributeType, Billing, CfnGlobalTable, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -20,10 +20,10 @@ export class TokenStore extends Construct {
   constructor(scope: Construct, id: string, { key }: { key: EncryptionKey }) {
     super(scope, id);
     this.key = key;
-    this.clientSecretId = this.emptySecret('OAuthClient', 'The OAuth client: its id and secret. Written by authorize.');
+    this.clientSecretId = this.emptySecret('OAuthClient', 'the OAuth client, its id and secret. Written by authorize.');
     this.tokensSecretId = this.emptySecret(
       'OAuthTokens',
-      'The OAuth grant: access and refresh token. Written by this software only.',
+      'the OAuth grant, access and refresh token. Written by this software only.',
     );
     this.ledger = this.newLedger();
   }
@@ -77,7 +77,9 @@ export class TokenStore extends Construct {
   }
 
   private emptySecret(id: string, description: string): string {
-    const secret = new CfnSecret(this, id, { description, kmsKeyId: this.key.key.keyArn });
+    // CloudFormation makes the name of the id and a random text, so only the description says whose secret this is.
+    const described = `${Stack.of(this).stackName}: ${description}`;
+    const secret = new CfnSecret(this, id, { description: described, kmsKeyId: this.key.key.keyArn });
     secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
     return secret.ref;
   }

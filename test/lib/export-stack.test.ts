@@ -174,6 +174,28 @@ describe('the rights', () => {
     ]);
   });
 
+  test('EventBridge has its role for rules of this account only', () => {
+    const [role] = Object.entries(json.Resources).flatMap(([id, { Properties }]) =>
+      id.startsWith('NightlyStartRole') && Properties?.AssumeRolePolicyDocument ? [Properties] : [],
+    );
+    expect(role?.AssumeRolePolicyDocument).toMatchObject({
+      Statement: [
+        {
+          Principal: { Service: 'events.amazonaws.com' },
+          Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+        },
+      ],
+    });
+  });
+
+  test('secrets say in their descriptions whose they are', () => {
+    const descriptions = Object.values(json.Resources)
+      .filter(({ Type }) => Type === 'AWS::SecretsManager::Secret')
+      .map(({ Properties }) => String(Properties?.Description));
+    expect(descriptions).toHaveLength(2);
+    for (const description of descriptions) expect(description).toMatch(/^crm-export-\w+: the OAuth /);
+  });
+
   test('of the rules are to start the machine', () => {
     expect(rightsOf(json, 'NightlyStartRole')).toEqual([
       expect.stringMatching('^states:StartExecution ExportRunMachine'),

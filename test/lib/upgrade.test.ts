@@ -45,7 +45,7 @@ test('every resource of it stays, but for versions of functions, alarms, the das
 const CHANGED_IN_PLACE: Record<string, string[]> = {
   'AWS::S3::Bucket': ['LifecycleConfiguration', 'NotificationConfiguration'],
   'AWS::KMS::Key': ['KeyPolicy'],
-  'AWS::SecretsManager::Secret': [],
+  'AWS::SecretsManager::Secret': ['Description'],
   // The name of its key: the CDK changed it from the ARN to the id and back (aws-cdk 35144, 35568), without new tables.
   'AWS::DynamoDB::GlobalTable': ['Replicas'],
   'AWS::SQS::Queue': [],
