@@ -15,12 +15,20 @@ import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.t
 import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, codeOf, ENVIRONMENT, INTERRUPTED, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
+import { withRetries } from '../support/with-retries.ts';
 import { scopeAdvice } from './authorization-answer.ts';
 import { type Clock, watchClock } from './aws-clock.ts';
 import { type ConsentOptions, consent } from './consent.ts';
 import { type ChosenClient, type ClientOptions, chooseClient } from './oauth-client-choice.ts';
 import { callbackOf } from './redirect-uri.ts';
-import { type Reached, refuseFewerScopes, STORED, whatStands } from './standing-grant.ts';
+import {
+  type GrantPlaces,
+  type Reached,
+  refuseFewerScopes,
+  STORED,
+  standingGrant,
+  whatStands,
+} from './standing-grant.ts';
 import { storeAuthorization } from './store-grant.ts';
 
 export interface AuthorizeOptions extends ClientOptions, ConsentOptions {
@@ -69,14 +77,14 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
   const reached: Reached = {};
   try {
     const client = await chooseClient(stored, target.ClientSecretId, options);
-    const { tokens, notes } = await newGrant(client, clock, options, reached);
+    const { tokens, notes, authorization } = await newGrant(client, clock, places, options, reached);
     reached.tokens = tokens;
     if (!options.replace) await refuseFewerScopes(places, tokens, options.crm.scopes);
     signal?.throwIfAborted();
     const writeClient = (value: StoredClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value);
     // Functions compare the claim with their own clock, that of AWS.
     const deps = { ...places, now: () => clock.now().getTime(), onWait: options.onWait, signal };
-    const { versionId } = await storeAuthorization(client, tokens, { ...deps, writeClient });
+    const { versionId } = await storeAuthorization(client, { ...tokens, authorization }, { ...deps, writeClient });
     return { secret: target.TokensSecretId, versionId, scope: tokens.scope, expiresAt: tokens.expiresAt, notes };
   } catch (error) {
     throw endedEarly(error, reached, await whatStands(places, reached), signal);
@@ -84,7 +92,13 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
 }
 
 /** A grant that a person consents to now, stored nowhere. @throws CommandError */
-async function newGrant(client: ChosenClient, clock: Clock, options: AuthorizeOptions, reached: Reached = {}) {
+async function newGrant(
+  client: ChosenClient,
+  clock: Clock,
+  places: GrantPlaces,
+  options: AuthorizeOptions,
+  reached: Reached,
+) {
   const { crm, configuration = 'config/NAME.json', signal } = options;
   signal?.throwIfAborted();
   const verifier = randomBytes(32).toString('base64url');
@@ -92,7 +106,12 @@ async function newGrant(client: ChosenClient, clock: Clock, options: AuthorizeOp
   const { code, redirectUri } = await consent(client, callbackOf(options), expected, verifier, options);
   reached.consented = true;
   const grant = { grant_type: 'authorization_code' as const, code, redirect_uri: redirectUri, code_verifier: verifier };
-  return exchangeCode(client, grant, { crm, configuration, now: clock.now });
+  // Right before the exchange: of two commands at once, the one that exchanges last has the last word.
+  const { generation } = await withRetries(() => standingGrant(places));
+  const least = (generation?.tokens.authorization ?? 0) + 1;
+  const authorization = await withRetries(() => places.ledger.takeNumber(least));
+  const exchanged = await exchangeCode(client, grant, { crm, configuration, now: clock.now });
+  return { ...exchanged, authorization };
 }
 
 /** What ended the command, and which grant counts now. */

@@ -7,6 +7,7 @@ import { type Claim, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
 import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import { clientOf, type NewTokens, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { obtainedLately } from '../../core/oauth/version-limit.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { withRetries } from '../support/with-retries.ts';
 import type { ChosenClient } from './oauth-client-choice.ts';
 import { standingGrant } from './standing-grant.ts';
@@ -32,10 +33,10 @@ const LOOK_MS = 1000;
 /**
  * Stores a new grant as the successor of the current generation, dead or not, under a claim as the functions do. Waits for a
  * refresh that is under way, so that the new grant is the newest.
- * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
+ * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`; CommandError where a later authorization is stored
  */
 export async function storeGrant(
-  tokens: NewTokens & Pick<Tokens, 'clientId' | 'functionStoredAt'>,
+  tokens: NewTokens & Pick<Tokens, 'clientId' | 'functionStoredAt' | 'authorization'>,
   given: StoreDeps,
 ): Promise<Generation> {
   const onWait = given.onWait ?? (() => undefined);
@@ -44,10 +45,13 @@ export async function storeGrant(
     const before = await withRetries(() => newest(deps.store), deps);
     const claim = await claimWhenFree(before, deps);
     if (!claim) continue;
-    const generation = {
-      versionId: successorOf(before),
-      tokens: { ...tokens, earlierObtainedAt: await obtainedBefore(before, deps) },
-    };
+    const standing = await readable(before, deps);
+    if (standing && isLater(standing, tokens)) {
+      await deps.ledger.giveBack(claim).catch(() => undefined);
+      throw laterAuthorization(standing, tokens);
+    }
+    const earlierObtainedAt = standing ? obtainedLately(standing.tokens, new Date(deps.now())) : [];
+    const generation = { versionId: successorOf(before), tokens: { ...tokens, earlierObtainedAt } };
     if (!(await storeUnder(claim, generation, deps))) continue;
     await deps.ledger.markStored(claim).catch(() => undefined);
     return generation;
@@ -65,10 +69,21 @@ async function storeUnder(claim: Claim, { versionId, tokens }: Generation, deps:
   }
 }
 
-/** When the stored generation and those before it were obtained, for the count of versions. */
-async function obtainedBefore(versionId: string, { store, now }: Deps): Promise<string[]> {
-  const before = await store.version(versionId).catch(() => undefined);
-  return before ? obtainedLately(before.tokens, new Date(now())) : [];
+/** A generation; `undefined` where there is none, or none that can be read. */
+async function readable(versionId: string, { store }: Deps): Promise<Generation | undefined> {
+  return store.version(versionId).catch(() => undefined);
+}
+
+type Numbered = Pick<Tokens, 'authorization'>;
+
+/** Whether a stored generation is of a later authorization than another grant. */
+function isLater({ tokens }: Generation, { authorization = Number.POSITIVE_INFINITY }: Numbered): boolean {
+  return (tokens.authorization ?? 0) > authorization;
+}
+
+function laterAuthorization({ tokens }: Generation, { authorization }: Numbered): CommandError {
+  const what = `A later authorization (number ${tokens.authorization}) is stored already`;
+  return new CommandError(`${what}: the grant of this one (number ${authorization}) was not stored.`, RUN_FAILED);
 }
 
 /** The end of the chain of generations; the stage label may be stale or missing. */
@@ -132,12 +147,15 @@ interface AuthorizationDeps extends StoreDeps {
  */
 export async function storeAuthorization(
   { clientId, clientSecret, stored }: ChosenClient,
-  tokens: NewTokens,
+  tokens: NewTokens & Numbered,
   { writeClient, ...deps }: AuthorizationDeps,
 ): Promise<Generation> {
+  const { generation: standing } = await withRetries(() => standingGrant(deps), deps);
+  // Before the client of the later one is written over.
+  if (standing && isLater(standing, tokens)) throw laterAuthorization(standing, tokens);
   const used = { clientId, clientSecret };
   const write = (value: StoredClient) => withRetries(() => writeClient(value), deps);
-  const former = await formerClient(clientId, stored, deps);
+  const former = formerClient(clientId, stored, standing);
   if (former) await write({ ...used, former });
   else if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret || stored.former) await write(used);
   const generation = await storeGrant({ ...tokens, clientId, functionStoredAt: null }, deps);
@@ -147,8 +165,7 @@ export async function storeAuthorization(
 }
 
 /** The client of the grant that counts, where it is another one. */
-async function formerClient(clientId: string, stored: StoredClient | undefined, deps: StoreDeps) {
-  const { generation } = await withRetries(() => standingGrant(deps), deps);
+function formerClient(clientId: string, stored: StoredClient | undefined, generation: Generation | undefined) {
   if (!stored || !generation) return undefined;
   const former = clientOf(stored, generation.tokens);
   if (!former || former.clientId === clientId) return undefined;

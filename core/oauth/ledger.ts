@@ -49,6 +49,8 @@ export interface Ledger {
   markStored(claim: Claim): Promise<void>;
   markDead(claim: Claim, reason: string, now: Date): Promise<void>;
   read(versionId: string): Promise<LedgerItem | undefined>;
+  /** The next number of an authorization: each is given out once. @param least which it is at least, if the ledger was lost */
+  takeNumber(least: number): Promise<number>;
 }
 
 const ABSENT = 'attribute_not_exists(pk)';
@@ -97,6 +99,10 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
       return end(at, claim, 'SET #state = :dead, reason = :reason, diedAt = :diedAt', death);
     },
     read: (versionId) => read(at, versionId),
+    takeNumber: async (least) => {
+      const number = await addTo(at, 1);
+      return number >= least ? number : addTo(at, least - number);
+    },
   };
 }
 
@@ -161,6 +167,22 @@ async function read({ client, TableName, keyOf }: LedgerTable, versionId: string
     throw ledgerUnavailable(TableName, error);
   });
   return Item && parseItem(Item);
+}
+
+/** The counter of authorizations has no end of its own: it must outlive every grant. */
+async function addTo({ client, TableName, keyOf }: LedgerTable, more: number): Promise<number> {
+  const command = new UpdateItemCommand({
+    TableName,
+    Key: keyOf('authorizations'),
+    UpdateExpression: 'SET #number = if_not_exists(#number, :zero) + :more',
+    ExpressionAttributeNames: { '#number': 'number' },
+    ExpressionAttributeValues: expressionValues({ zero: 0, more }),
+    ReturnValues: 'ALL_NEW',
+  });
+  const { Attributes } = await client.send(command).catch((error: unknown) => {
+    throw ledgerUnavailable(TableName, error);
+  });
+  return Number(Attributes?.number?.N);
 }
 
 /** The error of a ledger that does not answer: nothing is spent then. */

@@ -34,12 +34,17 @@ export const tokensSchema = z.object({
   clientId: z.optional(z.string()),
   /** When a function last stored it refreshed; null where none has yet: then it is due. Grants of earlier releases do not say it. */
   functionStoredAt: z.optional(z.nullable(z.iso.datetime())),
+  /**
+   * The number of the authorization that the grant is of, from the counter in the ledger; refreshes keep it. A lower one never
+   * takes its place. Grants of earlier releases have none.
+   */
+  authorization: z.optional(z.int()),
   /** When the grants that were stored in the 24 hours before this one were obtained. */
   earlierObtainedAt: z.array(z.iso.datetime()),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
 /** As the token endpoint answers them. */
-export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId' | 'functionStoredAt'>;
+export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId' | 'functionStoredAt' | 'authorization'>;
 
 /** The client to which a grant was given, for no other may refresh it; `undefined` where it is not stored. */
 export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clientId'>): OAuthClient | undefined {

@@ -185,11 +185,12 @@ async function keep(
   deps: SpendDeps,
 ): Promise<Generation> {
   const refreshToken = answered.refreshToken ?? generation.tokens.refreshToken;
-  const { clientId } = generation.tokens;
+  const { clientId, authorization } = generation.tokens;
   // A command proves nothing about the rights of functions: an untried grant stays untried by it.
   const functionStoredAt = deps.inFunction ? deps.now().toISOString() : generation.tokens.functionStoredAt;
   const earlierObtainedAt = obtainedLately(generation.tokens, deps.now());
-  const tokens = { ...answered, refreshToken, ...(clientId && { clientId }), functionStoredAt, earlierObtainedAt };
+  const whose = { ...(clientId && { clientId }), ...(authorization && { authorization }) };
+  const tokens = { ...answered, refreshToken, ...whose, functionStoredAt, earlierObtainedAt };
   const versionId = successorOf(generation.versionId);
   const rotated = tokens.refreshToken !== generation.tokens.refreshToken;
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, { versionId, tokens, rotated }, deps);

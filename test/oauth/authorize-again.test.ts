@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
+import { createLedger } from '../../core/oauth/ledger.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 test('a grant that a person revoked is named once and for all, with what to do', async () => {
@@ -304,5 +305,58 @@ test('without any grant everybody says how to get one', async () => {
   expect(answer).toMatchObject({
     name: 'ConfigInvalid',
     message: expect.stringContaining('npx --no -- crm-export authorize'),
+  });
+});
+
+describe('the numbers of authorizations', () => {
+  const numbered = (world: Simulation, authorization: number) => ({ ...world.endpoint.grant(), authorization });
+
+  test('an older consent is never stored over a newer one, refreshed meanwhile or not, and the command says so', async () => {
+    const world = new Simulation().stored(-1);
+    await world.clock.run(world.storeGrant(numbered(world, 2)));
+    await world.ask([world.client()], { rejected: world.secrets.tokens.accessToken });
+    const standing = world.secrets.tokens;
+    expect(standing.authorization).toBe(2);
+
+    const older = world.storeGrant(numbered(world, 1)).catch((error: Error) => error);
+
+    expect(await world.clock.run(older)).toMatchObject({
+      exitCode: 1,
+      message: 'A later authorization (number 2) is stored already: the grant of this one (number 1) was not stored.',
+    });
+    expect(world.secrets.tokens).toEqual(standing);
+    await world.pass(100_000);
+    expect(await world.ask(world.clients(3))).toEqual(Array(3).fill(standing.accessToken));
+  });
+
+  test('a refusal leaves a dead grant dead', async () => {
+    const world = new Simulation().stored(-1, { authorization: 5 });
+    world.endpoint.revoke(world.secrets.tokens.refreshToken);
+    await world.ask([world.client()]);
+
+    await world.clock.run(world.storeGrant(numbered(world, 4)).catch(() => undefined));
+    await world.pass(100_000);
+
+    expect(await world.ask([world.client()])).toMatchObject([{ name: 'ReauthorizationRequired' }]);
+  });
+
+  test('a grant of an earlier release has none, and any number takes its place', async () => {
+    const world = new Simulation().stored(-1);
+    const grant = numbered(world, 1);
+
+    await world.clock.run(world.storeGrant(grant));
+
+    expect(world.secrets.tokens).toMatchObject({ accessToken: grant.accessToken, authorization: 1 });
+  });
+
+  test('each is given out once, and above the stored one also where the ledger was lost', async () => {
+    const world = new Simulation();
+    const ledger = createLedger(world.ledger.client, 'ledger', 'tokens');
+    const take = (least: number) => world.clock.run(ledger.takeNumber(least));
+
+    expect([await take(1), await take(1)]).toEqual([1, 2]);
+    const many = await world.clock.run(Promise.all([7, 7, 7].map((least) => ledger.takeNumber(least))));
+    expect(new Set(many).size).toBe(3);
+    for (const number of many) expect(number).toBeGreaterThanOrEqual(7);
   });
 });

@@ -31,6 +31,7 @@ function grantParts(): Answers {
     GetItem: {},
     UpdateItem: ({ input }) => {
       const { ':taken': state, ...values } = input.ExpressionAttributeValues as Record<string, object>;
+      if (':more' in values) return { Attributes: { number: { N: '1' } } };
       if (!state) return {};
       return { Attributes: { state, owner: values[':owner'], deadline: values[':deadline'] } };
     },

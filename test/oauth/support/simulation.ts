@@ -110,7 +110,7 @@ export class Simulation {
 
   /** What the command does with the grant that a person has just given. */
   storeGrant(
-    tokens = this.endpoint.grant(),
+    tokens: Tokens = this.endpoint.grant(),
     { diesAfterClaim = false, storesAfterMs = 0, now = Date.now } = {},
   ): Promise<unknown> {
     const known = createGrantStore(this.secrets.client, 'tokens');

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { runs } from '../support/runs.ts';
+import { authorizeWorld } from './support/authorize-worlds.ts';
+
+/** Two commands at once, a CRM that ends former grants at a consent, commands that die, a second deployment of the client. */
+
+test('no grant is lost but by what the documents say, and no token is presented twice', async () => {
+  const lost: unknown[] = [];
+  for (let seed = 1; seed <= runs(150); seed += 1) {
+    const { answer, documented, reuses } = await authorizeWorld(seed);
+    if (reuses > 0 || (answer instanceof Error && documented === undefined)) lost.push({ seed, answer, reuses });
+  }
+
+  expect(lost).toEqual([]);
+});
+
+test('without numbers, older consents are stored over newer ones', async () => {
+  const worlds = Array.from({ length: 300 }, (_, index) => index + 1);
+  let lost = 0;
+  for (const seed of worlds) {
+    const { answer, documented } = await authorizeWorld(seed, { numbered: false });
+    if (answer instanceof Error && documented === undefined) lost += 1;
+  }
+
+  expect(lost).toBeGreaterThan(0);
+});

@@ -1,0 +1,125 @@
+import { storeAuthorization } from '../../../cli/authorize/store-authorization.ts';
+import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { createLedger } from '../../../core/oauth/ledger.ts';
+import { oauthClientSchema, type Tokens } from '../../../core/oauth/secrets.ts';
+import { randomFrom } from '../../support/seeds.ts';
+import { Simulation } from './simulation.ts';
+
+/**
+ * Worlds in which people authorize while functions refresh: two commands at once, a CRM that ends the former grants of a
+ * client at each consent, commands that die, and a second deployment of the same client. Drawn by a seed.
+ */
+
+/** What a person did: when they consented, and how far the command came. */
+interface Authorization {
+  consentedAt: number;
+  end: 'stored' | 'later' | 'died' | 'refused' | 'elsewhere' | 'exchanging';
+  tokens?: Tokens;
+}
+
+export interface Outcome {
+  /** What the functions of this deployment get in the end. */
+  answer: string | Error;
+  /** Why the grant may be lost, by what the documents say; `undefined` where it must not be. */
+  documented: string | undefined;
+  reuses: number;
+}
+
+const MINUTE = 60_000;
+
+export interface WorldOptions {
+  /** Without numbers, an older consent may be stored over a newer one. */
+  numbered?: boolean;
+}
+
+export async function authorizeWorld(seed: number, { numbered = true }: WorldOptions = {}): Promise<Outcome> {
+  const random = randomFrom(seed);
+  const chance = (share: number) => random() < share;
+  const world = new Simulation(undefined, seed).stored(chance(0.5) ? -1 : 2000);
+  world.secrets.oauthClient = JSON.stringify({ clientId: 'id', clientSecret: 's' });
+  world.endpoint.rotation = chance(0.5) ? 'strict' : 'none';
+  const endsFormer = chance(0.7);
+  const endsCodes = chance(0.5);
+  const authorizations: Authorization[] = [];
+  /** Refresh tokens of all grants of the client, which a consent may end. */
+  const granted: Tokens[] = [world.secrets.tokens];
+
+  const consent = () => {
+    if (endsFormer) for (const { refreshToken } of granted) world.endpoint.revoke(refreshToken);
+    const authorization: Authorization = { consentedAt: world.clock.time, end: 'exchanging' };
+    authorizations.push(authorization);
+    return authorization;
+  };
+  const pause = (most: number) => world.clock.sleep(random() * most);
+
+  /** A command of this deployment, from the consent on. */
+  const authorize = async (dies: boolean) => {
+    await pause(2 * MINUTE);
+    const done = consent();
+    await pause(20_000);
+    const store = createGrantStore(world.secrets.client, 'tokens');
+    const ledger = createLedger(world.ledger.client, 'ledger', 'tokens');
+    const authorization = numbered ? await ledger.takeNumber(1) : undefined;
+    // A CRM that ends former grants may end the codes of former consents, too.
+    if (endsFormer && endsCodes && authorizations.at(-1) !== done) {
+      done.end = 'refused';
+      return;
+    }
+    const { earlierObtainedAt: _, ...tokens } = world.endpoint.grant();
+    done.tokens = { ...tokens, earlierObtainedAt: [] };
+    granted.push(done.tokens);
+    if (dies) {
+      done.end = 'died';
+      return;
+    }
+    await pause(90_000);
+    const deps = {
+      store,
+      ledger,
+      writeClient: async () => undefined,
+      now: () => world.clock.time,
+      elapsed: () => world.clock.time,
+      sleep: world.clock.sleep,
+    };
+    const stored = oauthClientSchema.parse(JSON.parse(world.secrets.oauthClient ?? '{}'));
+    const client = { clientId: 'id', clientSecret: 's', stored, from: 'stored' } as const;
+    done.end = await storeAuthorization(client, { ...tokens, ...(authorization && { authorization }) }, deps).then(
+      () => 'stored',
+      () => 'later',
+    );
+  };
+  /** Another deployment of the same client, with a secret and a ledger of its own. */
+  const elsewhere = async () => {
+    await pause(3 * MINUTE);
+    const done = consent();
+    const tokens = world.endpoint.grant();
+    granted.push(tokens);
+    Object.assign(done, { end: 'elsewhere', tokens });
+  };
+  const functions = async () => {
+    for (let time = 0; time < 4; time += 1) {
+      await pause(MINUTE);
+      await world
+        .client()({ ...(chance(0.3) && { rejected: world.secrets.tokens.accessToken }) })
+        .catch(() => undefined);
+    }
+  };
+
+  const hasElsewhere = chance(0.25);
+  const dies = chance(0.2);
+  const people = [authorize(dies), authorize(false), ...(hasElsewhere ? [elsewhere()] : [])];
+  await world.clock.run(Promise.all([...people, functions(), functions()]));
+  await world.pass(10 * MINUTE);
+  const { accessToken: rejected } = world.secrets.tokens;
+  const [answer = new Error('nobody answered')] = await world.ask([world.client()], { rejected });
+  return { answer, documented: documentedLoss(authorizations, endsFormer), reuses: world.endpoint.reuses };
+}
+
+/** What docs/adr/0013 says that a person has to authorize again for. */
+function documentedLoss(authorizations: Authorization[], endsFormer: boolean): string | undefined {
+  if (!endsFormer) return undefined;
+  const last = authorizations.toSorted((a, b) => a.consentedAt - b.consentedAt).at(-1);
+  if (last?.end === 'elsewhere') return 'a consent for another deployment of the client';
+  if (last?.end === 'died') return 'a command that died between the consent and storing';
+  return undefined;
+}
