@@ -137,7 +137,8 @@ function isOtherNumber(sent: number, echoed: number): boolean {
   return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
 }
 
-const MASK = /[*\u2022\u25cf\u2217\u2588]|x{3}|#{2}/i;
+/** Masked, cut with an ellipsis, or encoded for a page. */
+const MASK = /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|&(?:#x?[\da-f]+|[a-z]+);/i;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** The document calls their values words, which services answer as labels or in another language. */

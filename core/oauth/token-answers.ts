@@ -38,11 +38,16 @@ const isItsWord = ({ status, body }: Answer) => body !== undefined && status !==
 const hasError = ({ body }: Answer) => [ownValue(body, 'error'), ownValue(body, 'errors')].some(isSomething);
 const isRefusal = (answer: Answer) => (isGood(answer) ? hasError(answer) : [400, 401].includes(answer.status));
 
-const said = (answer: Answer) => (isText(errorOf(answer)) ? `: ${errorWord(errorOf(answer))}.` : '.');
+/** A word of RFC 6749 in any place for codes. */
+const rfcWordOf = (answer: Answer) => wordsOf(answer).find((word) => RFC_6749_WORDS.includes(word));
+const said = (answer: Answer) => {
+  const word = rfcWordOf(answer) ?? (isText(errorOf(answer)) ? errorWord(errorOf(answer)) : undefined);
+  return word === undefined ? '.' : `: ${word}.`;
+};
 
 const GRANTED: Row = { when: (answer) => isGood(answer) && hasToken(answer), means: 'granted', says: said };
 const INVALID_GRANT: Row = {
-  when: (answer) => isItsWord(answer) && isFailure(answer) && errorOf(answer) === 'invalid_grant',
+  when: (answer) => isItsWord(answer) && isFailure(answer) && rfcWordOf(answer) === 'invalid_grant',
   means: 'invalidGrant',
   says: said,
 };
@@ -54,7 +59,7 @@ const WORTHLESS_TOKEN: Row = {
 const BUSY: Row = { when: isBusy, means: 'busy', says: said };
 const LOST: Row = { when: ({ status }) => status >= 500 || status === 408, means: 'lost', says: said };
 const FINAL_WORD: Row = {
-  when: (answer) => isItsWord(answer) && isFailure(answer) && FINAL.includes(String(errorOf(answer))),
+  when: (answer) => isItsWord(answer) && isFailure(answer) && FINAL.includes(rfcWordOf(answer) ?? ''),
   means: 'refused',
   says: said,
 };
@@ -102,9 +107,9 @@ export function errorWord(error: unknown): string {
   return typeof error === 'string' && RFC_6749_WORDS.includes(error) ? error : 'another word than those of RFC 6749';
 }
 
-/** No token: in a good answer an error has to say so. */
+/** A good answer without a token, for those with one come first. */
 function isFailure(answer: Answer): boolean {
-  return answer.status >= 400 || (isGood(answer) && hasError(answer));
+  return answer.status >= 400 || isGood(answer);
 }
 
 function wordsOf(answer: Answer): string[] {

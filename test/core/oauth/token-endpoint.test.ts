@@ -129,6 +129,10 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [401, { error: { code: 'RefreshTokenExpired' } }, 'invalidGrant', 'answered 401: a code that calls'],
   [400, { errors: [{ errorCode: 'refresh-token-already-used' }] }, 'invalidGrant', 'answered 400: a code that calls'],
   [422, { code: 'REVOKED_REFRESH_TOKEN' }, 'invalidGrant', 'answered 422: a code that calls'],
+  [200, { code: 'refresh_token_revoked' }, 'invalidGrant', 'answered 200: a code that calls'],
+  [400, { error: { code: 'invalid_grant' } }, 'invalidGrant', 'answered 400: invalid_grant.'],
+  [401, { code: 'invalid_client' }, 'refused', 'answered 401: invalid_client.'],
+  [400, JSON.parse('{"__proto__":{"error":"invalid_grant"}}'), 'unclear', 'answered 400.'],
   [503, { code: 'refresh_token_expired' }, 'busy', 'answered 503.'],
   [500, { code: 'refresh_token_expired' }, 'lost', 'answered 500.'],
   [
