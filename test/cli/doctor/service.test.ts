@@ -88,11 +88,7 @@ const field = (name: string, type: string | null = null) => ({ name, type, label
 
 test.each([
   ['warn', 'warning', /^Columns that the CRM no longer lists since the export of 2026-11-19: "phone"\.$/],
-  [
-    'stop',
-    'broken',
-    /^SchemaChanged: .*"phone"\. \(drift\.removed\) .* start leads --accept-schema\.$/,
-  ],
+  ['stop', 'broken', /^SchemaChanged: .*"phone"\. \(drift\.removed\) .* start leads --accept-schema\.$/],
 ])(
   'columns that changed since the last export are found where the configuration says %s',
   async (removed, verdict, text) => {
