@@ -6,7 +6,6 @@ export function historyRemarks(subject: Subject): string[] {
   const { facts, history, exportId } = subject;
   const { comparedWith, unreadable, earlier, ofDate } = history;
   const remarks: [holds: boolean, remark: string][] = [
-    [comparedWith.length === 0, NOT_COMPARED],
     [
       unreadable > 0,
       `Of ${unreadable} published exports pointer or manifest is gone or unreadable: the file is not compared with them.`,
@@ -28,8 +27,6 @@ export function historyRemarks(subject: Subject): string[] {
   ];
 }
 
-const NOT_COMPARED =
-  'The file is compared with no other: of its plan, no export of another date is published that is to be kept, back to the newest new normal.';
 const SAME_EXPORT = 'The CRM has given the export that its date has already, by its id.';
 
 /** Fewer rows may be as many every night. */

@@ -15,7 +15,6 @@ import { completeKey } from '../../core/night/marker.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { documentedEventPattern } from '../support/event-pattern.ts';
-import { NO_HISTORY } from '../support/stored-run.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { missNextNight } from './support/night-check.ts';
 import { type SharedStack, sharedStack } from './support/shared-stack.ts';
@@ -45,10 +44,7 @@ describe('a night without trouble', () => {
     for (const report of reports) {
       const manifest = await manifestOf(report);
       expect(manifest.file).toMatchObject({ rows: 240, header: manifest.request.columns });
-      // Another file may have exported leads of another date, with which these are compared then.
-      const mayHaveHistory = manifest.entity === 'leads';
-      const warnings = manifest.warnings.filter((warning) => !(mayHaveHistory && warning === NO_HISTORY));
-      expect(warnings).toEqual(mayHaveHistory ? [] : [NO_HISTORY]);
+      expect(manifest.warnings).toEqual([]);
     }
     expect((await system.calls()).filter(({ violation }) => violation !== undefined)).toEqual([]);
 

@@ -9,9 +9,6 @@ import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
 
 export const FILE_KEY = 'runs/entity=leads/run=night-1/leads.csv';
 export const MANIFEST_KEY = 'runs/entity=leads/run=night-1/_manifest.json';
-/** The warning of a first run. */
-export const NO_HISTORY =
-  'The file is compared with no other: of its plan, no export of another date is published that is to be kept, back to the newest new normal.';
 export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
 
 type Options = Parameters<typeof fakeBucket>[0] & Partial<Pick<StoredFile, 'key' | 'restarts' | 'undeclaredEnd'>>;

@@ -65,9 +65,12 @@ function releaseOf({ release, standing }: ShownRun): string[] {
   return [`\n  ${plainLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
 }
 
-/** What the file was compared with, where a guard stopped it. */
+const NOTHING_TO_COMPARE_WITH = 'There is no earlier published export with the same plan to compare this file with.';
+
+/** What the file was compared with, where a check stopped it; of a file of a new plan, that there was nothing. */
 function comparedWith({ guards }: ShownRun): string[] {
-  if (!guards || failedChecks(guards).length === 0 || guards.comparedWith.length === 0) return [];
+  if (guards?.comparedWith.length === 0) return [`\n  ${NOTHING_TO_COMPARE_WITH}`];
+  if (!guards || failedChecks(guards).length === 0) return [];
   const nights = guards.comparedWith.map(
     ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
   );

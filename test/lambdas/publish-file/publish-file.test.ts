@@ -10,7 +10,7 @@ import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { exportIdOf } from '../../support/published.ts';
-import { FILE_KEY, MANIFEST_KEY, NO_HISTORY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
 const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
@@ -24,7 +24,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
 
   const answer = await publish(bucket, state);
 
-  expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, warningCount: 1 });
+  expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, warningCount: 0 });
   expect(manifestSchema.parse(manifestIn(bucket))).toEqual({
     schemaVersion: LAYOUT,
     entity: 'leads',
@@ -93,7 +93,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
     unchangedSince: null,
     keptUntil: '2027-02-18',
     softwareVersion: '0.1.0',
-    warnings: [NO_HISTORY],
+    warnings: [],
   });
 });
 
@@ -282,7 +282,7 @@ test('what an earlier release published counts as none: a warning tells, and its
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
 
   const told = '1 published exports are of an earlier release: the file is not compared with them.';
-  expect(manifestIn(bucket).warnings).toEqual([NO_HISTORY, told]);
+  expect(manifestIn(bucket).warnings).toEqual([told]);
   expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ date: '2026-11-20', manifestKey: MANIFEST_KEY });
   expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
   expect(bucket.text(other)).toBe(early);
@@ -340,7 +340,7 @@ test('a header alone is an empty export', async () => {
 
   expect(manifestIn(bucket)).toMatchObject({
     file: { rows: 0, header: ['id', 'name'] },
-    warnings: ['The file has no rows.', NO_HISTORY],
+    warnings: ['The file has no rows.'],
   });
 });
 
@@ -354,7 +354,7 @@ test('a file that the entity publishes unjudged has neither rows nor header, and
 
   expect(manifestIn(bucket)).toMatchObject({
     file: { format: 'archive', rows: null, header: null, content: null },
-    warnings: [expect.stringContaining('Nothing in the file was looked at'), NO_HISTORY],
+    warnings: [expect.stringContaining('Nothing in the file was looked at')],
   });
 });
 
@@ -365,7 +365,7 @@ test('a lost first answer is reported in the manifest', async () => {
 
   expect(manifestIn(bucket)).toMatchObject({
     export: { unansweredCreates: 1 },
-    warnings: [expect.stringContaining('further export'), NO_HISTORY],
+    warnings: [expect.stringContaining('further export')],
   });
 });
 
@@ -376,7 +376,7 @@ test('a file that changed at its origin while it was fetched is reported in the 
 
   expect(manifestIn(bucket)).toMatchObject({
     export: { restarts: 2 },
-    warnings: [expect.stringContaining('restarted 2 times'), NO_HISTORY],
+    warnings: [expect.stringContaining('restarted 2 times')],
   });
 });
 
