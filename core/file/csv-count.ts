@@ -40,6 +40,7 @@ export class CsvCount {
   readonly #wide: Utf16Reader | null;
   /** Rows that each other separator splits; `null` where that does not matter. */
   readonly #splits: Map<number, number> | null;
+  readonly #looksCloser: boolean;
   #above: number;
   #skip: number;
   #recordsBefore = 0;
@@ -58,6 +59,7 @@ export class CsvCount {
     this.#unnamedInside = unnamed.some((place) => place < this.#named);
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
     this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
+    this.#looksCloser = unnamed.length > 0 || this.#splits !== null;
     this.#above = csv.rowsAbove;
     this.#skip = skip;
     const header = headed === false ? [] : first;
@@ -114,23 +116,18 @@ export class CsvCount {
       return;
     }
     this.records += 1;
-    let counted = cells;
-    if (cells !== this.#width && (cells < this.#named || cells > this.#width))
-      counted = this.#oddWidth(block, from, to, cells);
-    else if (cells !== this.#width) counted = this.#width;
-    this.cellsOfLast = counted;
-    if (to - from - cells + 1 === 2 * quoted) this.emptyRows += 1;
     this.#lastFrom = from;
     this.#lastTo = to;
-    if (this.records === 1) return;
-    this.headers.look(block, from, to, cells, quoted > 0, odd);
-    if (mayBeError(block, from)) this.#lookForError(block, from, to);
-    if (this.#unnamed.size > 0) this.#lookForUnnamed(block, from, to, cells);
-    if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
+    this.cellsOfLast = cells === this.#width ? cells : this.#oddWidth(block, from, to, cells);
+    if (to - from - cells + 1 === 2 * quoted) this.emptyRows += 1;
+    if (this.headers.mayBe(cells, odd) && this.records > 1) this.headers.look(block, from, to, cells, quoted > 0, odd);
+    if (MAY_BEGIN_ERROR[block[from] as number] !== 0) this.#lookForError(block, from, to);
+    if (this.#looksCloser && this.records > 1) this.#lookCloser(block, from, to, cells);
   }
 
   /** @returns the width that the record counts as */
   #oddWidth(block: Buffer, from: number, to: number, cells: number): number {
+    if (cells < this.#width && cells >= this.#named) return this.#width;
     if (cells > this.#width && emptyAtEnd(block, from, to, this.#separator) >= cells - this.#width) {
       this.overhanging += 1;
       return this.#width;
@@ -138,6 +135,11 @@ export class CsvCount {
     this.irregular += 1;
     if (cells > this.#width) this.longer += 1;
     return cells;
+  }
+
+  #lookCloser(block: Buffer, from: number, to: number, cells: number): void {
+    this.#lookForUnnamed(block, from, to, cells);
+    if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
   }
 
   #lookForUnnamed(block: Buffer, from: number, to: number, cells: number): void {
@@ -163,6 +165,8 @@ export class CsvCount {
   }
 
   #lookForError(block: Buffer, from: number, to: number): void {
+    const at = block[from] === QUOTE ? from + 1 : from;
+    if (at + 4 > block.length || !BEGINNINGS.has(block.readUInt32LE(at) | LOWER_CASE) || this.records === 1) return;
     const text = decoded(block.subarray(from, Math.min(to, from + LOOKED_AT)), this.#csv.decoder);
     const [cell = ''] = cellsOf(text, this.#csv.separator, text.startsWith('"'));
     if (isErrorText(cell)) this.errors += 1;
@@ -216,18 +220,14 @@ const ERROR_BEGINNINGS = [
   ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],
   ...['fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '*** ', 'proc'],
 ];
-const BEGINNINGS = new Set(ERROR_BEGINNINGS.map((text) => Buffer.from(text).readUInt32LE() | 0x20202020));
-const FIRST_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
-  ERROR_BEGINNINGS.some((text) => text.charCodeAt(0) === (byte | 0x20) || text.charCodeAt(0) === byte) ? 1 : 0,
-);
+const LOWER_CASE = 0x20202020;
+const BEGINNINGS = new Set(ERROR_BEGINNINGS.map((text) => Buffer.from(text).readUInt32LE() | LOWER_CASE));
+const MAY_BEGIN_ERROR = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const first = ERROR_BEGINNINGS.map((text) => text.charCodeAt(0));
+  return byte === QUOTE || first.includes(byte | 0x20) || first.includes(byte) ? 1 : 0;
+});
 const ERROR_TEXT =
   /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]+(?:\.[\w$]+){2,}\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
-
-function mayBeError(block: Buffer, from: number): boolean {
-  const at = block[from] === QUOTE ? from + 1 : from;
-  if (FIRST_BYTES[block[at] as number] === 0 || at + 4 > block.length) return false;
-  return BEGINNINGS.has(block.readUInt32LE(at) | 0x20202020);
-}
 
 function isErrorText(cell: string): boolean {
   return ERROR_TEXT.test(cell.slice(0, LOOKED_AT));

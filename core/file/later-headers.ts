@@ -43,6 +43,7 @@ export class LaterHeaders {
   readonly #covers: boolean;
   /** Empty cells of the first record. */
   readonly #mayBeEmpty: number;
+  readonly #othersShift: number;
 
   constructor(search: HeaderSearch) {
     const { header, listed, index, covered, separator, decoder } = search;
@@ -56,6 +57,8 @@ export class LaterHeaders {
       covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
     );
     this.#covers = excepted.length > 0 || this.#covered.size > 0;
+    // Half of the cells of a header may name nothing, or none.
+    this.#othersShift = this.#covers ? 1 : 31;
     const texts = fields.flatMap(({ name, label }) => [name, label ?? '']);
     const left = excepted.flatMap(({ name, label }) => [name, label ?? '']);
     const hashed = fields.flatMap(({ name, label }) =>
@@ -71,7 +74,12 @@ export class LaterHeaders {
     return this.#filter.begins[byte] === 0;
   }
 
-  /** Looks at a record after the first. @param odd cells that begin with such bytes, or are empty */
+  /** Whether a record is worth a look. @param odd cells that begin with odd bytes, or are empty */
+  mayBe(cells: number, odd: number): boolean {
+    return odd <= this.#mayBeEmpty + (cells >> this.#othersShift) || cells > this.#header.length;
+  }
+
+  /** Looks at a record after the first. */
   look(block: Buffer, from: number, to: number, cells: number, quoted: boolean, odd: number): void {
     const possible = cells - odd;
     const beyond = this.#header.length > 0 ? Math.max(0, cells - this.#header.length) : 0;

@@ -44,7 +44,7 @@ export function drawEvents(count: number, draw: Draw): Event[] {
   return shuffled([...EVENTS, ...ordinary], draw);
 }
 
-const LIKE = { separatorLine: false, finalBreak: true, emptyRows: 0 };
+const LIKE = { separatorLine: false, finalBreak: true, titles: 0, trailing: 'none', emptyRows: 0 } as const;
 const UNICODE: List<Dialect> = [
   { ...LIKE, separator: ',', lineBreak: '\n', encoding: 'utf-8', byteOrderMark: false, quoting: 'needed' },
   { ...LIKE, separator: ';', lineBreak: '\r\n', encoding: 'utf-16le', byteOrderMark: true, quoting: 'all' },

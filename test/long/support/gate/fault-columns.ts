@@ -1,9 +1,11 @@
+import { gzipSync } from 'node:zlib';
 import type { Draw } from '../../../../sandbox/data/draw.ts';
 import { zipOfFiles } from '../../../support/small-workbook.ts';
 import { type ColumnName, LEFT_OUT } from './columns.ts';
 import type { Fault } from './fault.ts';
 import type { Service } from './service.ts';
 import { type Table, withColumn, withoutColumn } from './table.ts';
+import { csvText, encoded } from './write-csv.ts';
 
 const NAME = LEFT_OUT.name as ColumnName;
 const LABEL = LEFT_OUT.label ?? '';
@@ -76,6 +78,29 @@ const LEFT_OUT_FAULTS: Fault[] = [
       table.header = header;
     },
   },
+  ...([NAME, LABEL, 'id_number', `lead.${NAME}`] as const).map(
+    (text): Fault => ({
+      name: `left-out column, below a header further down: ${text}`,
+      wish: { except: true, kind: 'csv', width: 3 },
+      table: (table, draw) => below(table, text, draw),
+    }),
+  ),
+  {
+    name: 'left-out column, below an exact name further down in a file of two columns',
+    wish: { except: true, kind: 'csv', header: 'plain', width: 2 },
+    table: (table, draw) => below(table, NAME, draw),
+  },
+  {
+    name: 'left-out column, in a second member of gzip',
+    wish: { except: true, kind: 'csv', compression: 'gzip', width: 3 },
+    packed: (bytes, _, { dialect }) => {
+      const text = csvText(
+        { header: ['id', NAME, 'name'], rows: [['1', '312340001', 'x']], tail: [] },
+        { ...dialect, separatorLine: false, titles: 0, byteOrderMark: false },
+      );
+      return Buffer.concat([bytes, gzipSync(encoded((dialect.finalBreak ? '' : dialect.lineBreak) + text, dialect))]);
+    },
+  },
   {
     name: 'left-out column, on a hidden sheet',
     wish: { except: true, kind: 'xlsx' },
@@ -104,6 +129,13 @@ const LEFT_OUT_FAULTS: Fault[] = [
     packed: (bytes) => withComment(bytes, '312340001'),
   },
 ];
+
+/** Puts another header below the rows, with the left-out column in the place of the last one, and rows of it. */
+function below(table: Table, text: string, draw: Draw): void {
+  const header = [...(table.header ?? []).slice(0, -1), text];
+  const rows = table.rows.slice(0, 3).map((cells) => [...cells.slice(0, -1), `31234000${draw.int(1, 9)}`]);
+  table.rows.push(header, ...rows);
+}
 
 /** The archive ends with the length of its comment, and the comment (APPNOTE.TXT, 4.3.16). */
 function withComment(archive: Buffer, comment: string): Buffer {

@@ -81,6 +81,29 @@ export const ROW_FAULTS: Fault[] = [
       }),
   },
   {
+    name: 'the file twice',
+    wish: { kind: 'csv', header: 'plain', width: 2 },
+    table: (table) => {
+      table.rows.push([...(table.header ?? [])], ...table.rows.map((cells) => [...cells]));
+    },
+  },
+  {
+    name: 'pages that were glued together, with another order of columns',
+    wish: { kind: 'csv', header: 'plain', width: 3 },
+    table: (table) => {
+      const turned = (cells: readonly string[]) => [...cells].reverse();
+      table.rows.push(turned(table.header ?? []), ...table.rows.slice(0, 5).map(turned));
+    },
+  },
+  {
+    name: 'a block of zeros',
+    wish: { kind: 'csv', usual: true },
+    text: (text, draw) => {
+      const place = draw.int(1, text.length - 1);
+      return text.slice(0, place) + '\0'.repeat(512) + text.slice(place);
+    },
+  },
+  {
     name: 'some ragged rows',
     wish: { width: 2 },
     table: (table, draw) => {

@@ -10,6 +10,7 @@ Reads cases from standard input, one JSON object a line:
   oldExport           the id of the export is that of another night
   endsWithBreak       the file of the night before ended with a line break
   total               a last line of one cell was released
+  trailing            whether rows or header end with a separator
   rows, header        what the manifest says (null: nothing)
 Writes a JSON object a line: number, rows, broken (list of sentences).
 """
@@ -31,6 +32,7 @@ FORMS = {
 }
 
 
+TITLES = ["Records of the night", "Made by the CRM", "2 pages"]
 # Of a generated file; empty rows with a style may follow by the million.
 MOST_ROWS = 5000
 
@@ -101,6 +103,16 @@ def records_of(text):
     return max((read(separator) for separator in separators), key=valued)
 
 
+def plain(case, records):
+    """The records without titles, and without the empty cell after a last separator."""
+    while records and records[0][0] in TITLES:
+        records = records[1:]
+    width = len(case["columns"])
+    if not case["trailing"]:
+        return records
+    return [record[:-1] if len(record) == width + 1 and record[-1] == "" else record for record in records]
+
+
 def sheets_of(data):
     """Every cell of every sheet, hidden ones too, and comments: the records of the first sheet, and all other texts."""
     import openpyxl
@@ -133,7 +145,7 @@ def judge(case):
         besides = []
         content, is_sheet = unpacked(data, besides)
         text = None if is_sheet else decoded(content)
-        records, others = sheets_of(content) if is_sheet else (records_of(text), "")
+        records, others = sheets_of(content) if is_sheet else (plain(case, records_of(text)), "")
     except Damaged as error:
         yield f"damaged: {error}"
         return
@@ -159,6 +171,9 @@ def judge_values(case, records, whole):
     # A header in the middle is a row for every program that reads CSV.
     repeated = max(0, sum(record == records[0] for record in records) - 1) if records else 0
     case["seen"] = len(rows) + repeated
+    later = [record for record in records[1:] if case["kind"] == "csv" and is_header(case, record)]
+    if later:
+        yield f"{len(later)} headers further down"
     for name in case["required"]:
         if rows and not found[name]:
             yield f"no values of the required column {name}"
@@ -179,6 +194,12 @@ def judge_values(case, records, whole):
 
 def folded(text):
     return "".join(letter for letter in unicodedata.normalize("NFKC", text).casefold() if letter.isalnum())
+
+
+def is_header(case, record):
+    known = {folded(name) for column in case["names"] for name in column} | {folded("idNumber"), folded("מספר זהות")}
+    cells = [folded(cell.rsplit(".", 1)[-1]) for cell in record if cell.strip()]
+    return len(cells) > 0 and all(cell in known for cell in cells)
 
 
 def header_of(case, records):

@@ -57,6 +57,7 @@ function promisesOf({ number, service, before, exportId, seenIds, end }: Case): 
     removed: drift.removed === 'stop',
     leastRows: leastRows(service, before),
     oldExport: seenIds.includes(exportId),
+    trailing: dialect.trailing !== 'none',
     endsWithBreak: before.length > 0 && dialect.finalBreak,
     headerless: header === 'none',
     rows,

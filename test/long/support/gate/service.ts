@@ -37,6 +37,10 @@ export interface Dialect {
   finalBreak: boolean;
   /** Rows that are empty in every cell, behind the others. */
   emptyRows: number;
+  /** Lines above the header; only where its texts are listed. */
+  titles: number;
+  /** The header, or the rows, end with a separator. */
+  trailing: 'none' | 'header' | 'rows';
 }
 
 export interface SheetStyle {
@@ -68,7 +72,7 @@ export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish:
   const header = wish.header ?? drawHeader(draw, except || wish.named === true);
   const columns = drawColumns(draw, Math.max(wish.width ?? 1, NARROWEST[header] ?? 1));
   const encoding = draw.pick(ENCODINGS);
-  const dialect = drawDialect(draw, encoding);
+  const dialect = fitting(drawDialect(draw, encoding), header, columns.length);
   const nights = Math.max(draw.int(0, 3), wish.usual || header === 'unknown' ? 2 : 0);
   const compression = drawCompression(draw, kind);
   const promises = drawPromises(draw, wish, columns.at(-1) ?? 'id');
@@ -86,6 +90,12 @@ export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish:
     texture: drawTexture(draw, dialect),
     ...promises,
   };
+}
+
+/** Below titles a header is found by its texts. A single column has no other width. */
+function fitting(dialect: Dialect, header: HeaderStyle, width: number): Dialect {
+  if (isUnlisted(header)) return { ...dialect, titles: 0, trailing: 'none' };
+  return width === 1 ? { ...dialect, trailing: 'none' } : dialect;
 }
 
 /** Among so many records, one of another width is no great share. */
@@ -155,6 +165,8 @@ function drawDialect(draw: Draw, encoding: Dialect['encoding']): Dialect {
     quoting: draw.pick(['needed', 'all'] as const),
     finalBreak: draw.chance(0.85),
     emptyRows: draw.chance(0.05) ? 2 : 0,
+    titles: draw.chance(0.15) ? draw.int(1, 3) : 0,
+    trailing: draw.chance(0.2) ? draw.pick(['header', 'rows'] as const) : 'none',
   };
 }
 

@@ -5,13 +5,16 @@ import type { Table } from './table.ts';
 
 /** The text of a CSV file. */
 export function csvText({ header, rows, tail }: Pick<Table, 'header' | 'rows' | 'tail'>, dialect: Dialect): string {
-  const { separator, lineBreak, separatorLine, finalBreak } = dialect;
-  const records = [...(header ? [header] : []), ...rows].map((cells) =>
-    cells.map((cell) => quoted(cell, dialect)).join(separator),
-  );
-  const lines = [...(separatorLine ? [`sep=${separator}`] : []), ...records, ...tail];
+  const { separator, lineBreak, separatorLine, finalBreak, titles, trailing } = dialect;
+  const lineOf = (cells: string[], of: Dialect['trailing']) =>
+    [...cells.map((cell) => quoted(cell, dialect)), ...(trailing === of ? [''] : [])].join(separator);
+  const records = [...(header ? [lineOf(header, 'header')] : []), ...rows.map((cells) => lineOf(cells, 'rows'))];
+  const above = header ? TITLES.slice(0, titles) : [];
+  const lines = [...(separatorLine ? [`sep=${separator}`] : []), ...above, ...records, ...tail];
   return lines.join(lineBreak) + (finalBreak && lines.length > 0 ? lineBreak : '');
 }
+
+const TITLES = ['Records of the night', 'Made by the CRM', '2 pages'];
 
 function quoted(cell: string, { quoting, separator }: Dialect): string {
   const needed = cell.includes(separator) || /["\r\n]/.test(cell);
