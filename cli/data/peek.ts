@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { fileRecords, isReadInOrder } from '../../core/file/records.ts';
 import { firstRecords, type Separator } from '../../core/file/scanner.ts';
 import { kindOf } from '../../core/files/file-kind.ts';
 import { isEmptyFile } from '../../core/files/read-formats.ts';
-import { fileRecords } from '../../core/records/file-records.ts';
-import { isReadInOrder } from '../../core/records/proven-records.ts';
 import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';

@@ -1,7 +1,7 @@
 import type { Manifest } from '../../core/export/manifest.ts';
+import { provenRecords, whyUnread } from '../../core/file/records.ts';
 import type { ByteSource } from '../../core/files/byte-source.ts';
 import { isReadFormat } from '../../core/files/read-formats.ts';
-import { provenRecords, whyUnread } from '../../core/records/proven-records.ts';
 import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 import { manyText } from '../support/text.ts';
 import { corruptText } from './download-file.ts';

@@ -1,14 +1,17 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { damaged, type Reading } from './reading.ts';
 
 /** What is unpacked at once. */
 const PIECE_BYTES = 128 * 1024;
 
 /**
  * What gzip holds, all of its members, each verified by its trailer: size and CRC-32. Zeros may follow the last one.
- * @throws RunError `FileRejected` when it is cut off, damaged or followed by anything else; what reading the bytes throws
+ * @param damaged the error where it is cut off, damaged or followed by anything else
+ * @throws what `damaged` makes; what reading the bytes throws
  */
-export async function* gunzipped(bytes: AsyncIterable<Uint8Array>, reading: Reading): AsyncGenerator<Uint8Array> {
+export async function* gunzipped(
+  bytes: AsyncIterable<Uint8Array>,
+  damaged: (how: string) => Error,
+): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
   const feeding = feed(gunzip, bytes);
   // The error of the feeding side arrives where the content is read.
@@ -17,7 +20,7 @@ export async function* gunzipped(bytes: AsyncIterable<Uint8Array>, reading: Read
     for await (const piece of gunzip) yield piece;
     await feeding;
   } catch (error) {
-    throw faultOf(error, reading);
+    throw faultOf(error, damaged);
   } finally {
     gunzip.destroy();
   }
@@ -55,9 +58,9 @@ function refuseOthers(bytes: Uint8Array): void {
   if (bytes.some((byte) => byte !== 0)) throw new Followed();
 }
 
-function faultOf(error: unknown, reading: Reading): unknown {
-  if (error instanceof Followed) return damaged(reading, 'is gzip with other bytes behind its end');
+function faultOf(error: unknown, damaged: (how: string) => Error): unknown {
+  if (error instanceof Followed) return damaged('is gzip with other bytes behind its end');
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'Z_BUF_ERROR') return damaged(reading, 'is gzip that is cut off');
-  return code.startsWith('Z_') ? damaged(reading, 'is gzip that is damaged, or has other bytes behind its end') : error;
+  if (code === 'Z_BUF_ERROR') return damaged('is gzip that is cut off');
+  return code.startsWith('Z_') ? damaged('is gzip that is damaged, or has other bytes behind its end') : error;
 }

@@ -4,7 +4,7 @@ import { gunzipped } from './gunzip.ts';
 import { hashing } from './hashing.ts';
 import { begin, type Content, GZIPPED, readStream, startOf } from './read-stream.ts';
 import { readBegun, readZip } from './read-zip.ts';
-import { bounded, isRefusal, type Known, type Reading } from './reading.ts';
+import { bounded, damaged, isRefusal, type Known, type Reading } from './reading.ts';
 
 /** What was read of the stored bytes. */
 export interface StoredBytes {
@@ -44,7 +44,10 @@ async function readHashed(
 ): Promise<Known> {
   const { start, chunks, begun } = await startOf(stored, reading);
   if (isGzip(start)) {
-    const unpacked = bounded(gunzipped(chunks, reading), reading);
+    const unpacked = bounded(
+      gunzipped(chunks, (how) => damaged(reading, how)),
+      reading,
+    );
     return known(source.size, 'gzip', await readBegun(await begin(unpacked, reading, GZIPPED), reading, GZIPPED));
   }
   const judged = await begun();

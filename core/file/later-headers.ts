@@ -15,7 +15,11 @@ export interface HeaderSearch {
   covered: readonly string[];
 }
 
+type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
+
 const QUOTE = 0x22;
+/** Records of which the verdict is kept. */
+const MOST_KEPT = 1000;
 /** Further cells are not looked at by the rules for headers. */
 const EXACT_NAMES = 2;
 
@@ -44,6 +48,8 @@ export class LaterHeaders {
   /** Empty cells of the first record. */
   readonly #mayBeEmpty: number;
   readonly #othersShift: number;
+  /** The same records may come again and again. */
+  readonly #judged = new Map<string, Verdict>();
 
   constructor(search: HeaderSearch) {
     const { header, listed, index, covered, separator, decoder } = search;
@@ -87,19 +93,21 @@ export class LaterHeaders {
     const needed = this.#covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
     if (possible < needed || !this.#filter.mayName(block, from, to, possible, needed, all)) return;
     const { separator, decoder } = this.#search;
-    this.#judge(cellsOf(decoded(block.subarray(from, to), decoder), separator, quoted));
+    const text = decoded(block.subarray(from, to), decoder);
+    const found = this.#judged.get(text) ?? this.#judge(cellsOf(text, separator, quoted));
+    if (this.#judged.size < MOST_KEPT) this.#judged.set(text, found);
+    if (found === 'repeated') this.repeated += 1;
+    else if (found !== 'none') this.other += 1;
+    if (found === 'leftOut') this.leftOut += 1;
   }
 
-  #judge(all: string[]): void {
-    if (this.#header.length > 0 && foldedRecord(all) === this.#text) {
-      this.repeated += 1;
-      return;
-    }
+  #judge(all: string[]): Verdict {
+    if (this.#header.length > 0 && foldedRecord(all) === this.#text) return 'repeated';
     const cells = withoutEmptyEnd(all);
     const { excepted, unlisted, names } = this.#search.index.readHeader(cells);
-    if (!this.#isHeader(cells, { known: unlisted.length === 0 && (names !== null || excepted > 0), excepted })) return;
-    this.other += 1;
-    if (excepted > 0) this.leftOut += 1;
+    const known = unlisted.length === 0 && (names !== null || excepted > 0);
+    if (!this.#isHeader(cells, { known, excepted })) return 'none';
+    return excepted > 0 ? 'leftOut' : 'other';
   }
 
   /** @param known each cell names one field, or none */

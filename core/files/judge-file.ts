@@ -3,7 +3,6 @@ import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import { type Csv, csvStart } from '../file/csv-start.ts';
 import { isWide, type TextStart } from '../file/encoding.ts';
 import { type FileKind, kindOf } from './file-kind.ts';
-import { isJson } from './json-kind.ts';
 
 /** What a deployment accepts, and what was requested. */
 export interface Expected extends ListedFields {
@@ -100,4 +99,25 @@ function textOf({ fields, listed }: { fields: number; listed: number }, { width 
 export function rejection(what: string, looks: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
   return `${what} is not the export: it looks like ${looks} (${declared}). Accepted is what files.formats names: ${formats.join(', ')}.`;
+}
+
+/** What JSON begins with: an object, or a list of values; a sentence in brackets is none. */
+const BEGINNING = /^\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[{["\]]|-?\d|true\b|false\b|null\b|$))/;
+
+/**
+ * Whether a text is a JSON document, or JSON Lines, by its beginning; where all of it is there, by all of it.
+ * @param complete whether `text` is the whole file
+ */
+function isJson(text: string, complete: boolean): boolean {
+  if (!BEGINNING.test(text)) return false;
+  return !complete || parses(text) || text.split('\n').every((line) => line.trim() === '' || parses(line));
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

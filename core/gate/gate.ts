@@ -1,9 +1,9 @@
+import type { DriftPolicy } from '../config/gate-settings.ts';
 import { CHECKS, type GateCheck } from './checks.ts';
-import { columnRemarks } from './column-remarks.ts';
 import { type Facts, rowsOf } from './facts.ts';
 import { historyRemarks } from './history-remarks.ts';
 import { failedChecks, type GateCheckResult, type GateReport } from './report.ts';
-import { rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
+import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
 export interface Verdict {
   /** `null`: there is nothing to tell, for no reader gets the file and nothing forbids it. */
@@ -54,4 +54,21 @@ function contentRemarks(subject: Subject): string[] {
     ...columnRemarks(subject),
     ...(irregular > 0 ? [`${irregular} rows have another number of fields than the first record.`] : []),
   ];
+}
+
+/** How the columns of a file are not those that were requested, in sentences; nothing where the configuration accepts it. */
+function columnRemarks({ facts, promised: { columns, drift } }: Subject): string[] {
+  const named = columnsOf(facts);
+  const changes = columnChanges(facts, columns);
+  if (!named || !changes || facts.empty || isAccepted(changes, drift)) return [];
+  if (named.length !== columns.length)
+    return [`The header has ${named.length} columns; ${columns.length} were requested.`];
+  const otherwise = named.some((name, place) => name !== columns[place]);
+  return otherwise ? ['The header names the columns otherwise than they were requested.'] : [];
+}
+
+/** Whether the configuration accepts every change, and there is one. */
+function isAccepted({ added, removed }: { added: number; removed: number }, policy: DriftPolicy): boolean {
+  if (added + removed === 0) return false;
+  return (added === 0 || policy.added === 'accept') && (removed === 0 || policy.removed === 'accept');
 }

@@ -1,8 +1,8 @@
 import { ParquetWriter } from 'hyparquet-writer';
 import type { TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
+import { provenRecords, whyUnread } from '../file/records.ts';
 import type { ByteSource } from '../files/byte-source.ts';
-import { provenRecords, whyUnread } from '../records/proven-records.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
 import { schemaOf } from './column-types.ts';
 import { type Covered, missingFields, tableColumns } from './columns.ts';

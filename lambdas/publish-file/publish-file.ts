@@ -10,11 +10,10 @@ import { lateTry } from '../../core/step/late-try.ts';
 import { type RunState, runOf } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
-import { manifestOf } from './manifest-of.ts';
-import { isBehindOthers, movePointers, readPointers } from './move-pointers.ts';
-import { publishedOutcome } from './published-outcome.ts';
+import { manifestOf } from './manifest.ts';
+import { isBehindOthers, movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';
-import { releaseFile } from './release-file.ts';
+import { releaseFile } from './release.ts';
 
 export interface PublishFileDeps extends Invocation {
   bucket: Bucket;

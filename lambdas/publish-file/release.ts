@@ -12,8 +12,7 @@ import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { movePointers, readPointers } from './move-pointers.ts';
-import { publishedOutcome } from './published-outcome.ts';
+import { movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';
 
 /**

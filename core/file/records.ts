@@ -1,15 +1,18 @@
-import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { crc32 } from 'node:zlib';
+import { crc32Text } from '../../transfer/base/crc32.ts';
+import { gunzipped } from '../content/gunzip.ts';
 import { zipKind } from '../content/zip-kind.ts';
-import { csvRecords } from '../file/csv-records.ts';
-import { UnreadableCsv } from '../file/scanner.ts';
+import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../files/byte-source.ts';
+import { isEmptyFile } from '../files/read-formats.ts';
 import type { Content, Dialect } from '../gate/facts.ts';
 import { sheetRecords } from '../spreadsheet/sheet-records.ts';
 import { UnreadableSheet } from '../spreadsheet/unreadable-sheet.ts';
 import { putAside } from '../zip/put-aside.ts';
-import { ReadingBudget, type ReadingLimits } from '../zip/reading-limits.ts';
+import { ReadingBudget, type ReadingLimits, ReadingUnfinished } from '../zip/reading-limits.ts';
 import { openZip, UnreadableZip } from '../zip/zip-archive.ts';
+import { csvRecords } from './csv-records.ts';
+import { UnreadableCsv } from './scanner.ts';
 
 /** What the manifest says of a stored file that was read to its end. */
 export interface StoredForm {
@@ -38,7 +41,8 @@ export async function* fileRecords(
 ): AsyncGenerator<string[]> {
   if (form.format === 'csv') {
     const { compression } = form;
-    const plain = compression === 'gzip' ? gunzipped(source) : source.read(0, source.size);
+    const plain =
+      compression === 'gzip' ? gunzipped(source.read(0, source.size), unpackable) : source.read(0, source.size);
     yield* csvRecords(compression === 'zip' ? await unzipped(source, new ReadingBudget(limits)) : plain, form);
   } else if (form.format === 'xlsx') {
     yield* workbookRecords(source, form, limits);
@@ -72,7 +76,8 @@ async function unpackedWorkbook(
   limits: ReadingLimits,
 ): Promise<{ source: ByteSource; close: () => Promise<void> }> {
   const budget = new ReadingBudget(limits);
-  const chunks = compression === 'zip' ? await unzipped(source, budget) : gunzipped(source);
+  const chunks =
+    compression === 'zip' ? await unzipped(source, budget) : gunzipped(source.read(0, source.size), unpackable);
   return await putAside(chunks, budget);
 }
 
@@ -83,14 +88,45 @@ async function unzipped(source: ByteSource, budget: ReadingBudget): Promise<Asyn
   return archive.read(kind.entry);
 }
 
-async function* gunzipped(source: ByteSource): AsyncGenerator<Uint8Array> {
-  const gunzip = createGunzip();
-  // The error arrives where the content is read.
-  pipeline(source.read(0, source.size), gunzip, () => undefined);
-  try {
-    yield* gunzip;
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    throw code.startsWith('Z_') ? new UnreadableZip('is gzip that cannot be unpacked') : error;
-  }
+const unpackable = () => new UnreadableZip('is gzip that cannot be unpacked');
+
+export interface Proof {
+  limits: ReadingLimits;
+  /** The error for other bytes than those of the manifest. @param crc their CRC-32 */
+  refuse: (crc: number) => Error;
+}
+
+/**
+ * The records of a whole published file, its header first where it has one; none of an empty file. That they are of the bytes of
+ * its manifest is proven by the last one; of spreadsheets and zip archives, which are not read in order, before the first.
+ * @throws what `refuse` makes; errors that `whyUnread` has words for; what reading the source throws
+ */
+export async function* provenRecords(
+  source: ByteSource,
+  file: Manifest['file'],
+  { limits, refuse }: Proof,
+): AsyncGenerator<string[]> {
+  let crc = 0;
+  const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source.read(from, to)) {
+      crc = crc32(chunk, crc);
+      yield chunk;
+    }
+  };
+  const empty = isEmptyFile(file);
+  const inOrder = !empty && isReadInOrder(file);
+  if (inOrder) yield* fileRecords({ size: source.size, read }, file, limits);
+  else for await (const _ of read(0, source.size));
+  if (crc32Text(crc) !== file.crc32) throw refuse(crc);
+  if (!empty && !inOrder) yield* fileRecords(source, file, limits);
+}
+
+/** Whether the records of a file come from its beginning to its end: those of spreadsheets and zip archives do not. */
+export function isReadInOrder({ format, compression }: Pick<Manifest['file'], 'format' | 'compression'>): boolean {
+  return format !== 'xlsx' && compression !== 'zip';
+}
+
+/** Why the content cannot be read, behind "The file …" and without anything of it; `undefined` for any other error. */
+export function whyUnread(error: unknown): string | undefined {
+  return isUnreadable(error) || error instanceof ReadingUnfinished ? error.message : undefined;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
-import { fileRecords, isUnreadable, type StoredForm } from '../../../core/records/file-records.ts';
+import { fileRecords, isUnreadable, type StoredForm } from '../../../core/file/records.ts';
 import { AMPLE, all, sourceOf, workbookOf } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 

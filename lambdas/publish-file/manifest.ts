@@ -6,7 +6,6 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { rowsOf } from '../../core/gate/facts.ts';
 import { NOTHING_RELEASED } from '../../core/gate/history.ts';
 import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
-import { warningsOf } from './warnings.ts';
 
 interface Read {
   judged: JudgedFile;
@@ -58,4 +57,20 @@ function fileOf({ key, bytes, crc32, contentType }: StoredFile, facts: JudgedFil
 
 function carriedOn(released: NonNullable<Manifest['releasedBefore']>): Manifest['releasedBefore'] {
   return isDeepStrictEqual(released, NOTHING_RELEASED) ? null : released;
+}
+
+type Transferred = Pick<RunState, 'unansweredCreates'> & Pick<StoredFile, 'restarts' | 'undeclaredEnd'>;
+
+/** What readers should know of how the file came, in sentences. None of them stops a publication. */
+export function warningsOf({ unansweredCreates, restarts, undeclaredEnd }: Transferred): string[] {
+  const many = restarts === 1 ? 'once' : `${restarts} times`;
+  const warnings: [holds: boolean, warning: string][] = [
+    [
+      unansweredCreates > 0,
+      'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the CRM may hold a further export that nobody collects.',
+    ],
+    [restarts > 0, `The file was restarted ${many}: it had changed at its origin, or what was stored of it was gone.`],
+    [undeclaredEnd, 'Nothing but the closing of the connection marked the end of the file: rows may be missing there.'],
+  ];
+  return warnings.flatMap(([holds, warning]) => (holds ? [warning] : []));
 }
