@@ -157,7 +157,7 @@ const WORDS = new Set(
   macintosh user preserve urn charts comments threadedcomments threadedcomment pivotcache pivottables pivottable pivotcachedefinition pivotcacherecords
   externallinks externallink hyperlink thumbnail ctrlprops ctrlprop controlproperties embeddings oleobject activex revisions revisionlog macroenabled
   ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
-  apache aspose axlsx cells closedxml corporation epplus excel exceljs libreoffice openpyxl openspout openxml phpexcel phpspreadsheet poi
+  apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice openpyxl openspout openxml phpexcel phpspreadsheet poi
   rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   all blad daily data database date export exported exports feuil file foglio full hoja list nightly page part planilha
   records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
@@ -310,6 +310,11 @@ export class AllowedText {
   /** A comment or processing instruction. */
   aside(): void {
     if (this.#path.at(-1)) this.#found('comments in its XML');
+  }
+
+  /** A text of a cell that is not its value. */
+  dropped(): void {
+    this.#found(OTHER);
   }
 
   #judgeText(): void {

@@ -114,6 +114,7 @@ class SheetReader {
   private text = '';
   private collects = false;
   private hasFormula = false;
+  private hasInline = false;
   private run = '';
 
   constructor(context: CellContext, seen: SheetSeen) {
@@ -182,13 +183,19 @@ class SheetReader {
     this.style = Number(attributes.s ?? '0');
     this.text = '';
     this.hasFormula = false;
+    this.hasInline = false;
   }
 
   private beginPart(name: string): void {
-    if (name === 'v') this.collects = true;
+    if (name === 'v') this.collects = !this.hasInline;
     else if (name === 'f') this.hasFormula = true;
-    // The element comes with inline texts only, whatever the cell says of its type.
-    else if (name === 'is') this.type = 'inlineStr';
+    // The element comes with inline texts only, whatever the cell says of its type. It stands for a value beside it.
+    else if (name === 'is') {
+      if (this.text !== '' || this.hasInline) this.seen.text?.dropped();
+      this.text = '';
+      this.type = 'inlineStr';
+      this.hasInline = true;
+    }
   }
 
   private collect(text: string): void {

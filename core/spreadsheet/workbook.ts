@@ -178,6 +178,8 @@ async function readMain(parts: Parts) {
   const byId = new Map(relationships.map((relationship) => [relationship.id, relationship]));
   const partOf = (wanted: string) => relationships.find(({ type }) => type === wanted)?.part ?? null;
   const sheets = listed.flatMap(({ id, ...sheet }) => {
+    // Other readers pass over a sheet that names no part.
+    if (id === '') return [];
     const { type, part } = byId.get(id) ?? {};
     if (part === undefined) throw new UnreadableSheet('lists a sheet that it does not have');
     return type === 'worksheet' ? [{ ...sheet, part }] : [];

@@ -21,12 +21,14 @@ describe('a cell', () => {
       '<c t="s"><v>1</v></c>',
       '<c t="inlineStr"><is><t>inline</t></is></c>',
       '<c t="inlineStr"><v>in the wrong place</v></c>',
+      '<c t="inlineStr"><v>1.0</v><is><t>beside a value</t></is></c>',
+      '<c t="inlineStr"><is><t>before a value</t></is><v>1.0</v></c>',
       '<c><v> 7 </v></c>',
     ];
 
     expect(await cellsOf(cells, { sharedStrings: ['no', 'shared'] })).toEqual([
       ...['1.5', 'true', 'false', '#N/A', '2026-11-23T08:00:00', ' of a formula ', 'shared', 'inline'],
-      ...['in the wrong place', '7'],
+      ...['in the wrong place', 'beside a value', 'before a value', '7'],
     ]);
   });
 

@@ -44,6 +44,12 @@ describe('where a column is left out, text in any other place withholds the work
       'a phonetic run',
       inPart(/sheet1/, '<t xml:space="preserve">Dan</t>', `<t>Dan</t><rPh sb="0" eb="1"><t>${CANARY}</t></rPh>`),
     ],
+    [
+      'a value that an inline text stands for',
+      inPart(/sheet1/, '<is><t xml:space="preserve">Dan', `<v>${CANARY}</v><is><t>Dan`),
+    ],
+    ['a value after an inline text', inPart(/sheet1/, 'Dan</t></is>', `Dan</t></is><v>${CANARY}</v>`)],
+    ['a second inline text', inPart(/sheet1/, 'Dan</t></is>', `${CANARY}</t></is><is><t>Dan</t></is>`)],
     ['a shared text that no cell has', () => withStrings(`<si><t>${CANARY}</t></si>`)],
     ['a phonetic run of shared texts', () => withStrings(`<si><t></t><rPh sb="0" eb="1"><t>${CANARY}</t></rPh></si>`)],
     ['text between shared texts', () => withStrings(CANARY)],
