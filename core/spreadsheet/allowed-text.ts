@@ -279,37 +279,40 @@ export class AllowedText {
   /** Values that were judged before. */
   readonly #attributes = new Map<string, boolean>();
   readonly #texts = new Map<string, boolean>();
-  readonly #path: (Rule | null)[];
+  /** The rule of the open element, and those of the elements around it; `null` below what is not allowed. */
+  #rule: Rule | null;
+  readonly #parents: (Rule | null)[] = [];
   #text = '';
 
   /** @param found gets the words for each finding */
   constructor(kind: PartKind, names: KnownNames, found: (what: string) => void) {
-    this.#path = [rulesOf(kind)];
+    this.#rule = rulesOf(kind);
     this.#names = names;
     this.#found = found;
   }
 
   open(name: string, attributes: Attributes): void {
-    this.#judgeText();
-    const parent = this.#path.at(-1) ?? null;
+    if (this.#text !== '') this.#judgeText();
+    const parent = this.#rule;
     const rule = parent?.any && name !== 'AlternateContent' ? parent : (parent?.children.get(name) ?? null);
     if (parent && !rule) this.#report(name);
-    this.#path.push(rule);
+    this.#parents.push(parent);
+    this.#rule = rule;
     if (rule) this.#judgeAttributes(rule, name, attributes);
   }
 
   text(text: string): void {
-    if (this.#path.at(-1) && this.#text.length <= LONGEST_JUDGED) this.#text += text;
+    if (this.#rule && this.#text.length <= LONGEST_JUDGED) this.#text += text;
   }
 
   close(): void {
-    this.#judgeText();
-    this.#path.pop();
+    if (this.#text !== '') this.#judgeText();
+    this.#rule = this.#parents.pop() ?? null;
   }
 
   /** A comment or processing instruction. */
   aside(): void {
-    if (this.#path.at(-1)) this.#found('comments in its XML');
+    if (this.#rule) this.#found('comments in its XML');
   }
 
   /** A text of a cell that is not its value. */
@@ -318,11 +321,10 @@ export class AllowedText {
   }
 
   #judgeText(): void {
-    if (this.#text === '') return;
     const text = this.#text.trim();
     this.#text = '';
     if (text === '') return;
-    const rule = this.#path.at(-1);
+    const rule = this.#rule;
     if (rule && !(rule.text && (rule.name === 't' || this.#isAllowed(text)))) this.#report(rule.name);
   }
 
