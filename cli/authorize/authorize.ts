@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
-import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
+import { BEFORE_THE_FIRST } from '../../core/oauth/grant.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { type NewTokens, type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';

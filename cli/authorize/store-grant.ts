@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RunError } from '../../core/errors.ts';
-import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth/generation.ts';
+import { BEFORE_THE_FIRST, type Generation, obtainedLately, successorOf } from '../../core/oauth/grant.ts';
 import type { GrantStore } from '../../core/oauth/grant-store.ts';
+import type { LedgerItem } from '../../core/oauth/ledger.ts';
 import { type Claim, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
-import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import { clientOf, type NewTokens, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
-import { obtainedLately } from '../../core/oauth/version-limit.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { withRetries } from '../support/with-retries.ts';
 import type { ChosenClient } from './oauth-client-choice.ts';

@@ -1,8 +1,8 @@
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { RunError } from '../../core/errors.ts';
-import type { Generation } from '../../core/oauth/generation.ts';
+import type { Generation } from '../../core/oauth/grant.ts';
+import { isUntried } from '../../core/oauth/grant.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
-import { isUntried } from '../../core/oauth/token-freshness.ts';
 import { type Check, ifSeen } from './check.ts';
 import { CannotTell, type Finding, holds, warning } from './finding.ts';
 

@@ -1,9 +1,8 @@
-import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
+import { BEFORE_THE_FIRST, isUntried, tokenFreshness } from '../../core/oauth/grant.ts';
 import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import type { LedgerItem } from '../../core/oauth/ledger.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
-import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
-import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { watchClock } from '../authorize/aws-clock.ts';
 import { nameCalls } from '../checks/calls.ts';
 import { readStack } from '../checks/deployed-stack.ts';

@@ -1,10 +1,9 @@
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
-import type { Generation } from '../../core/oauth/generation.ts';
+import type { Generation } from '../../core/oauth/grant.ts';
+import { isUntried, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
-import { isUntried, tokenFreshness } from '../../core/oauth/token-freshness.ts';
-import { versionsExhausted } from '../../core/oauth/version-limit.ts';
 import { type Check, given } from '../checks/check.ts';
 import { broken, type Finding, holds, warning } from '../checks/finding.ts';
 import { FIRST_RUN, GRANT_STORED } from '../checks/grant-stored.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import type { Generation } from '../../core/oauth/generation.ts';
+import type { Generation } from '../../core/oauth/grant.ts';
 import { newestOf } from '../../core/oauth/grant-store.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { broken, type Finding, holds, warning } from '../checks/finding.ts';

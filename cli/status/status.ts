@@ -4,7 +4,7 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
-import { MOST_REFUSALS } from '../../core/oauth/spend.ts';
+import { MOST_REFUSALS } from '../../core/oauth/refresh.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Cell, Facts } from '../night/facts.ts';
 import { gatherFacts } from '../night/gather.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ConditionalCheckFailedException, DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Entity } from '../../core/config/entities.ts';
-import { expressionValues } from '../../core/oauth/ledger-item.ts';
+import { expressionValues } from '../../core/oauth/ledger.ts';
 import { nameCalls } from '../checks/calls.ts';
 import { type Check, type Checked, checked } from '../checks/check.ts';
 import { readStack } from '../checks/deployed-stack.ts';

@@ -1,7 +1,6 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { ledgerUnavailable } from '../oauth/ledger.ts';
-import { type Attributes, expiryOf, expressionValues } from '../oauth/ledger-item.ts';
+import { type Attributes, expiryOf, expressionValues, ledgerUnavailable } from '../oauth/ledger.ts';
 
 /** The export that a run has at the CRM, and what it was requested for. */
 const recordSchema = z.object({

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RunError } from '../errors.ts';
-import { type Generation, successorOf } from './generation.ts';
-import type { ClaimAnswer } from './ledger.ts';
-import type { LedgerItem } from './ledger-item.ts';
-import { RefreshPause } from './refresh-pause.ts';
+import { type Generation, grantFreshness, successorOf, type TokenFreshness, versionsExhausted } from './grant.ts';
+import type { ClaimAnswer, LedgerItem } from './ledger.ts';
 import {
   countUnanswered,
   MOST_REFUSALS,
@@ -12,9 +10,8 @@ import {
   SECONDS_NEEDED,
   type SpendDeps,
   spend,
-} from './spend.ts';
-import { grantFreshness, type TokenFreshness } from './token-freshness.ts';
-import { versionsExhausted } from './version-limit.ts';
+} from './refresh.ts';
+import { RefreshPause } from './refresh-pause.ts';
 
 export interface AccessToken {
   accessToken: string;

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
-import { type Generation, successorOf } from './generation.ts';
+import { type Generation, successorOf } from './grant.ts';
 import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
 
 /** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */

@@ -1,7 +1,6 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Entity } from '../../core/config/entities.ts';
-import { ledgerUnavailable } from '../../core/oauth/ledger.ts';
-import { expiryOf, expressionValues } from '../../core/oauth/ledger-item.ts';
+import { expiryOf, expressionValues, ledgerUnavailable } from '../../core/oauth/ledger.ts';
 
 /**
  * Claims a start by a rule for an execution, which finds its own claim again.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { storeGrant } from '../../cli/authorize/store-grant.ts';
-import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { NewTokens } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { successorOf } from '../../core/oauth/generation.ts';
+import { successorOf } from '../../core/oauth/grant.ts';
 import type { ClientAnswer } from '../oauth/support/clients-job.ts';
 import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
 import { randomFrom, TEST_SEED } from '../support/seeds.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 

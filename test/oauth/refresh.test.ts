@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { successorOf } from '../../core/oauth/generation.ts';
+import { successorOf } from '../../core/oauth/grant.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 /** All were served, all with what is stored now. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { successorOf } from '../../core/oauth/generation.ts';
+import { successorOf } from '../../core/oauth/grant.ts';
 import type { Fault } from './support/fake-endpoint.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 

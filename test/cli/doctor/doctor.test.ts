@@ -12,7 +12,7 @@ import { NIGHT_CHECKS } from '../../../cli/doctor/night-checks.ts';
 import { type Refreshed, refreshFinding } from '../../../cli/doctor/refresh.ts';
 import { columnsFindings } from '../../../cli/doctor/service.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
-import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
+import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { deployment } from '../../support/builders.ts';

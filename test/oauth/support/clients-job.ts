@@ -1,6 +1,6 @@
 import type { Deployment } from '../../../core/config/deployment.ts';
 import type { TokenPlaces } from '../../../core/oauth/compose.ts';
-import type { Generation } from '../../../core/oauth/generation.ts';
+import type { Generation } from '../../../core/oauth/grant.ts';
 
 /** What a process of clients is told to do. */
 export interface Job {

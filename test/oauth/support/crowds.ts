@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { successorOf } from '../../../core/oauth/generation.ts';
+import { successorOf } from '../../../core/oauth/grant.ts';
 import { startOAuthCloud } from './oauth-cloud.ts';
 
 type OAuthCloud = Awaited<ReturnType<typeof startOAuthCloud>>;

@@ -8,7 +8,7 @@ import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secre
 import { inject } from 'vitest';
 import { storeGrant } from '../../../cli/authorize/store-grant.ts';
 import type { TokenPlaces } from '../../../core/oauth/compose.ts';
-import type { Generation } from '../../../core/oauth/generation.ts';
+import type { Generation } from '../../../core/oauth/grant.ts';
 import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';

@@ -1,11 +1,10 @@
 import { RunError } from '../errors.ts';
-import { type Generation, successorOf } from './generation.ts';
+import type { TokenFreshness } from './grant.ts';
+import { type Generation, obtainedLately, successorOf } from './grant.ts';
 import type { GrantStore } from './grant-store.ts';
 import type { Claim, Ledger } from './ledger.ts';
 import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
-import type { TokenFreshness } from './token-freshness.ts';
-import { obtainedLately } from './version-limit.ts';
 
 /** Dependencies of a refresh; times in milliseconds. */
 export interface SpendDeps {

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { RunError } from '../errors.ts';
+import type { Tokens } from './secrets.ts';
+
+/** What a stored token set is: its name, its successor, how fresh its access token is, and whether it may be followed. */
+
+/** One stored grant, whose refresh token may be spent once. Named by its VersionId in Secrets Manager. */
+export interface Generation {
+  versionId: string;
+  tokens: Tokens;
+}
+
+/** Stands for the generation of a grant of which nothing was ever stored. */
+export const BEFORE_THE_FIRST = 'before-the-first';
+
+/** The VersionId of the one generation that can follow. Known in advance: storing it twice is storing it once. */
+export function successorOf(versionId: string): string {
+  const hex = createHash('sha256').update(`successor of ${versionId}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+}
+
+/** The longest single call, and a difference of clocks. */
+const HARD_MARGIN_MS = 30_000;
+/** Refreshed ahead of its end by this, or by a fifth of its life if that is less. */
+const SOFT_MARGIN_MS = 300_000;
+/** Where the CRM does not say: unknown is not zero, and a 401 tells for certain. */
+const UNKNOWN_LIFE_MS = 3_600_000;
+
+/** `fresh`: use it. `ageing`: use it, but refresh it if nobody else does. `stale`: it must be refreshed. */
+export type TokenFreshness = 'fresh' | 'ageing' | 'stale';
+
+export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now: Date): TokenFreshness {
+  if (tokens.accessToken === rejected) return 'stale';
+  const obtained = Date.parse(tokens.obtainedAt);
+  const end = tokens.expiresAt === null ? undefined : Date.parse(tokens.expiresAt);
+  const life = end === undefined ? UNKNOWN_LIFE_MS : end - obtained;
+  const left = obtained + life - now.getTime();
+  if (left > Math.min(SOFT_MARGIN_MS, life / 5)) return 'fresh';
+  return end === undefined || left > HARD_MARGIN_MS ? 'ageing' : 'stale';
+}
+
+/** Whether no function has stored this grant refreshed since a person gave it. */
+export function isUntried({ functionStoredAt }: Pick<Tokens, 'functionStoredAt'>): boolean {
+  return functionStoredAt === null;
+}
+
+/**
+ * A function refreshes an untried grant at once, a command does not: what is wrong with a right of the functions shows while the
+ * person can consent again, and not in the night. Where no version is left for that, its token is used.
+ */
+export function grantFreshness(
+  tokens: Tokens,
+  rejected: string | undefined,
+  { now, inFunction }: { now: () => Date; inFunction?: boolean },
+): TokenFreshness {
+  if (inFunction && isUntried(tokens) && !versionsExhausted(tokens, now())) return 'stale';
+  return tokenFreshness(tokens, rejected, now());
+}
+
+const DAY_MS = 86_400_000;
+/**
+ * Generations within 24 hours. Secrets Manager removes no younger version, and refuses new ones at about 100: a token that
+ * is spent then is lost. The rest is for `authorize`.
+ * https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html
+ */
+const MOST_VERSIONS_A_DAY = 95;
+
+/** When the generations of the last 24 hours were obtained. Stored with the successor. */
+export function obtainedLately({ earlierObtainedAt, obtainedAt }: Tokens, now: Date): string[] {
+  return [...earlierObtainedAt, obtainedAt].filter((time) => now.getTime() - Date.parse(time) < DAY_MS);
+}
+
+/** Why a generation must not be spent now; `undefined` where it may be. */
+export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefined {
+  const times = obtainedLately(tokens, now);
+  if (times.length < MOST_VERSIONS_A_DAY) return undefined;
+  const again = new Date(Math.min(...times.map((time) => Date.parse(time))) + DAY_MS).toISOString();
+  const what = `${times.length} grants were stored in the secret of the tokens within 24 hours, and the next might be refused: none is refreshed before ${again}.`;
+  return new RunError('SecretVersionsExhausted', what);
+}
