@@ -1,6 +1,8 @@
-import { openSync, readSync, statSync, writeSync } from 'node:fs';
-import { FEED_DISK_MB } from '../../core/changes/feed-disk.ts';
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { FEED_DISK_MB } from '../../core/changes/feeds.ts';
 import { type WrittenFeed, writeFeed } from '../../core/changes/write-feed.ts';
+import { WHOLE_CORE_MB } from '../../core/whole-core.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf, type ProcessCost } from '../support/process-cost.ts';
 
@@ -12,35 +14,23 @@ export interface TwoNights {
 }
 export interface FeedCost extends ProcessCost {
   feed: WrittenFeed;
+  /** Size of the feed. */
+  bytes: number;
 }
 
 /** Makes the feed between two tables, and reports what it cost. */
 
 const { before, after, changes } = givenJob<TwoNights>();
 
-function onDisk(path: string) {
-  const file = openSync(path, 'r');
-  const { size: byteLength } = statSync(path);
-  return {
-    byteLength,
-    slice(from: number, to = byteLength) {
-      const bytes = new Uint8Array(to - from);
-      readSync(file, bytes, 0, bytes.length, from);
-      return bytes.buffer;
-    },
-  };
-}
-
 await whenBegun(async (): Promise<FeedCost> => {
   const feeds: WrittenFeed[] = [];
-  const out = openSync(changes, 'w');
   const cost = await costOf(async () => {
     const ends = { from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
     const place = { sequence: 2, kind: 'changes' as const, ...ends };
-    const tables = { before: onDisk(before), after: onDisk(after) };
-    const limits = { diskBytes: FEED_DISK_MB * 1024 * 1024, onProgress: () => undefined };
-    const input = { key: ['id'], ignore: [], place, softwareVersion: '0.0.0', ...tables, ...limits };
-    feeds.push(await writeFeed(input, async (bytes) => void writeSync(out, bytes)));
+    const input = { before, after, feed: changes, key: ['id'], ignore: [], place };
+    const folder = dirname(changes);
+    const disk = { folder, diskBytes: FEED_DISK_MB * 1024 * 1024 };
+    feeds.push(await writeFeed(input, { memoryMB: WHOLE_CORE_MB, ...disk, onProgress: () => undefined }));
   });
-  return { ...cost, feed: feeds[0] as WrittenFeed };
+  return { ...cost, feed: feeds[0] as WrittenFeed, bytes: statSync(changes).size };
 });

@@ -47,7 +47,7 @@ export function starts(dir: string, rounds = STARTS): Found {
 /** The functions as they are deployed, with all that a configuration can switch on: else the stack has no WriteTable. */
 function functionBundles(dir: string): [string, string][] {
   const outdir = join(dir, 'cdk.out');
-  const template = synthesiseInto(outdir, fullDeployment());
+  const template = synthesiseInto(outdir, fullDeployment({ local: true }));
   const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
   return Object.keys(STEPS).map((step) => {
     const found = functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`));

@@ -1,8 +1,3 @@
-import type { SchemaElement } from 'hyparquet-writer';
-import { schemaOf } from '../table/column-types.ts';
-import type { ChangeType } from './compare-part.ts';
-import type { TableColumn } from './table-reader.ts';
-
 /** Where a feed stands in the chain of feeds, and what it lies between. */
 export interface FeedPlace {
   sequence: number;
@@ -13,8 +8,8 @@ export interface FeedPlace {
   to: { run: string; date: string };
 }
 
-/** What a feed says of each row beside its columns. */
-const OWN = [
+/** The columns that a feed has before those of its table. Types are those of a table's settings. */
+export const OWN_COLUMNS = [
   { name: '_change_type', type: 'text' },
   { name: '_sequence', type: 'integer' },
   { name: '_kind', type: 'text' },
@@ -24,28 +19,5 @@ const OWN = [
   { name: '_to_date', type: 'date' },
 ] as const;
 
-/** The same, for a catalog. */
-export const OWN_COLUMNS: readonly { name: string; type: 'text' | 'integer' | 'date' }[] = OWN;
-
-const DAY_MS = 86_400_000;
-
-/** Names that a table with feeds cannot have: its own, and that of a folder, which DuckDB would show in place of the column. */
-export const RESERVED: readonly string[] = [...OWN.map(({ name }) => name), 'run'];
-
-/** The schema of a feed: the columns of its table, typed as they are there, behind its own. */
-export function feedSchema(columns: readonly TableColumn[]): SchemaElement[] {
-  const [root, ...own] = schemaOf(OWN.map(({ name, type }) => ({ name, type, place: 0, hashed: false })));
-  return [{ ...root, name: 'changes', num_children: own.length + columns.length }, ...own, ...columns];
-}
-
-/** The own values of each row of a feed, behind the type of its change. */
-export function ownValues({
-  sequence,
-  kind,
-  from,
-  to,
-}: FeedPlace): [string, (type: ChangeType) => string | number | bigint | null][] {
-  const day = (date: string) => Date.parse(date) / DAY_MS;
-  const values = [BigInt(sequence), kind, from?.run ?? null, to.run, from ? day(from.date) : null, day(to.date)];
-  return OWN.map(({ name }, place) => [name, (type) => (place === 0 ? type : (values[place - 1] ?? null))]);
-}
+/** Names that a table with feeds cannot have: those of a feed, and that of a folder, which DuckDB would show in place of the column. */
+export const RESERVED: readonly string[] = [...OWN_COLUMNS.map(({ name }) => name), 'run'];

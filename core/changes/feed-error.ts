@@ -1,5 +1,5 @@
-/** Tables and settings do not make a feed. Its message says why. */
+/** The tables or the settings do not make a feed. The message says why, and quotes no row. */
 export class FeedError extends Error {}
 
-/** The rows are too many for this function's disk. One that has fewer copies of tables on its own may have room for them. */
-export class TooLarge extends FeedError {}
+/** The copy of a table is gone, or it is another one. */
+export class BaseGone extends FeedError {}

@@ -1,100 +1,269 @@
-import type { AsyncBuffer } from 'hyparquet';
-import type { Sink } from '../table/sink-writer.ts';
-import type { Counts } from './compare-part.ts';
-import { compareTables } from './compare-tables.ts';
-import { type FeedPlace, RESERVED } from './feed-columns.ts';
+import { IDENTITY_KEY } from '../table/table-identity.ts';
+import { type EngineLimits, type Query, quoted, withEngine } from './engine.ts';
+import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
 import { FeedError } from './feed-error.ts';
-import { type ChangeCounts, FeedWriter } from './feed-writer.ts';
-import { storedValue } from './row-code.ts';
-import { type RowPlan, rowPlan, valuesOf } from './row-record.ts';
-import { readTable, type TableReader } from './table-reader.ts';
+
+/**
+ * Writes what differs between two tables. Rows are joined by their keys and compared by their values. Rows without a key, and rows whose
+ * key a table has more than once, are compared as a bag. In SQL the columns of the table are called c0, c1 and so on, and a row is known by
+ * its place in its table.
+ */
+
+/** The types of changes, named as in Delta's change data feed (https://docs.delta.io/latest/delta-change-data-feed.html). */
+type ChangeType = 'insert' | 'delete' | 'update_preimage' | 'update_postimage';
 
 /** What a feed is made of. */
 export interface FeedInput {
-  /** The table that the feed before ended at, for a feed of changes; `null` for a snapshot. */
-  before: AsyncBuffer | null;
-  after: AsyncBuffer;
+  /** The file of the table before. A snapshot that has one counts the keys that are gone. */
+  before: string | null;
+  after: string;
+  /** The file that is written. */
+  feed: string;
   /** Columns of the table that a row is known by. */
   key: readonly string[];
-  /** Columns whose changes are none. */
+  /** Columns whose changes do not count. */
   ignore: readonly string[];
   place: FeedPlace;
-  /** Release that writes the feed. */
-  softwareVersion: string;
-  /** The most that the rows of both tables may take on the disk while they are compared; a feed takes less. */
-  diskBytes: number;
-  /** Called now and then; what it throws ends the feed. */
-  onProgress: () => void;
 }
 
-export interface WrittenFeed extends Counts {
+interface KeyCounts {
+  /** Keys of the table before, and how many of them are gone. Of rows without a key, as many are gone as there are fewer of them. */
+  keys: number;
+  gone: number;
+  /** Rows of both tables without a key, or whose key a table has more than once: a feed has no updates of them. */
+  unmatched: number;
+}
+
+export interface WrittenFeed extends KeyCounts {
   /** Rows of the table that the feed ends at. */
   rows: number;
-  bytes: number;
-  changes: ChangeCounts;
+  changes: Record<ChangeType, number>;
 }
 
-const NOTHING_COMPARED: Counts = { keys: 0, gone: 0, unmatched: 0 };
+/**
+ * How two tables compare: `rows` if their rows came to be in the same way, `keys` if both have the key, `none` if a key says nothing of the
+ * other table.
+ */
+export type Likeness = 'rows' | 'keys' | 'none';
 
 /**
- * Writes a feed: the changes between two tables of the same columns, or all rows of the newer one where there is none before. What the sink has
- * taken is a feed only when this returns.
- * @throws FeedError; what reading the tables, the sink and `onProgress` throw
+ * @param key columns of the table that a row is known by
+ * @param hashed whether the key is a hash: only tables of one identity surely have hashes of the same secret
+ * @throws FeedError; what `onProgress` throws
  */
-export async function writeFeed(input: FeedInput, sink: Sink): Promise<WrittenFeed> {
-  const after = await readTable(input.after);
-  const before = input.before && (await readTable(input.before));
-  const plan = planOf(after, input);
-  if (before && columnsText(before) !== columnsText(after))
-    throw new FeedError('Both tables have to have the same columns.');
-  const feed = new FeedWriter(after.columns, input.place, input.softwareVersion, sink);
-  const counts = before
-    ? await addChanges(before, after, plan, input, feed)
-    : await addRows(after, input.onProgress, feed);
-  await feed.finish();
-  return { ...counts, rows: after.rows, bytes: feed.bytes, changes: feed.counts };
+export function likenessOf(
+  tables: { before: string; after: string },
+  { key, hashed }: { key: readonly string[]; hashed: boolean },
+  limits: EngineLimits,
+): Promise<Likeness> {
+  return withEngine(limits, async (query) => {
+    const [before, after] = [await columnsOf(query, tables.before), await columnsOf(query, tables.after)];
+    const identity = await identityOf(query, tables.before);
+    const same = identity !== undefined && identity === (await identityOf(query, tables.after));
+    if (same && areEqual(before, after)) return 'rows';
+    const known = key.every((name) => before.has(name) && after.has(name));
+    return known && (same || !hashed) ? 'keys' : 'none';
+  });
+}
+
+/**
+ * Writes the file of a feed: the changes between two tables of the same columns, or all rows of the newer one. The order of columns does not
+ * matter. Equal inputs make equal bytes. The file is a feed only when this returns.
+ * @throws FeedError; what `onProgress` throws
+ */
+export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<WrittenFeed> {
+  return withEngine(limits, async (query) => {
+    const columns = await columnsOf(query, input.after);
+    refuseColumns(columns, input);
+    const before = input.before === null ? null : await columnsOf(query, input.before);
+    if (input.place.kind === 'changes' && !(before && areEqual(before, columns)))
+      throw new FeedError('Both tables must have the same columns.');
+    const names = [...columns.keys()];
+    await query(view('recent', input.after, columns, names));
+    let counts: KeyCounts = { keys: 0, gone: 0, unmatched: 0 };
+    let rows = `SELECT 'insert' AS change, * FROM recent`;
+    if (input.before !== null && before) {
+      await query(view('old', input.before, before, names));
+      const key = [...new Set(input.key)].map((name) => keyColumn(name, names, { before, after: columns }));
+      counts = await countKeys(query, key);
+      if (input.place.kind === 'changes') rows = await changedRows(query, planOf(names, key, input.ignore), counts);
+    }
+    await query(
+      `COPY (SELECT ${ownValues(input.place)}, ${names.map((name, at) => `c${at} AS ${named(name)}`)} FROM (${rows}))
+       TO ${quoted(input.feed)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE_BYTES '16MB', USE_TMP_FILE false)`,
+    );
+    const [[total] = []] = await query('SELECT count(*) FROM recent');
+    return { ...counts, rows: Number(total), changes: await countChanges(query, input.feed) };
+  });
+}
+
+/** Types in DuckDB by the names of columns. */
+type Columns = ReadonlyMap<string, string | null>;
+
+const named = (column: string) => `"${column.replaceAll('"', '""')}"`;
+const rowsIn = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
+
+async function columnsOf(query: Query, path: string): Promise<Columns> {
+  const described = await query(`DESCRIBE SELECT * FROM ${rowsIn(path)}`);
+  return new Map(described.map(([name, type = null]) => [String(name), type]));
+}
+
+async function identityOf(query: Query, path: string): Promise<string | undefined> {
+  const stored = `SELECT decode(value) FROM parquet_kv_metadata(${quoted(path)}) WHERE decode(key) = ${quoted(IDENTITY_KEY)}`;
+  return (await query(stored))[0]?.[0] ?? undefined;
+}
+
+function areEqual(one: Columns, other: Columns): boolean {
+  return one.size === other.size && [...one].every(([name, type]) => other.get(name) === type);
 }
 
 /** @throws FeedError */
-function planOf({ columns }: TableReader, { key, ignore }: FeedInput): RowPlan {
-  const reserved = columns.find(({ name }) => RESERVED.includes(name));
-  if (reserved)
+function refuseColumns(columns: Columns, { key, ignore }: FeedInput): void {
+  const reserved = RESERVED.find((name) => columns.has(name));
+  if (reserved !== undefined)
     throw new FeedError(
-      `The table has a column "${reserved.name}", which is a name of the feed itself. \`tables.except\` leaves it out.`,
+      `The table has a column "${reserved}", which is a name of the feed itself. \`tables.except\` leaves it out.`,
     );
-  const missing = [...key, ...ignore].find((name) => !columns.some((column) => column.name === name));
+  const missing = [...key, ...ignore].find((name) => !columns.has(name));
   if (missing !== undefined) throw new FeedError(`The table has no column "${missing}", which \`changes\` names.`);
-  return rowPlan(columns, key, ignore);
 }
 
-/** Equal for tables with the same columns of the same types, in the same order. */
-export const columnsText = ({ columns }: TableReader) => JSON.stringify(columns);
-
-async function addChanges(
-  before: TableReader,
-  after: TableReader,
-  plan: RowPlan,
-  { diskBytes, onProgress }: FeedInput,
-  feed: FeedWriter,
-): Promise<Counts> {
-  const counts = { ...NOTHING_COMPARED };
-  for await (const part of compareTables({ before, after, plan, diskBytes, onProgress }, counts)) {
-    for (const { type, row } of part) {
-      feed.add(type, valuesOf(row, plan));
-      if (feed.full) await feed.flush();
-    }
-  }
-  return counts;
+function view(name: string, path: string, columns: Columns, names: readonly string[]): string {
+  const selected = names.flatMap((column, at) => (columns.has(column) ? [`${named(column)} AS c${at}`] : []));
+  return `CREATE TEMP VIEW ${name} AS SELECT ${selected}, row_number() OVER () AS place FROM ${rowsIn(path)}`;
 }
 
-async function addRows(table: TableReader, onProgress: () => void, feed: FeedWriter): Promise<Counts> {
-  for await (const { rows, columns } of table.groups()) {
-    onProgress();
-    for (let row = 0; row < rows; row += 1) {
-      const values = columns.map((column) => storedValue(column[row]));
-      feed.add('insert', values);
-      if (feed.full) await feed.flush();
-    }
+/** A column of the key: its value, and the condition that it has one. */
+interface KeyColumn {
+  at: number;
+  value: string;
+  given: string;
+}
+
+function keyColumn(name: string, names: readonly string[], of: { before: Columns; after: Columns }): KeyColumn {
+  const at = names.indexOf(name);
+  const type = of.after.get(name);
+  const retyped = type !== of.before.get(name);
+  const value = retyped ? `CAST(c${at} AS VARCHAR)` : `c${at}`;
+  return { at, value, given: retyped || type === 'VARCHAR' ? `${value} <> ''` : `${value} IS NOT NULL` };
+}
+
+const hasKey = (key: readonly KeyColumn[]) => key.map(({ given }) => given).join(' AND ');
+
+/** Makes the table `odd_keys`: those that one table does not have, and those that a table has more than once. */
+async function countKeys(query: Query, key: readonly KeyColumn[]): Promise<KeyCounts> {
+  const ks = key.map((_, at) => `k${at}`);
+  const values = key.map(({ value }, at) => `${value} AS k${at}`);
+  const given = hasKey(key);
+  await query(
+    `CREATE TEMP TABLE odd_keys AS SELECT ${ks}, sum(was)::BIGINT AS was, sum(is_now)::BIGINT AS is_now FROM (
+       SELECT ${values}, 1 AS was, 0 AS is_now FROM old WHERE ${given}
+       UNION ALL SELECT ${values}, 0, 1 FROM recent WHERE ${given})
+     GROUP BY ${ks} HAVING sum(was) <> 1 OR sum(is_now) <> 1`,
+  );
+  await query('CREATE TEMP VIEW repeated AS SELECT * FROM odd_keys WHERE was > 1 OR is_now > 1');
+  const [counted = []] = await query(
+    `SELECT (SELECT count(*) FROM old WHERE ${given}) - (SELECT coalesce(sum(was - 1), 0) FROM repeated WHERE was > 0),
+       (SELECT count(*) FROM odd_keys WHERE is_now = 0), (SELECT coalesce(sum(was + is_now), 0) FROM repeated),
+       (SELECT count(*) FROM old WHERE (${given}) IS NOT TRUE), (SELECT count(*) FROM recent WHERE (${given}) IS NOT TRUE)`,
+  );
+  const [keys = 0, gone = 0, repeated = 0, keylessBefore = 0, keyless = 0] = counted.map(Number);
+  return {
+    keys: keys + keylessBefore,
+    gone: gone + Math.max(0, keylessBefore - keyless),
+    unmatched: repeated + keylessBefore + keyless,
+  };
+}
+
+/** What is compared beside the key, as it is called in SQL, and what is not. */
+interface Plan {
+  key: readonly KeyColumn[];
+  rest: string[];
+  ignored: string[];
+}
+
+function planOf(names: readonly string[], key: readonly KeyColumn[], ignore: readonly string[]): Plan {
+  const others = names.map((name, at) => ({ name, at })).filter(({ at }) => !key.some((column) => column.at === at));
+  const called = (ignored: boolean) =>
+    others.flatMap(({ name, at }) => (ignore.includes(name) === ignored ? [`c${at}`] : []));
+  return { key, rest: called(false), ignored: called(true) };
+}
+
+/** A join takes memory for each row and each of its columns: wide rows are compared by so many columns at once. */
+const COMPARED_AT_ONCE = 64;
+/** A join with fewer rows than these fits in the memory of every function. Only then the order of its result is that of the table. */
+const MOST_UNSORTED = 1_000_000;
+
+/**
+ * The changed rows in SQL: those of the table before in its order, then those of the newer table. Their places are found first, so that no
+ * join and no sorting has whole rows.
+ */
+async function changedRows(query: Query, plan: Plan, { unmatched }: KeyCounts): Promise<string> {
+  const { key, rest } = plan;
+  const keyIs = (column: (at: number) => string) =>
+    key.map(({ at }, place) => `${column(at)} = k${place}`).join(' AND ');
+  const byKey = keyIs((at) => `c${at}`);
+  const matched = (table: string) =>
+    `(SELECT * FROM ${table}${unmatched > 0 ? ` ANTI JOIN repeated ON ${byKey}` : ''} WHERE ${hasKey(key)})`;
+  await query('CREATE TEMP TABLE updated (was_at BIGINT, is_at BIGINT)');
+  for (let at = 0; at < rest.length; at += COMPARED_AT_ONCE) {
+    const some = rest.slice(at, at + COMPARED_AT_ONCE);
+    await query(
+      `INSERT INTO updated SELECT o.place, r.place FROM ${matched('old')} o JOIN ${matched('recent')} r
+         ON ${key.map((column) => `o.c${column.at} = r.c${column.at}`).join(' AND ')}
+       WHERE ${some.map((column) => `o.${column} IS DISTINCT FROM r.${column}`).join(' OR ')}`,
+    );
   }
-  return NOTHING_COMPARED;
+  if (unmatched > 0) await compareBags(query, plan, byKey);
+  const changedIn = (table: string, side: number, change: string, [own, other]: string[], [at, update]: string[]) =>
+    `CREATE TEMP TABLE changed_${table} AS
+       SELECT place, '${change}' AS change FROM ${table} SEMI JOIN (FROM odd_keys WHERE ${own} = 1 AND ${other} = 0) ON ${byKey}
+       UNION ALL SELECT DISTINCT ${at}, '${update}' FROM updated
+       ${unmatched > 0 ? `UNION ALL SELECT place, '${change}' FROM uneven_rows WHERE side = ${side}` : ''}`;
+  await query(changedIn('old', 1, 'delete', ['was', 'is_now'], ['was_at', 'update_preimage']));
+  await query(changedIn('recent', -1, 'insert', ['is_now', 'was'], ['is_at', 'update_postimage']));
+  const [[count] = []] = await query(
+    'SELECT (SELECT count(*) FROM changed_old) + (SELECT count(*) FROM changed_recent)',
+  );
+  // The table is read row by row, and the changed places are kept in memory.
+  await query(`SET disabled_optimizers = 'join_order,build_side_probe_side'`);
+  const order = Number(count) < MOST_UNSORTED ? '' : 'ORDER BY is_new, place';
+  const rowsOf = (table: string, isNew: boolean) =>
+    `SELECT *, ${isNew} AS is_new FROM ${table} JOIN changed_${table} USING (place)`;
+  return `SELECT * FROM (${rowsOf('old', false)} UNION ALL ${rowsOf('recent', true)}) ${order}`;
+}
+
+/** Makes the table `uneven_rows`: places of rows without a key of their own that the other table has fewer of. */
+async function compareBags(query: Query, { key, rest, ignored }: Plan, byKey: string): Promise<void> {
+  const inBag = (table: string, side: number) =>
+    `SELECT *, ${side} AS side FROM ${table} WHERE (${hasKey(key)}) IS NOT TRUE
+     UNION ALL SELECT *, ${side} FROM ${table} SEMI JOIN repeated ON ${byKey}`;
+  const compared = [...key.map(({ at }) => `c${at}`), ...rest];
+  const equal = compared.map((column) => `bags.${column} IS NOT DISTINCT FROM uneven.${column}`).join(' AND ');
+  await query(`CREATE TEMP VIEW bags AS ${inBag('old', 1)} UNION ALL ${inBag('recent', -1)}`);
+  await query(
+    `CREATE TEMP TABLE uneven AS SELECT ${compared}, sum(side)::BIGINT AS surplus, row_number() OVER () AS id
+     FROM bags GROUP BY ${compared} HAVING sum(side) <> 0`,
+  );
+  const order = [...ignored, 'place'];
+  await query(
+    `CREATE TEMP TABLE uneven_rows AS SELECT place, side FROM (
+       SELECT place, side, surplus, row_number() OVER (PARTITION BY id ORDER BY ${order}) AS nth
+       FROM bags JOIN uneven ON ${equal} AND side = sign(surplus))
+     WHERE nth <= abs(surplus)`,
+  );
+}
+
+/** The values of the own columns of a feed in SQL. */
+function ownValues({ sequence, kind, from, to }: FeedPlace): string {
+  const text = (value: string | undefined) => (value === undefined ? 'NULL' : quoted(value));
+  const types = { text: 'VARCHAR', integer: 'BIGINT', date: 'DATE' };
+  const values = ['change', sequence, text(kind), text(from?.run), text(to.run), text(from?.date), text(to.date)];
+  return OWN_COLUMNS.map(({ name, type }, at) => `CAST(${values[at]} AS ${types[type]}) AS ${named(name)}`).join(', ');
+}
+
+async function countChanges(query: Query, feed: string): Promise<WrittenFeed['changes']> {
+  const counted = await query(`SELECT _change_type, count(*) FROM ${rowsIn(feed)} GROUP BY ALL`);
+  const none = { insert: 0, delete: 0, update_preimage: 0, update_postimage: 0 };
+  return { ...none, ...Object.fromEntries(counted.map(([type, count]) => [type, Number(count)])) };
 }

@@ -10,7 +10,7 @@ import { type WriteChangesDeps, writeChanges } from './write-changes.ts';
 
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<WriteChangesDeps> = () => {
-  const { BUCKET_NAME, SOFTWARE_VERSION } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME', 'SOFTWARE_VERSION');
+  const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(AWS_LIMITS);
   return (invocation) => {
     const count = () => {
@@ -20,11 +20,10 @@ export const connect: Connect<WriteChangesDeps> = () => {
       ...invocation,
       bucket: createBucket(client, BUCKET_NAME, count),
       objects: feedObjects(client, BUCKET_NAME, count),
-      softwareVersion: SOFTWARE_VERSION,
       freeDisk,
     };
   };
 };
 
-/** State WriteChanges of the machine ExportRun: tells what has changed. */
+/** State WriteChanges of the machine ExportRun: writes what has changed. */
 export const handler = asStep('WriteChanges', writeChanges, connect);

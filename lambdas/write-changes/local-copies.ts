@@ -1,7 +1,6 @@
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AsyncBuffer } from 'hyparquet';
 import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
@@ -15,29 +14,33 @@ export interface Found {
 
 const PREFIX = 'feed-';
 
-/** Copies of objects on the function's own disk: each is read once from the bucket, and as often as it takes from here. */
+/** Copies of objects in a folder on the function's own disk. Each object is read once. */
 export class LocalCopies {
   readonly #bucket: Bucket;
   readonly #onProgress: () => void;
   readonly #paths = new Map<string, string>();
-  #folder: string | undefined;
+  #folder: Promise<string> | undefined;
 
   constructor(bucket: Bucket, onProgress: () => void) {
     this.#bucket = bucket;
     this.#onProgress = onProgress;
   }
 
-  /** A path for a file of its own. */
-  async place(name: string): Promise<string> {
-    this.#folder ??= await mkdtemp(join(tmpdir(), PREFIX));
-    return join(this.#folder, name);
+  /** A folder of its own, with everything that the function puts on the disk. */
+  folder(): Promise<string> {
+    this.#folder ??= mkdtemp(join(tmpdir(), PREFIX));
+    return this.#folder;
   }
 
-  /** @returns the path; `undefined` where the object is gone or another */
-  async path(found: Found): Promise<string | undefined> {
-    const known = this.#paths.get(nameOf(found));
-    if (known !== undefined) return known;
-    const path = await this.place(`${this.#paths.size}.parquet`);
+  /** The copy of an object that was read before. */
+  known(object: Omit<Found, 'bytes'>): string | undefined {
+    return this.#paths.get(nameOf(object));
+  }
+
+  /** @returns the path; `undefined` if the object is gone, or another one */
+  async read(found: Found): Promise<string | undefined> {
+    const path = this.known(found) ?? join(await this.folder(), `${this.#paths.size}.parquet`);
+    if (this.known(found) !== undefined) return path;
     try {
       await writeFile(path, this.#chunks(found));
     } catch (error) {
@@ -48,14 +51,15 @@ export class LocalCopies {
     return path;
   }
 
-  /** Notes that an object has the bytes of a file here: it needs no reading. */
-  keep(found: Omit<Found, 'bytes'>, path: string): void {
-    this.#paths.set(nameOf(found), path);
+  /** Notes that an object has the bytes of a file in the folder, so that it is not read. */
+  keep(object: Omit<Found, 'bytes'>, path: string): void {
+    this.#paths.set(nameOf(object), path);
   }
 
-  /** Removes them. */
+  /** Removes the folder. */
   async close(): Promise<void> {
-    if (this.#folder) await rm(this.#folder, { recursive: true, force: true });
+    const folder = await this.#folder;
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     this.#folder = undefined;
     this.#paths.clear();
   }
@@ -67,31 +71,11 @@ export class LocalCopies {
       read += chunk.byteLength;
       yield chunk;
     }
-    // The page of something that stands before S3 would be kept as the copy of a table.
-    if (read !== size) throw new RunError('StorageUnavailable', `What was answered for ${key} is not the object.`);
+    // A proxy may answer with a page of its own, which must not become the copy of a table.
+    if (read !== size) throw new RunError('StorageUnavailable', `S3 returned ${read} bytes of ${key}, not ${size}.`);
   }
 }
 
 function nameOf({ key, etag }: Omit<Found, 'bytes'>): string {
   return `${etag} ${key}`;
-}
-
-/** Reads a file as hyparquet does; `use` must not keep the buffer. */
-export async function withFile<T>(path: string, use: (file: AsyncBuffer) => Promise<T>): Promise<T> {
-  const handle = await open(path);
-  try {
-    const { size } = await handle.stat();
-    const slice = async (from: number, to = size) => {
-      const bytes = new Uint8Array(to - from);
-      for (let at = 0; at < bytes.length; ) {
-        const { bytesRead } = await handle.read(bytes, at, bytes.length - at, from + at);
-        if (bytesRead === 0) throw new Error('a local copy is shorter than it was');
-        at += bytesRead;
-      }
-      return bytes.buffer;
-    };
-    return await use({ byteLength: size, slice });
-  } finally {
-    await handle.close();
-  }
 }

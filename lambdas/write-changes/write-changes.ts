@@ -1,45 +1,50 @@
 import { advance } from '../../core/changes/chain/advance.ts';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
+import { FeedError } from '../../core/changes/feed-error.ts';
+import { FEED_DISK_MB } from '../../core/changes/feeds.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
-import type { Answer } from '../../core/step/export-run.ts';
+import { type Answer, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
+import { lateTry } from '../../core/step/late-try.ts';
 import { requestedEntity } from '../../core/step/pacing.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { tableColumnName } from '../../core/table/columns.ts';
 import { WHOLE_CORE_MB } from '../../core/whole-core.ts';
-import { afterTrouble } from './after-trouble.ts';
 import type { FeedObjects } from './feed-objects.ts';
 import { s3FeedStore } from './feed-store.ts';
 
 export interface WriteChangesDeps extends Invocation {
   bucket: Bucket;
   objects: FeedObjects;
-  softwareVersion: string;
   /** Bytes that may still be put on the function's disk. */
   freeDisk: () => Promise<number>;
 }
 
-/** Seconds that are left for the feed's last parts and the answer. */
+/** Seconds that are left for the upload of the feed and the answer. */
 const MARGIN_SECONDS = 45;
+/** Errors whose own name says what happened to the feed. */
+const OWN = ['ChangesStopped', 'ChangesNotWritten', 'InvalidInput'];
 
 /**
- * Tells what has changed since the table that the last feed ended at. Which run this is does not matter: the newest published
- * table counts, and what others left open is finished first.
+ * Writes what has changed since the table that the last feed ended at. It does not matter which run this is: the newest published table
+ * counts, and a feed that another function left open is finished first.
  */
 export async function writeChanges(state: RunState, deps: WriteChangesDeps): Promise<Answer<'WriteChanges'>> {
   const entity = state.run?.entity ?? requestedEntity(state.input);
   const plan = entity && deps.deployment.entities[entity];
-  // The configuration may have lost them since the machine began.
+  // A deployment may have removed the feeds since the execution began.
   if (!entity || !plan?.changes || !plan.tables) return { outcome: 'UP_TO_DATE' };
   const { key, ignore = [], maxRemoved } = plan.changes;
+  const { version, hash = [] } = plan.tables;
   const settings = { key: key.map(tableColumnName), ignore: ignore.map(tableColumnName), maxRemoved };
-  const store = s3FeedStore({ ...deps, entity, version: plan.tables.version, onProgress: () => refuseLate(deps) });
+  const tables = { entity, version, hashed: hash.map(tableColumnName), memoryMB: deps.deployment.tableMemoryMB };
+  const store = s3FeedStore({ ...deps, ...tables, onProgress: () => refuseLate(deps) });
   try {
     const record = await advance(store, settings);
-    return record ? told(entity, record, deps) : { outcome: 'UP_TO_DATE' };
+    return record ? answerOf(entity, record, deps) : { outcome: 'UP_TO_DATE' };
   } catch (error) {
     return afterTrouble(error, state, deps);
   } finally {
@@ -58,9 +63,35 @@ function refuseLate({ secondsLeft, deployment }: Pick<Invocation, 'secondsLeft' 
   );
 }
 
-function told(entity: Entity, record: FeedRecord, { log }: WriteChangesDeps): Answer<'WriteChanges'> {
+function answerOf(entity: Entity, record: FeedRecord, { log }: WriteChangesDeps): Answer<'WriteChanges'> {
   const { sequence, kind, to, inserts, deletes, updates } = record;
   const key = feedKey(entity, to);
   log.info('changes written', { key });
   return { outcome: 'CHANGES_WRITTEN', feed: { ...to, key, sequence, kind, inserts, deletes, updates } };
+}
+
+/**
+ * A transient error is tried again until the deadline and a little longer. Every other error that keeps a feed from being written has one
+ * name: file and table are published.
+ * @throws RunError `ChangesNotWritten`, `ChangesStopped`; what is a bug
+ */
+function afterTrouble(error: unknown, state: RunState, invocation: Invocation): Answer<'WriteChanges'> {
+  if (error instanceof FeedError) throw notWritten(error);
+  if (isDiskFull(error))
+    throw notWritten(new Error(`The tables do not fit on the function's disk of ${FEED_DISK_MB} MB.`));
+  if (!(error instanceof RunError) || OWN.includes(error.name)) throw error;
+  if (!error.transient) throw notWritten(error);
+  // `asStep` waits until the deadline.
+  if (waitFor(state, invocation)) throw error;
+  const later = lateTry(error, state, invocation);
+  if (later) return later;
+  throw notWritten(error);
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+}
+
+function notWritten(why: Error): RunError {
+  return new RunError('ChangesNotWritten', `The feed of changes is not written. ${why.message}`, { cause: why });
 }

@@ -1,6 +1,5 @@
 import { Annotations, Duration, Size, type Stack } from 'aws-cdk-lib';
-import { FEED_DISK_MB } from '../../core/changes/feed-disk.ts';
-import { feedEntities } from '../../core/changes/feed-entities.ts';
+import { FEED_DISK_MB, feedEntities } from '../../core/changes/feeds.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
 import type { RECORDER, StepName } from '../../core/step/steps.ts';
@@ -10,6 +9,7 @@ import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
 import { checkSubnets, letCallCrm } from './crm-access.ts';
+import { duckDbLayer } from './duckdb-layer.ts';
 import { gathering, streaming } from './node-options.ts';
 import { type OfExportRun, StepFunction, type StepFunctionProps } from './step-function.ts';
 
@@ -32,7 +32,7 @@ const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
 /** Reads some twenty small objects, over again where others write, and at the check those of seven dates. */
 const NIGHT = { memorySize: 256, timeout: Duration.seconds(120) };
-/** Both tables of a comparison are on it, row by row (docs/adr/0043). */
+/** Both tables of a comparison are on it, and the rows that do not fit in the memory (docs/adr/0044). */
 const FEED_DISK = Size.mebibytes(FEED_DISK_MB);
 /** 15 minutes are all that Lambda gives; docs/adr/0014 says what the memory means for large files. */
 const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
@@ -42,7 +42,7 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
   const step = (
     name: StepName | typeof RECORDER,
-    size: Pick<StepFunctionProps, 'memorySize' | 'timeout' | 'ephemeralStorageSize'>,
+    size: Pick<StepFunctionProps, 'memorySize' | 'timeout' | 'ephemeralStorageSize' | 'layers'>,
     environment: Record<string, string>,
   ) => new StepFunction(stack, name, { configuration, key, ...size, environment });
   const { crm, files, network, tableMemoryMB } = configuration.deployment;
@@ -78,8 +78,9 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   exports.allowTables(WriteTable.role);
   hashKey.allowReading(WriteTable.role);
   if (feedEntities(configuration.deployment).length === 0) return { ...steps, WriteTable };
-  const changes = { ...bucket, ...options, SOFTWARE_VERSION: softwareVersion };
-  const WriteChanges = step('WriteChanges', { ...long(tableMemoryMB), ephemeralStorageSize: FEED_DISK }, changes);
+  const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
+  const changes = { ...long(tableMemoryMB), ephemeralStorageSize: FEED_DISK, layers };
+  const WriteChanges = step('WriteChanges', changes, bucket);
   exports.allowChanges(WriteChanges.role);
   return { ...steps, WriteTable, WriteChanges };
 }

@@ -20,6 +20,8 @@ const OPTIONS = {
   keepNames: true,
   sourcemap: true,
   sourcesContent: false,
+  // Native code, for each machine another: on AWS a layer has it (`duckdb-layer.ts`).
+  external: ['@duckdb/node-bindings-*'],
   alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
   // Libraries in CommonJS ask for modules of Node.js by `require`, which a module does not have.
   banner: {

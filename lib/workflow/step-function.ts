@@ -1,6 +1,13 @@
 import { type Duration, RemovalPolicy, type Size, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import {
+  Alias,
+  Architecture,
+  type ILayerVersion,
+  Function as LambdaFunction,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -17,6 +24,7 @@ export interface StepFunctionProps {
   /** The function's own disk; 512 MB without. */
   ephemeralStorageSize?: Size;
   environment: Record<string, string>;
+  layers?: ILayerVersion[];
   /** Where Lambda sends an event whose asynchronous invocations all failed. */
   deadLetterQueue?: IQueue;
 }
@@ -51,6 +59,7 @@ export class StepFunction extends Construct {
       timeout: props.timeout,
       ...(props.ephemeralStorageSize && { ephemeralStorageSize: props.ephemeralStorageSize }),
       role: this.role,
+      ...(props.layers && { layers: props.layers }),
       ...(props.deadLetterQueue && { deadLetterQueue: props.deadLetterQueue }),
       logGroup,
       tracing: Tracing.ACTIVE,

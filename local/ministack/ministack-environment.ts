@@ -1,5 +1,7 @@
 import { delimiter, join } from 'node:path';
 
+const NODE_MODULES = join(import.meta.dirname, '../../node_modules');
+
 /** The account in which everything is deployed: MiniStack takes a 12-digit access key for the account's number. */
 export const LOCAL_ACCOUNT = '000000000000';
 /** The region in which everything is deployed. */
@@ -23,6 +25,8 @@ export function serverEnvironment(
   return {
     ...basics(options),
     TZ: 'UTC',
+    // On AWS a layer has the native part of DuckDB; here functions find that of this machine.
+    NODE_PATH: NODE_MODULES,
     GATEWAY_PORT: String(port),
     BIND_HOST: '127.0.0.1',
     MINISTACK_EDITION: word,

@@ -36,7 +36,7 @@ describe('the bundled code', () => {
   let template: Template;
 
   beforeAll(() => {
-    template = synthesiseInto(outdir, fullDeployment());
+    template = synthesiseInto(outdir, fullDeployment({ local: true }));
   });
 
   const sourcesOf = (step: FunctionName) =>
@@ -52,7 +52,7 @@ describe('the bundled code', () => {
 
     expect(readdirSync(bundle).sort()).toEqual(['deployment.json', 'index.mjs', 'index.mjs.map']);
     const known = JSON.parse(readFileSync(join(bundle, 'deployment.json'), 'utf8'));
-    expect(known).toEqual({ ...fullDeployment(), zoneOffsets: [120, 180] });
+    expect(known).toEqual({ ...fullDeployment({ local: true }), zoneOffsets: [120, 180] });
   });
 
   test.each(Object.keys(STEPS) as StepName[])('of %s loads on Node, reads the configuration and answers', (step) => {

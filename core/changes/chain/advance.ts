@@ -1,76 +1,196 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { RunError } from '../../errors.ts';
+import { LAYOUT } from '../../export/layout.ts';
 import { compareRuns } from '../../export/pointer.ts';
+import { canonicalText } from '../../json.ts';
+import { BaseGone, FeedError } from '../feed-error.ts';
+import type { WrittenFeed } from '../write-feed.ts';
 import type { FeedRecord } from './feed-record.ts';
-import { BaseGone, type FeedStore, type NewestTable } from './feed-store.ts';
-import { goOn } from './finish.ts';
+import type { FeedStore, NewestTable, StandingFeed } from './feed-store.ts';
 import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
-import { type FeedSettings, nextPair } from './pairs.ts';
-
-/** A round is lost only to others who come on; a feed takes three. */
-const ROUNDS = 30;
 
 /**
- * Brings the feeds of an entity to its newest table: finishes what is open, whoever began it, then takes the pair from where the last
- * feed ended to the newest table (docs/adr/0043).
- * @returns the feed that the head ends at, where it was finished here; `undefined` where there was nothing to tell, or others told it
+ * The chain of feeds: each one begins at the table that the feed before ended at (docs/adr/0044). A function compares two tables first, and
+ * puts the pair into the head next. Whoever finds a pair in the head stores its feed: equal pairs make equal bytes.
+ */
+
+/** How the feed of an entity is configured, by names of the table's columns. */
+export interface FeedSettings {
+  key: string[];
+  ignore: string[];
+  /** Largest share of the keys that may be gone. */
+  maxRemoved: number;
+}
+
+/** A round is lost only to another function that comes further; a feed takes three. */
+const ROUNDS = 30;
+/** With fewer keys a share says little. */
+const FEWEST_KEYS = 20;
+/** Longer than a function can run, which is 15 minutes. */
+const SURELY_ENDED_MS = 20 * 60_000;
+
+/**
+ * Brings the feeds of an entity to its newest table. A pair that another function left in the head comes first.
+ * @returns the feed that the head ends at, if it was finished here
  * @throws RunError `ChangesStopped`; FeedError; what the store throws
  */
 export async function advance(store: FeedStore, settings: FeedSettings): Promise<FeedRecord | undefined> {
   let finished: FeedRecord | undefined;
   for (let round = 0; round < ROUNDS; round += 1) {
     const standing = await store.readHead();
-    const { pair, end, sequence } = standing.head;
+    const { pair, sequence } = standing.head;
     if (pair) {
-      finished = (await goOn({ standing, pair }, store)) ?? finished;
+      finished = (await goOn(standing, pair, store)) ?? finished;
       continue;
     }
-    const newest = await store.newest();
-    if (!newest || (end && !isBehind(end, newest))) return finished?.sequence === sequence ? finished : undefined;
-    await take(standing, newest, store, settings);
+    const newest = await newerTable(standing.head, store);
+    if (!newest) return finished?.sequence === sequence ? finished : undefined;
+    const next = await nextPair(standing, newest, settings, store);
+    if (next) await makeFeed(standing, next, store);
   }
-  throw new RunError('StorageUnavailable', `The feeds of ${store.entity} were written by others all the time.`);
+  throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} all the time.`);
 }
 
-function isBehind({ run: execution, ...end }: FeedEnd, newest: NewestTable): boolean {
-  return compareRuns({ ...end, execution }, newest) < 0;
+/** Goes on with the pair in the head: moves the head to its end if its feed is stored, else makes the feed. */
+async function goOn(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<FeedRecord | undefined> {
+  const feed = await store.standingFeed(pair.to);
+  if (feed?.pair === pairDigest(pair)) return moveHead(standing, { pair, feed }, store);
+  await makeFeed(standing, pair, store);
+  return undefined;
 }
 
-/** Puts the next pair into the head, unless another was quicker. */
-async function take(
+/** Identifies a pair in the metadata of its feed: 32 hexadecimal digits. */
+export function pairDigest({ attemptedAt: _, ...pair }: FeedPair): string {
+  return createHash('sha256').update(canonicalText(pair)).digest('hex').slice(0, 32);
+}
+
+/** The newest table, if it is newer than the one that the chain ends at. */
+async function newerTable({ end }: FeedHead, store: FeedStore): Promise<NewestTable | undefined> {
+  const newest = await store.newest();
+  return newest && end && compareRuns({ ...end, execution: end.run }, newest) >= 0 ? undefined : newest;
+}
+
+/** @returns the pair from where the chain ends; `undefined` if another function was quicker */
+async function nextPair(
   standing: StandingHead,
   newest: NewestTable,
-  store: FeedStore,
   { key, ignore, maxRemoved }: FeedSettings,
-): Promise<void> {
+  store: FeedStore,
+): Promise<FeedPair | undefined> {
   const etag = await store.copyBase(newest);
-  if (etag === undefined) return;
-  const { execution: run, date, startedAt, kind: ofRun } = newest;
-  const to: FeedEnd = { run, date, startedAt, kind: ofRun, etag, key, ignore };
+  if (etag === undefined) return undefined;
+  const { execution: run, date, startedAt, kind } = newest;
+  const to: FeedEnd = { run, date, startedAt, kind, etag, key, ignore };
   const { head } = standing;
-  const kind = await kindOf(head.end, to, store);
-  if (kind === 'snapshot' && head.stopped && head.release === null) {
-    // Written again as it is: the lifecycle rule would remove it, and with it what was stopped, though every night is stopped.
-    if (await store.writeHead(standing, head)) throw stillStopped(head.stopped, store);
-    return;
+  const { end: from, stopped, release, sequence } = head;
+  const likeness = from ? await likenessOf(from, to, store) : 'none';
+  const asBefore = from && isDeepStrictEqual([from.key, from.ignore], [to.key, to.ignore]);
+  const isCompared = likeness === 'rows' && asBefore;
+  if (stopped && release === null && likeness === 'none') {
+    // The head is written as it is: else it would expire, and with it what was stopped.
+    if (await store.writeHead(standing, head)) throw stillStopped(stopped, store);
+    return undefined;
   }
-  const pair = nextPair(head, to, kind, { maxRemoved, now: store.now() });
-  await store.writeHead(standing, { ...head, pair });
+  return {
+    ...{ sequence: sequence + 1, kind: isCompared ? 'changes' : 'snapshot', from, to },
+    ...(!isCompared && likeness !== 'none' && { byKeys: true }),
+    ...{ maxRemoved: release === null ? maxRemoved : null, released: release, attemptedAt: store.now().toISOString() },
+  };
 }
 
-async function kindOf(from: FeedEnd | null, to: FeedEnd, store: FeedStore): Promise<FeedPair['kind']> {
-  const asBefore = from && isDeepStrictEqual([from.key, from.ignore], [to.key, to.ignore]);
-  if (!asBefore) return 'snapshot';
-  try {
-    return (await store.comparable(from, to)) ? 'changes' : 'snapshot';
-  } catch (error) {
-    if (error instanceof BaseGone) return 'snapshot';
+function likenessOf(from: FeedEnd, to: FeedEnd, store: FeedStore) {
+  return store.likeness(from, to).catch((error: unknown) => {
+    if (error instanceof BaseGone) return 'none' as const;
     throw error;
+  });
+}
+
+/**
+ * Compares both tables, puts the pair into the head and stores its feed. Nothing is stored before the comparison has succeeded, so that a
+ * table that cannot be compared leaves the head where it was.
+ */
+async function makeFeed(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<void> {
+  const { head } = standing;
+  const compared = await store.compare(pair).catch((error: unknown) => giveBack(error, standing, store));
+  if (!compared) return;
+  const gone = massDeletion(compared, pair);
+  if (gone) return stop(gone, standing, pair, store);
+  const attemptedAt = store.now().toISOString();
+  if (await store.writeHead(standing, { ...head, pair: { ...pair, attemptedAt } })) await store.putFeed(pair, compared);
+}
+
+/**
+ * A pair in the head was compared by the function that put it there. If that is not possible any more, the pair is removed, but only when
+ * nobody can still store its feed: a feed must not lie outside of the chain.
+ */
+async function giveBack(error: unknown, standing: StandingHead, store: FeedStore): Promise<undefined> {
+  const { pair } = standing.head;
+  const isLeft = pair && store.now().getTime() - Date.parse(pair.attemptedAt) > SURELY_ENDED_MS;
+  if (isLeft && error instanceof FeedError) {
+    await store.writeHead(standing, { ...standing.head, pair: null });
+    return undefined;
   }
+  if (!(error instanceof BaseGone)) throw error;
+  const what = `A copy of a table of ${store.entity} is gone`;
+  throw new RunError('StorageUnavailable', `${what}, and another function may still compare with it.`, {
+    cause: error,
+  });
+}
+
+type Gone = Pick<NonNullable<FeedHead['stopped']>, 'keys' | 'gone' | 'of'>;
+
+/**
+ * More keys are gone than the pair lets through. For a snapshot that has no table to compare with, rows are counted: the head has the number
+ * of rows of the table before.
+ */
+function massDeletion(
+  { rows, keys, gone }: WrittenFeed,
+  { kind, byKeys, from, maxRemoved }: FeedPair,
+): Gone | undefined {
+  const before = from?.rows ?? 0;
+  const counted: Gone =
+    kind === 'changes' || byKeys ? { keys, gone, of: 'keys' } : { keys: before, gone: before - rows, of: 'rows' };
+  // As a quotient: of 0.29 times 100, 29 would be more.
+  const isFine = maxRemoved === null || counted.keys < FEWEST_KEYS || counted.gone / counted.keys <= maxRemoved;
+  return isFine ? undefined : counted;
+}
+
+async function stop(counted: Gone, standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<void> {
+  const { head } = standing;
+  const { run, date } = pair.to;
+  // What was stopped first stays: a snapshot behind it is of other settings.
+  const isFirst = head.stopped === null || pair.kind === 'changes';
+  const stopped = isFirst ? { run, date, ...counted, at: store.now().toISOString() } : head.stopped;
+  if (!(await store.writeHead(standing, { ...head, pair: null, stopped }))) return;
+  const { keys, gone, of } = counted;
+  const since = pair.from ? ` since ${pair.from.date}` : '';
+  throw new RunError(
+    'ChangesStopped',
+    `${gone} of ${keys} ${of} of ${store.entity} are gone from the table of ${date}${since}: more than ${pair.maxRemoved} of them (entities.${store.entity}.changes.maxRemoved).`,
+  );
 }
 
 function stillStopped({ date, of, keys, gone }: NonNullable<FeedHead['stopped']>, { entity }: FeedStore): RunError {
-  const what = `${gone} of ${keys} ${of} of ${entity} were gone from the table of ${date}`;
-  const why = 'with its settings or without the table before, it cannot be compared any more';
-  return new RunError('ChangesStopped', `${what}, and nobody let that through; ${why}.`);
+  const what = `${gone} of ${keys} ${of} of ${entity} were gone from the table of ${date}, and nobody let that through`;
+  return new RunError('ChangesStopped', `${what}; without the table before, this one cannot be compared with it.`);
+}
+
+/** @returns the record of the feed, if the head was moved to its end here */
+async function moveHead(
+  standing: StandingHead,
+  { pair, feed }: { pair: FeedPair; feed: StandingFeed },
+  store: FeedStore,
+): Promise<FeedRecord | undefined> {
+  const { sequence, kind, from, to, released } = pair;
+  const { pair: _, etag, bytes, ...counts } = feed;
+  const place = ({ run, date }: { run: string; date: string }) => ({ run, date });
+  const record: FeedRecord = {
+    ...{ schemaVersion: LAYOUT, entity: store.entity, sequence, kind, from: from && place(from), to: place(to) },
+    ...{ key: to.key, ignore: to.ignore, feed: { etag, bytes }, ...counts, released },
+  };
+  await store.putRecord(record);
+  const end = { ...to, rows: feed.rows };
+  const next: FeedHead = { schemaVersion: LAYOUT, sequence, end, pair: null, stopped: null, release: null };
+  return (await store.writeHead(standing, next)) ? record : undefined;
 }

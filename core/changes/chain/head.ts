@@ -23,18 +23,19 @@ const endSchema = z.object({
 });
 export type FeedEnd = z.infer<typeof endSchema>;
 
-/** A feed that is being made. Whoever comes finishes it: equal pairs make equal bytes. */
+/** A feed that is being stored. Whoever finds it stores it: equal pairs make equal bytes. */
 const pairSchema = z.object({
   sequence: z.int(),
   kind: z.enum(['changes', 'snapshot']),
   from: z.nullable(endSchema),
   to: endSchema,
+  /** Whether a snapshot is judged by the keys that are gone. Else its rows are counted. */
+  byKeys: z.optional(z.boolean()),
   /** Largest share of the keys that may be gone; `null`: as many as are, for a person let it through. */
   maxRemoved: z.nullable(z.number()),
   /** Why a person let it through. */
   released: z.nullable(z.string()),
-  /** How often it was begun, and the last time. */
-  attempts: z.int(),
+  /** When a function began to store its feed, the last time. */
   attemptedAt: z.iso.datetime(),
 });
 export type FeedPair = z.infer<typeof pairSchema>;

@@ -1,92 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Change } from '../../../core/changes/compare-part.ts';
-import { compareTables } from '../../../core/changes/compare-tables.ts';
-import { rowPlan, valuesOf } from '../../../core/changes/row-record.ts';
-import type { TableReader } from '../../../core/changes/table-reader.ts';
 import { runs } from '../../support/runs.ts';
+import { placeForTables } from '../table/support.ts';
+import { NAMES, pairs, type Row } from './pairs.ts';
+import { judged, putFeed, putTexts, rowsIn } from './support.ts';
 
-type Row = (string | null)[];
-const NAMES = ['a', 'b', 'c', 'd'];
-const COLUMNS = NAMES.map((name) => ({ name, type: 'BYTE_ARRAY' as const }));
+const { dir } = await placeForTables();
+const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
 
-/** A table of texts in memory, in row groups of three. */
-function tableOf(rows: Row[]): TableReader {
-  return {
-    columns: COLUMNS,
-    rows: rows.length,
-    said: {},
-    async *groups() {
-      for (let at = 0; at < rows.length; at += 3) {
-        const some = rows.slice(at, at + 3);
-        const columns = NAMES.map((_, place) =>
-          some.map((row) => (row[place] == null ? null : Buffer.from(row[place]))),
-        );
-        yield { rows: some.length, columns };
-      }
-    },
-  };
+async function feedBetween(before: Row[], after: Row[], key: readonly string[], ignore: readonly string[] = []) {
+  putTexts(paths.before, NAMES, before);
+  putTexts(paths.after, NAMES, after);
+  return putFeed(paths.feed, { before: paths.before, after: paths.after, key, ignore });
 }
 
-async function changesBetween(before: Row[], after: Row[], key: readonly string[], ignore: string[] = []) {
-  const plan = rowPlan(COLUMNS, key, ignore);
-  const changes: [Change['type'], Row][] = [];
-  const tables = { before: tableOf(before), after: tableOf(after) };
-  const counts = { keys: 0, gone: 0, unmatched: 0 };
-  const comparison = { ...tables, plan, diskBytes: 1e9, onProgress: () => undefined };
-  for await (const part of compareTables(comparison, counts)) {
-    for (const { type, row } of part) changes.push([type, valuesOf(row, plan) as Row]);
-  }
-  return { changes, counts };
+/** What a feed has of each change: its type, and the values of its row. */
+async function changesBetween(before: Row[], after: Row[], key: readonly string[], ignore: readonly string[] = []) {
+  const { keys, gone, unmatched } = await feedBetween(before, after, key, ignore);
+  const changes = (await rowsIn(paths.feed)).map((row): [string | null | undefined, Row] => [
+    row._change_type,
+    NAMES.map((name) => row[name] ?? null),
+  ]);
+  return { changes, counts: { keys, gone, unmatched } };
 }
-
-const texts = (rows: Row[]) => rows.map((row) => JSON.stringify(row)).sort();
-/** Rows of one that the other has not, each as often. */
-function without(one: string[], other: string[]): string[] {
-  const left = [...other];
-  return one.filter((row) => {
-    const place = left.indexOf(row);
-    if (place >= 0) left.splice(place, 1);
-    return place < 0;
-  });
-}
-
-const value = fc.constantFrom(null, '', 'x', 'y', 'xy', 'yx', 'א');
-const row: fc.Arbitrary<Row> = fc.tuple(fc.oneof(value, fc.nat(9).map(String)), value, value, value);
-const rows = fc.array(row, { maxLength: 30 });
-const seconds = rows.chain((before) =>
-  fc
-    .tuple(fc.shuffledSubarray(before), rows, fc.array(fc.tuple(fc.nat(), row)))
-    .map(([kept, added, changed]): [Row[], Row[]] => {
-      const after = [...kept, ...added.slice(0, 5)];
-      for (const [place, other] of changed.slice(0, 5)) {
-        const at = place % (after.length || 1);
-        if (after[at]) after[at] = [...(after[at] ?? []).slice(0, 2), ...other.slice(2)];
-      }
-      return [before, after];
-    }),
-);
 
 test('of a thousand pairs of tables, exactly the rows that differ are told, and rows of one key as updates', async () => {
-  const keys = fc.constantFrom(['a'], ['a', 'b'], ['b', 'a', 'c']);
   await fc.assert(
-    fc.asyncProperty(seconds, keys, async ([before, after], key) => {
-      const { changes } = await changesBetween(before, after, key);
+    fc.asyncProperty(pairs, async ({ tables: [before, after], key, ignore }) => {
+      await feedBetween(before, after, key, ignore);
 
-      const told = (...types: string[]) =>
-        texts(changes.filter(([type]) => types.includes(type)).map(([, one]) => one));
-      const [old, recent] = [texts(before), texts(after)];
-      expect(told('delete', 'update_preimage')).toEqual(without(old, recent).sort());
-      expect(told('insert', 'update_postimage')).toEqual(without(recent, old).sort());
-      const keyOf = ([, one]: [string, Row]) => JSON.stringify(key.map((name) => one[NAMES.indexOf(name)]));
-      const updates = changes.filter(([type]) => type.startsWith('update'));
-      for (const [place, update] of updates.entries()) {
-        expect(update[0]).toBe(place % 2 ? 'update_postimage' : 'update_preimage');
-        expect(keyOf(update)).toBe(keyOf(updates[place - (place % 2)] as [string, Row]));
-      }
+      const { taken, gone, added, come, updates } = await judged(paths, ignore);
+      expect(taken).toEqual(gone);
+      expect(added).toEqual(come);
+      const keysOf = (rows: typeof updates.before) => rows.map((row) => JSON.stringify(key.map((name) => row[name])));
+      expect(keysOf(updates.before).sort()).toEqual(keysOf(updates.after).sort());
     }),
     { numRuns: runs(1000) },
   );
+});
+
+test('equal tables make equal bytes, whatever memory there is, and other columns in another order the same rows', async () => {
+  const many = (from: number) =>
+    Array.from({ length: 500 }, (_, at): Row => [at % 50 === 0 ? '' : `${at}`, `${at % from}`, 'x'.repeat(at), null]);
+  const bytes: string[] = [];
+  for (const memoryMB of [512, 1769, 3008]) {
+    await feedBetween(many(7), many(8).toReversed(), ['a']);
+    await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] }, { memoryMB });
+    bytes.push(readFileSync(paths.feed).toString('base64'));
+  }
+  expect(new Set(bytes).size).toBe(1);
+
+  const inOrder = await rowsIn(paths.feed);
+  putTexts(
+    paths.after,
+    NAMES.toReversed(),
+    many(8)
+      .toReversed()
+      .map((row) => row.toReversed()),
+  );
+  await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] });
+  expect(await rowsIn(paths.feed)).toEqual(inOrder);
 });
 
 test('parts of a composite key are not joined: ("a", "bc") is another than ("ab", "c")', async () => {

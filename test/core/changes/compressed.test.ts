@@ -1,66 +1,95 @@
-import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { promisify } from 'node:util';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { compareTables } from '../../../core/changes/compare-tables.ts';
-import { rowPlan } from '../../../core/changes/row-record.ts';
-import type { TableReader } from '../../../core/changes/table-reader.ts';
-import { tree } from '../../lib/support/files.ts';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import { placeForTables } from '../table/support.ts';
+import { NAMES } from './pairs.ts';
+import { judged, putFeed, putTexts, rowsIn } from './support.ts';
 
-const KIB = 1024;
-const COLUMNS = ['id', 'text'].map((name) => ({ name, type: 'BYTE_ARRAY' as const }));
+const { dir, duckDb } = await placeForTables();
+const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
 
-/** A table of so many rows of 16 KiB each, in which one text stands in every row: as a file it is small. */
-function tableOf(rows: number, idOf: (row: number) => string): TableReader {
-  const text = Buffer.alloc(16 * KIB, 'x');
-  return {
-    columns: COLUMNS,
-    rows,
-    said: {},
-    async *groups() {
-      const ids = Array.from({ length: rows }, (_, row) => Buffer.from(idOf(row)));
-      yield { rows, columns: [ids, ids.map(() => text)] };
-    },
-  };
+/** Tables of so many rows, which differ in one row; they are written by DuckDB, and read by another library. */
+async function putMany(rows: number, text: string, key = "'key ' || i") {
+  for (const [path, from] of [
+    ['before', 0],
+    ['after', 1],
+  ] as const) {
+    const row = `SELECT ${key} AS a, ${text} AS b, '' AS c, NULL::VARCHAR AS d, i FROM range(${from}, ${rows} + ${from}) t(i)`;
+    await duckDb.rows(
+      `COPY (SELECT * EXCLUDE (i) FROM (${row}) ORDER BY i ${from ? 'DESC' : ''}) TO '${paths[path]}' (FORMAT parquet, ROW_GROUP_SIZE 2048)`,
+    );
+  }
 }
 
-async function changesTo(after: TableReader, diskBytes = 1e9): Promise<number> {
-  const counts = { keys: 0, gone: 0, unmatched: 0 };
-  const before = tableOf(1, String);
-  const plan = rowPlan(COLUMNS, ['id'], []);
-  let changes = 0;
-  for await (const part of compareTables({ before, after, plan, diskBytes, onProgress: () => undefined }, counts))
-    for (const _ of part) changes += 1;
-  return changes;
-}
+const compare = (limits = {}) => putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] }, limits);
+const changes = (count: number) => ({ insert: count, delete: count, update_preimage: 0, update_postimage: 0 });
 
 test('tables are compared that are small as files and large as rows', async () => {
-  expect(await changesTo(tableOf(9000, String))).toBe(8999);
+  await putMany(9000, "repeat('x', 16384)");
+  expect((await compare()).changes).toEqual(changes(1));
 });
 
-test('rows of one key that do not fit into the memory are refused', async () => {
-  await expect(changesTo(tableOf(9000, () => 'one'))).rejects.toThrow('Too many rows have the same key');
+test('rows that all have one key are compared with little memory', async () => {
+  await putMany(150_000, "'name ' || i", "'x'");
+  const { changes: written, ...counts } = await compare({ memoryMB: 512 });
+  expect(counts).toMatchObject({ keys: 1, gone: 0, unmatched: 300_000, rows: 150_000 });
+  expect(written).toEqual(changes(1));
 });
 
-test('rows that all have one key are compared with little memory, and the time is looked at meanwhile', async () => {
-  const script = ['--max-old-space-size=40', 'test/core/changes/fixtures/one-key.ts', '150000'];
+/** With this memory the rows of `putMany(100_000, …)` do not fit in it. */
+const LITTLE = { memoryMB: 290 };
+const SMALL_DISK = { diskBytes: 64 * 1024 };
 
-  const { stdout } = await promisify(execFile)(process.execPath, script);
+test('rows that do not fit in the memory are put on the disk, and the feed is the same', async () => {
+  await putMany(100_000, "lpad(i::VARCHAR, 100, 'x')");
+  await compare();
+  const inMemory = await rowsIn(paths.feed);
 
-  const counts = { keys: 1, gone: 0, unmatched: 300_000 };
-  expect(JSON.parse(stdout)).toEqual({ counts, changes: 2, asked: true });
+  expect((await compare(LITTLE)).changes).toEqual(changes(1));
+
+  expect(await rowsIn(paths.feed)).toEqual(inMemory);
+  const { taken, gone, added, come } = await judged(paths);
+  expect([taken, added]).toEqual([gone, come]);
+  await expect(compare({ ...LITTLE, ...SMALL_DISK })).rejects.toThrow(
+    /do not fit on the function's disk of 10240 MB\. .* `tables\.except` leaves them out/,
+  );
+  await expect(compare({ memoryMB: 260 })).rejects.toThrow(
+    "do not fit in the function's memory: tableMemoryMB is 260.",
+  );
+  expect(readdirSync(dir).filter((name) => name === 'spilled')).toEqual([]);
 });
 
-test('rows that the disk has no room for are refused before it is full, with the room that there was', async () => {
-  const folder = tree({});
-  vi.stubEnv('TMPDIR', folder);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  // Each has its text, its key of at most three letters, and what describes the row.
-  const least = 1000 * 16 * KIB;
-  expect(await changesTo(tableOf(999, String), least + 40_000)).toBe(998);
+test('tables of a thousand columns are compared', async () => {
+  const names = Array.from({ length: 1000 }, (_, at) => `c${at}`);
+  const rows = (changed: number) =>
+    Array.from({ length: 300 }, (_, at) =>
+      names.map((_, column) => `${at}${at === changed && column === 999 ? '!' : ''}`),
+    );
+  putTexts(paths.before, names, rows(-1));
+  putTexts(paths.after, names, rows(7));
+  const { changes: written } = await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['c0'] });
+  expect(written).toMatchObject({ insert: 0, delete: 0, update_postimage: 1 });
+});
 
-  const refused = changesTo(tableOf(999, String), least);
+test('a query is interrupted when the time has run out, and its error is that of the clock', async () => {
+  await putMany(300_000, "lpad(i::VARCHAR, 100, 'x')");
+  const end = performance.now() + 300;
+  const late = new RunError('ChangesNotWritten', 'Late.');
+  const onProgress = () => {
+    if (performance.now() > end) throw late;
+  };
+  await expect(compare({ onProgress })).rejects.toBe(late);
+});
 
-  await expect(refused).rejects.toThrow(/take more than the 16 MB that are left .* `tables.except` leaves them out/);
-  expect(readdirSync(folder)).toEqual([]);
+test('no message has a value of a row', async () => {
+  putTexts(paths.before, NAMES, [['secret-1', 'secret-2', 'secret-3', 'secret-4']]);
+  const whole = readFileSync(paths.before);
+  // Its last bytes, which say where everything is, are whole; its rows are not.
+  writeFileSync(paths.after, Buffer.concat([Buffer.alloc(40, 'secret'), whole.subarray(40)]));
+
+  const refused = await compare().catch((error: Error) => error);
+
+  expect(refused).toMatchObject({ message: expect.stringMatching(/cannot be read \(DuckDB: [A-Z][A-Za-z ]+ Error\)/) });
+  expect(JSON.stringify(refused, Object.getOwnPropertyNames(refused))).not.toMatch(/secret-|\.parquet/);
 });

@@ -54,10 +54,10 @@ test.skipIf(!existsSync(FULL))('a disk that is full when a table is copied onto 
   await world.put('tables/one', 'a table');
   const { bucket, objects } = depsOn(world);
   const copies = new LocalCopies(bucket, () => undefined);
-  symlinkSync(FULL, await copies.place('0.parquet'));
+  symlinkSync(FULL, join(await copies.folder(), '0.parquet'));
   const found = await objects.head('tables/one');
 
-  await expect(copies.path({ key: 'tables/one', etag: found?.etag ?? '', bytes: 7 })).rejects.toMatchObject({
+  await expect(copies.read({ key: 'tables/one', etag: found?.etag ?? '', bytes: 7 })).rejects.toMatchObject({
     code: 'ENOSPC',
   });
   await copies.close();

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { advance } from '../../../../core/changes/chain/advance.ts';
+import { advance, pairDigest } from '../../../../core/changes/chain/advance.ts';
 import type { FeedRecord } from '../../../../core/changes/chain/feed-record.ts';
-import { BaseGone, type FeedStore, type NewestTable } from '../../../../core/changes/chain/feed-store.ts';
+import type { FeedStore, NewestTable } from '../../../../core/changes/chain/feed-store.ts';
 import type { FeedEnd, FeedHead, FeedPair } from '../../../../core/changes/chain/head.ts';
-import { pairDigest } from '../../../../core/changes/chain/pairs.ts';
+import { BaseGone } from '../../../../core/changes/feed-error.ts';
 import { RunError } from '../../../../core/errors.ts';
 import { runs } from '../../../support/runs.ts';
 import { randomFrom } from '../../../support/seeds.ts';
@@ -140,7 +140,7 @@ class World {
       this.bugs.push('a mass deletion was told');
     const unasked = pair && pair.released !== before.release && pair.released !== before.pair?.released;
     if (unasked) this.bugs.push('a release that nobody gave, or gave for another feed');
-    const passed = sequence > before.sequence && before.stopped && before.pair?.kind === 'snapshot';
+    const passed = sequence > before.sequence && before.stopped && isUnjudged(before.pair);
     if (passed && before.pair?.released === null) this.bugs.push('all rows passed a stopped head');
     if (sequence > before.sequence && this.releases === 0 && before.pair?.released) this.bugs.push('released twice');
     if (sequence > before.sequence) this.releases = 0;
@@ -176,11 +176,14 @@ class World {
 }
 
 const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
+/** A snapshot that is not compared with the table before. */
+const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && !pair.byKeys;
 /** Orders runs in time. */
 const placeInTime = ({ date, startedAt, run }: FeedEnd) => `${date} ${startedAt} ${run}`;
 const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run}`;
 
 function storeOf(world: World): FeedStore {
+  let compared: Feed['changes'] = new Map();
   const base = ({ run, etag }: FeedEnd): Table => {
     const found = world.bases.get(run);
     if (found?.etag !== etag) throw new BaseGone('gone');
@@ -223,32 +226,41 @@ function storeOf(world: World): FeedStore {
       const now = world.bases.get(execution);
       return now?.copied === etag ? now.etag : undefined;
     },
-    comparable: async (from, to) => {
+    likeness: async (from, to) => {
       await world.turn();
-      return base(from).identity === base(to).identity;
+      return base(from).identity === base(to).identity ? 'rows' : 'keys';
     },
     standingFeed: async (to) => {
       await world.turn();
       const feed = world.feeds.get(placeOf(to));
       return feed && { ...COUNTS, rows: feed.rows, pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
     },
-    makeFeed: async (pair, judge) => {
+    compare: async ({ kind, byKeys, from: end, to }) => {
       await world.turn();
-      const from = pair.kind === 'changes' && pair.from ? base(pair.from) : undefined;
-      const before: Rows = from?.rows ?? new Map();
+      const from = end && (kind === 'changes' || byKeys) ? base(end) : undefined;
       await world.turn();
-      const { rows, identity } = base(pair.to);
-      if (from && from.identity !== identity) world.bugs.push('rows were compared that came to be in other ways');
-      const gone = [...before.keys()].filter((key) => !rows.has(key));
-      const changed = [...rows].filter(([key, value]) => before.get(key) !== value);
-      judge({ keys: before.size, gone: gone.length, unmatched: 0, rows: rows.size });
+      const { rows, identity } = base(to);
+      if (kind === 'changes' && from?.identity !== identity)
+        world.bugs.push('rows were compared that came to be in other ways');
+      const before = [...(from?.rows.keys() ?? [])];
+      const gone = before.filter((key) => !rows.has(key)).length;
+      compared = new Map(
+        kind === 'snapshot'
+          ? rows
+          : [
+              ...[...rows].filter(([key, value]) => from?.rows.get(key) !== value),
+              ...before.filter((key) => !rows.has(key)).map((key) => [key, null] as const),
+            ],
+      );
+      return { ...COUNTS, keys: before.length, gone, rows: rows.size, changes: CHANGES };
+    },
+    putFeed: async (pair, { rows }) => {
       await world.turn();
       const standing = world.feeds.get(placeOf(pair.to));
       if (standing && pairDigest(standing.pair) === pairDigest(pair)) return;
       await world.turn();
       if (world.feeds.get(placeOf(pair.to))?.etag !== standing?.etag) return;
-      const changes = new Map([...changed, ...gone.map((key) => [key, null] as const)]);
-      world.feeds.set(placeOf(pair.to), { pair, etag: world.tag(), rows: rows.size, changes });
+      world.feeds.set(placeOf(pair.to), { pair, etag: world.tag(), rows, changes: compared });
     },
     putRecord: async (record) => {
       await world.turn();
@@ -258,6 +270,7 @@ function storeOf(world: World): FeedStore {
     },
   };
 }
+const CHANGES = { insert: 0, delete: 0, update_preimage: 0, update_postimage: 0 };
 const COUNTS = { inserts: 0, deletes: 0, updates: 0, unmatched: 0, rows: 0, keys: 0, gone: 0 };
 
 /** What happens, each as often as it is listed. */

@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { AssetHashType, DockerImage } from 'aws-cdk-lib';
+import { Architecture, Code, LayerVersion, Runtime } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+
+/** The package that is installed, with a lockfile of its own: npm installs only the binding of this machine in the project. */
+const PACKAGES = join(import.meta.dirname, 'duckdb');
+const CACHE = join(import.meta.dirname, '..', '..', '.cache');
+const INSTALL = ['ci', '--cpu=arm64', '--os=linux', '--libc=glibc', '--ignore-scripts', '--no-audit', '--no-fund'];
+
+/**
+ * The native part of DuckDB for functions, which are arm64 on any machine that deploys them. The bundle of a function finds it by `require`,
+ * for Lambda puts the folder of layers in NODE_PATH. A local cloud needs no layer: its functions find the binding of this machine.
+ */
+export function duckDbLayer(scope: Construct): LayerVersion {
+  const bundling = {
+    // CDK wants an image for bundling in Docker, which never happens.
+    image: DockerImage.fromRegistry('unused'),
+    local: {
+      tryBundle(outputDir: string) {
+        cpSync(installed(), outputDir, { recursive: true });
+        return true;
+      },
+    },
+  };
+  return new LayerVersion(scope, 'DuckDb', {
+    description: 'DuckDB for Node.js',
+    // The lockfile decides what is in it: nothing is installed again before it changes.
+    code: Code.fromAsset(PACKAGES, { bundling, assetHashType: AssetHashType.SOURCE }),
+    compatibleArchitectures: [Architecture.ARM_64],
+    compatibleRuntimes: [Runtime.NODEJS_24_X],
+    license: 'MIT',
+  });
+}
+
+/** The folder of the layer, installed once for each lockfile. */
+function installed(): string {
+  const lockfile = readFileSync(join(PACKAGES, 'package-lock.json'));
+  const folder = join(CACHE, `duckdb-${createHash('sha256').update(lockfile).digest('hex').slice(0, 16)}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(CACHE, { recursive: true });
+  const unfinished = mkdtempSync(join(CACHE, 'duckdb-unfinished-'));
+  const nodejs = join(unfinished, 'nodejs');
+  try {
+    cpSync(PACKAGES, nodejs, { recursive: true });
+    execFileSync('npm', INSTALL, { cwd: nodejs, stdio: ['ignore', 'ignore', 'inherit'] });
+    const binding = join(nodejs, 'node_modules', '@duckdb', 'node-bindings-linux-arm64', 'duckdb.node');
+    // npm passes over an optional package that it cannot install.
+    if (!existsSync(binding)) throw new Error(`npm installed no ${binding}.`);
+    makeReadable(unfinished);
+    renameSync(unfinished, folder);
+    return folder;
+  } catch (error) {
+    // Another synthesis may have been first: its folder is the same.
+    if (existsSync(folder)) return folder;
+    throw error;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** Packed with their modes: under a strict umask Lambda could not read the files. */
+function makeReadable(folder: string): void {
+  chmodSync(folder, 0o755);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) makeReadable(path);
+    else chmodSync(path, 0o644);
+  }
+}

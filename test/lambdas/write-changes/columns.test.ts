@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { failureOf } from '../../support/failures.ts';
+import { publishedRuns } from '../../support/published-run.ts';
+import { feedKeyOf, feedsIn, headOf, many, night, rowsOf } from './support.ts';
+
+/** The rows of `many` in which the first cells are replaced, with a column more. */
+const wider = (count: number, from = 0) =>
+  many(count, from)
+    .split('\n')
+    .map((line, at) => (line === '' ? '' : `${line},${at === 0 ? 'city' : 'Haifa'}`))
+    .join('\n');
+
+test('another order of the columns is no change, and a row that changed beside it is one', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name,city\n1,a,x\n2,b,y\n');
+
+  const same = await night(world, 'night-2', '2026-11-21', 'city,id,name\ny,2,b\nx,1,a\n');
+  expect(same.feed).toMatchObject({ sequence: 2, kind: 'changes', inserts: 0, deletes: 0, updates: 0 });
+
+  const other = await night(world, 'night-3', '2026-11-22', 'name,city,id\nb,y,2\na2,x,1\n');
+  expect(other.feed).toMatchObject({ sequence: 3, kind: 'changes', updates: 1 });
+  expect(await rowsOf(world, feedKeyOf('night-3', '2026-11-22'))).toEqual([
+    'update_postimage 1 a2',
+    'update_preimage 1 a',
+  ]);
+});
+
+test.each([
+  ['an added column', wider(40), {}],
+  ['a removed column', 'id\n'.concat(Array.from({ length: 40 }, (_, id) => `${id}\n`).join('')), {}],
+  ['a retyped column', many(40), { tables: { columns: { name: { type: 'decimal', precision: 5, scale: 0 } } } }],
+  ['a retyped key', many(40), { tables: { columns: { id: 'integer' } } }],
+  ['another ignored column', many(40), { changes: { ignore: ['name'] } }],
+])('%s makes a snapshot that counts the keys of the table before', async (_, csv, settings) => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40));
+
+  const { feed } = await night(world, 'night-2', '2026-11-21', csv, settings);
+
+  expect(feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 40, deletes: 0 });
+  const record = world.store.object('changes/entity=leads/date=2026-11-21/run=night-2/_feed.json')?.body;
+  expect(JSON.parse(String(record))).toMatchObject({ keys: 40, gone: 0 });
+});
+
+test.each([
+  ['an added column', wider(40, 1000), {}],
+  ['a retyped key', many(40, 1000), { tables: { columns: { id: 'integer' } } }],
+  ['another type of a column', many(40, 1000), { tables: { columns: { name: 'date' } } }],
+])('as many other keys beside %s are a mass deletion', async (_, csv, settings) => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40));
+
+  const stopped = await failureOf(night(world, 'night-2', '2026-11-21', csv, settings), 'ChangesStopped');
+
+  expect(stopped.message).toContain('40 of 40 keys of leads are gone from the table of 2026-11-21 since 2026-11-20');
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { of: 'keys', keys: 40, gone: 40 } });
+  expect(feedsIn(world)).toHaveLength(1);
+});
+
+test('a whole night with a column more passes after a mass deletion was stopped, one that lacks keys does not', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40));
+  await failureOf(night(world, 'night-2', '2026-11-21', wider(20)), 'ChangesStopped');
+  await failureOf(night(world, 'night-3', '2026-11-22', wider(20)), 'ChangesStopped');
+
+  const { feed } = await night(world, 'night-4', '2026-11-23', wider(39));
+
+  expect(feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 39 });
+  expect(headOf(world)).toMatchObject({ stopped: null, end: { run: 'night-4' } });
+});
+
+test('a hashed key says nothing of a table whose hashes are of another secret: its rows are counted', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40));
+  const hashed = { tables: { hash: ['id'] } };
+
+  const { feed } = await night(world, 'night-2', '2026-11-21', many(40), hashed);
+  expect(feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 40 });
+
+  const stopped = await failureOf(night(world, 'night-3', '2026-11-22', wider(40, 1000), hashed), 'ChangesStopped');
+  expect(stopped.message).toContain('40 of 40 keys');
+});
