@@ -36,6 +36,8 @@ export async function withEngine<T>(limits: EngineLimits, use: (query: Query) =>
     temp_directory: join(folder, 'spilled'),
     // Row groups are limited in bytes only without it. With one thread the order of rows stays as it is.
     preserve_insertion_order: 'false',
+    // Freed memory goes back to the system at once. Else a query adds to what the one before has freed.
+    allocator_background_threads: 'true',
     allocator_flush_threshold: '16MiB',
     allocator_bulk_deallocation_flush_threshold: '16MiB',
     autoinstall_known_extensions: 'false',
