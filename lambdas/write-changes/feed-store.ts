@@ -81,9 +81,9 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
     putRecord: async (record) => {
       const key = recordKey(entity, record.to);
       const text = recordText(record);
-      if (await bucket.putOnce(key, text)) return;
       const standing = await bucket.read(key);
-      if (standing && standing.text !== text) await bucket.replace(key, text, standing.etag);
+      if (!standing) await bucket.putOnce(key, text);
+      else if (standing.text !== text) await bucket.replace(key, text, standing.etag);
     },
     close: () => copies.close(),
   };

@@ -169,6 +169,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'write the head of the feeds': 'replace',
       'look at the feed': 'head',
       'write the feed': 'write anew',
+      'read the record of the feed': 'object',
       'write the record of the feed': 'write',
     },
     RecordNight: { 'look at the feed': 'note' },
