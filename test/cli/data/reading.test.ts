@@ -80,6 +80,7 @@ describe('DuckDB', () => {
     ['"encoding": "utf-8"', `\ufeff${CSV}`],
     ['"encoding": "utf-16le"', Buffer.from(`\ufeff${CSV}`, 'utf16le')],
     ['"compression": "gzip"', gzipSync(CSV)],
+    ['"content": {"rowsAbove": 2}', `Leads\r\nof November\r\n${CSV}`],
   ])('reads a file of %s as the table of dialects says', async (says, content) => {
     const path = await downloaded('DuckDB', content);
 
@@ -90,6 +91,26 @@ describe('DuckDB', () => {
     const path = await downloaded('DuckDB', CSV.slice(CSV.indexOf('\n') + 1), { header: null });
 
     expect((await queried(path, duckdbCell('"header": null'))).rows).toEqual(asRead);
+  });
+
+  test('reads a file of UTF-16 big-endian once it is converted as the table of dialects says', async () => {
+    const path = await downloaded('DuckDB', Buffer.from(`\ufeff${CSV}`, 'utf16le').swap16());
+    const [, command = ''] = /`iconv (.*)`/.exec(duckdbCell('"encoding": "utf-16be"')) ?? [];
+    writeFileSync(path, execFileSync('iconv', [...command.split(' '), path]));
+
+    expect((await queried(path)).rows).toEqual(asRead);
+  });
+
+  test.each([
+    ['line breaks of two kinds', 'id,name\r\n1,a\n2,b\n'],
+    ['a longer first row', 'id,name\n1,a,x\n2,b\n'],
+    ['an empty cell beyond the header', 'id,name\n1,a,\n2,b\n'],
+  ])('reads every id of a file with %s in its column, or fails', async (_, content) => {
+    const path = await downloaded('DuckDB', content);
+
+    const read = await queried(path).catch((error: Error) => error);
+
+    if (!(read instanceof Error)) expect(read.rows.map(([id]) => id)).toEqual(['1', '2']);
   });
 
   test('reads a file of windows-1255 once it is converted as the table of dialects says', async () => {
