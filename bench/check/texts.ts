@@ -55,7 +55,7 @@ const quotedFields = (row: number) =>
 const crInField = (row: number) => latinFields(row).replace('Street', 'Street\r');
 
 const labelFields = (row: number) =>
-  ['Email', NAMES[row % 5], 'status', CITIES[row % 4], 'phone', row % 3 ? 'active' : '', 'remark'].join(',');
+  ['Email', NAMES[row % 5], 'status', CITIES[row % 4], row * 7919, row % 3 ? 'active' : '', 'a remark'].join(',');
 
 const common = { readers: 'all', encoding: 'utf-8' } as const;
 const encoded = { readers: 'ours', encoding: null } as const;
@@ -95,7 +95,7 @@ export const TEXTS: Text[] = [
   },
   {
     id: 'labels',
-    what: '7 fields, of which many are names of columns',
+    what: '7 fields, of which some are names of columns, the first too',
     ...common,
     width: 7,
     least: 150,

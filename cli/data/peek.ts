@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { firstRecords } from '../../core/file/csv-start.ts';
 import { fileRecords, isReadInOrder } from '../../core/file/records.ts';
-import { firstRecords, type Separator } from '../../core/file/scanner.ts';
+import type { Separator } from '../../core/file/scanner.ts';
 import { kindOf } from '../../core/files/file-kind.ts';
 import { isEmptyFile } from '../../core/files/read-formats.ts';
 import { withExamples } from '../support/command-options.ts';

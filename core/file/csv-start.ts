@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FieldIndex } from '../columns/header.ts';
 import { hasControls } from '../files/file-kind.ts';
 import type { Decoder, Encoding } from './encoding.ts';
-import { type FirstRecord, firstRecords, type Separator } from './scanner.ts';
+import { cellsOf, Scanner, type Separator } from './scanner.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];
 
@@ -243,3 +243,34 @@ function isSameData(one: string, other: string): boolean {
   if (Math.max(one.length, other.length) > LONGEST_DATA) return false;
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
+
+/** A record at the beginning of a text. */
+export interface FirstRecord {
+  cells: string[];
+  /** Its end was seen: else more of it may come. */
+  whole: boolean;
+}
+
+/**
+ * The first records of a text.
+ * @param complete whether `bytes` are all of it
+ */
+export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): FirstRecord[] {
+  const found: FirstRecord[] = [];
+  const scanner = new Scanner(separator, (block, from, to, _, quoted) => {
+    const cells = () => cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
+    if (found.length < most) found.push({ cells: cells(), whole: true });
+  });
+  // Each piece is as long as all before it, because a record that has not ended is read again.
+  let at = 0;
+  for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
+    scanner.push(bytes.subarray(at, at + piece));
+    scanner.flush();
+    at += piece;
+  }
+  const ended = found.length;
+  scanner.end();
+  return found.map((record, place) => ({ ...record, whole: complete || place < ended }));
+}
+
+const FIRST_PIECE = 4096;

@@ -229,25 +229,33 @@ class CellFilter {
   /** What the cell may name that begins there. */
   #cell(block: Buffer, from: number, to: number): number {
     const separator = this.#separator;
-    const quoted = block[from] === QUOTE;
-    let end = quoted ? afterQuoted(block, from + 1, to) : from;
-    while (end < to && block[end] !== separator) end += 1;
-    this.#end = end;
-    const begin = block[quoted ? from + 1 : from] as number;
-    if (begin === separator ? !quoted : this.begins[begin] === 0) return IS_ODD;
-    return this.#bitsOf(block, from, end);
-  }
-
-  /** Quotation marks are dropped, as by folding. */
-  #bitsOf(block: Buffer, from: number, to: number): number {
     const folds = this.#folded;
+    if (this.begins[block[from] as number] === 0) return this.#skip(block, from, to);
     let hash = SEED;
-    for (let at = from; at < to; at += 1) {
+    let at = from;
+    for (; at < to && block[at] !== separator; at += 1) {
       const fold = folds[block[at] as number] as number;
-      if (fold === CHANGED || fold === DROPPED) return this.#bitsOfWords(block, from, to);
+      // A quotation mark is dropped, as by folding.
+      if (fold === CHANGED || fold === DROPPED) return this.#oddCell(block, from, to);
       hash = Math.imul(hash ^ fold, PRIME);
     }
+    this.#end = at;
     return this.#known[hash & MASK] as number;
+  }
+
+  #skip(block: Buffer, from: number, to: number): number {
+    let at = from;
+    while (at < to && block[at] !== this.#separator) at += 1;
+    this.#end = at;
+    return IS_ODD;
+  }
+
+  #oddCell(block: Buffer, from: number, to: number): number {
+    const quoted = block[from] === QUOTE;
+    this.#skip(block, quoted ? afterQuoted(block, from + 1, to) : from, to);
+    const begin = block[from + 1] as number;
+    if (quoted && begin !== this.#separator && this.begins[begin] === 0) return IS_ODD;
+    return this.#bitsOfWords(block, from, this.#end);
   }
 
   /** The whole cell, a part of a path, or a word may name a column. */

@@ -23,6 +23,17 @@ const ENDS_LF = 4 | ODD;
 const ENDS_CR = 8 | ODD;
 const MARK = 16;
 
+/** What two bytes are, of which none ends the text: how many separate, and for which cells that matters. */
+const BOTH_SEPARATE = 3;
+const SECOND_IS_ODD = 4;
+const LAST_SEPARATES = 8;
+const FIRST_IS_ODD = 16;
+/** One of the two is neither text nor a separator. */
+const ENDS_PAIR = 32;
+/** A table of pairs is made for texts that are longer, and have so many bytes between two stops. */
+const WORTH_PAIRS = 16 * 1024;
+const WORTH_STOPS = 24;
+
 /** A record goes on, and a record of which the end was not seen; else where the next one begins. */
 const GO_ON = -1;
 const NOT_ENDED = 0;
@@ -75,6 +86,11 @@ export class Scanner {
   readonly #onRecord: OnRecord;
   readonly #onBlock: ((block: Buffer) => void) | undefined;
   #block = Buffer.allocUnsafeSlow(BLOCK_BYTES + SENTINELS);
+  #view = new Uint16Array(this.#block.buffer);
+  #allPairs: Uint8Array | null = null;
+  #pairs: Uint8Array | null = null;
+  /** Line breaks and quotation marks of the block. */
+  #stops = 0;
   #filled = 0;
   /** The record that is being read, as far as it was. */
   #at = 0;
@@ -143,6 +159,7 @@ export class Scanner {
     const larger = Buffer.allocUnsafeSlow(2 * this.#capacity + SENTINELS);
     larger.set(this.#block.subarray(0, this.#filled));
     this.#block = larger;
+    this.#view = new Uint16Array(larger.buffer);
   }
 
   /** Where the marks begin that the bytes end with, line breaks among them; -1 = none. */
@@ -163,7 +180,12 @@ export class Scanner {
     const behind = block.readUInt16LE(to);
     block[to] = LF;
     block[to + 1] = QUOTE;
+    this.#stops = 0;
     const read = this.#scan(block, to, last);
+    // Where a text stops often, pairs of bytes cost more than they save.
+    const pays = to > WORTH_PAIRS && to > this.#stops * WORTH_STOPS;
+    if (pays) this.#allPairs ??= pairsOf(this.#kinds);
+    this.#pairs = pays ? this.#allPairs : null;
     block.writeUInt16LE(behind, to);
     this.#onBlock?.(block.subarray(0, read));
     block.copyWithin(0, read, this.#filled);
@@ -204,7 +226,9 @@ export class Scanner {
     this.#beforeQuote = 0;
     this.#lineBreak = 0;
     for (;;) {
-      const kind = this.#skipPlain(block);
+      const pairs = this.#pairs;
+      const kind = pairs ? this.#skipPairs(block, pairs) : this.#skipBytes(block, end);
+      this.#stops += 1;
       if (this.#at >= end) return last ? end : NOT_ENDED;
       const next = kind === MARK ? this.#atMark(block, from, end, last) : this.#atBreak(block, end, last, kind);
       if (next !== GO_ON) return next;
@@ -212,13 +236,14 @@ export class Scanner {
   }
 
   /** Goes to the next byte that is neither text nor a separator. @returns what it is */
-  #skipPlain(block: Buffer): number {
+  #skipBytes(block: Buffer, most: number): number {
     const kinds = this.#kinds;
+    const end = this.#at + most;
     let at = this.#at;
     let cells = 0;
     let odd = 0;
     let kind = kinds[block[at] as number] as number;
-    while (kind <= LAST_INSIDE) {
+    while (kind <= LAST_INSIDE && at < end) {
       const separates = kind & SEPARATES;
       cells += separates;
       at += 1;
@@ -231,6 +256,28 @@ export class Scanner {
     return kind;
   }
 
+  /** The same, two bytes at a time as long as both are text or separators. */
+  #skipPairs(block: Buffer, pairs: Uint8Array): number {
+    if (this.#at & 1 && this.#skipBytes(block, 1) > LAST_INSIDE) return this.#skipBytes(block, 0);
+    const view = this.#view;
+    let at = this.#at >> 1;
+    let cells = 0;
+    let odd = 0;
+    let pair = pairs[view[at] as number] as number;
+    while (pair < ENDS_PAIR) {
+      const last = pair & LAST_SEPARATES;
+      cells += pair & BOTH_SEPARATE;
+      odd += (pair & SECOND_IS_ODD) >> 2;
+      at += 1;
+      pair = pairs[view[at] as number] as number;
+      odd += ((last << 1) & pair) >> 4;
+    }
+    this.#at = at << 1;
+    this.#cells += cells;
+    this.#odd += odd << 1;
+    return this.#skipBytes(block, 2);
+  }
+
   #atMark(block: Buffer, from: number, end: number, last: boolean): number {
     const kinds = this.#kinds;
     const at = this.#at;
@@ -238,14 +285,28 @@ export class Scanner {
       this.#at = at + 1;
       return GO_ON;
     }
-    const after = afterQuoted(block, at + 1, end);
-    if (after >= end && !last) return NOT_ENDED;
-    if (after > end) this.endsQuoted = true;
-    if (kinds[block[at + 1] as number] === ODD) this.#odd += ODD;
-    this.#at = Math.min(after, end);
-    this.#quoted += 1;
-    if (after < end && ((kinds[block[after] as number] as number) | ODD) === ODD) this.#strayQuotes += 1;
-    return GO_ON;
+    return this.#skipQuoted(block, end, last);
+  }
+
+  /** Goes to the end of a quoted cell, and of those that follow it directly. */
+  #skipQuoted(block: Buffer, end: number, last: boolean): number {
+    const kinds = this.#kinds;
+    let at = this.#at;
+    for (;;) {
+      const after = afterQuoted(block, at + 1, end);
+      if (after >= end && !last) return NOT_ENDED;
+      if (kinds[block[at + 1] as number] === ODD) this.#odd += ODD;
+      this.#quoted += 1;
+      const next = kinds[block[after] as number] as number;
+      if (next !== (SEPARATES | ODD) || block[after + 1] !== QUOTE || after + 1 >= end) {
+        this.endsQuoted = after > end;
+        this.#at = Math.min(after, end);
+        this.#strayQuotes += this.#at < end && (next | ODD) === ODD ? 1 : 0;
+        return GO_ON;
+      }
+      this.#cells += 1;
+      at = after + 1;
+    }
   }
 
   #atBreak(block: Buffer, end: number, last: boolean, kind: number): number {
@@ -268,6 +329,21 @@ export class Scanner {
     this.#at = after;
     return GO_ON;
   }
+}
+
+/** What two bytes are together, the first of them in the lower half of the place. */
+function pairsOf(kinds: Uint8Array): Uint8Array {
+  const pairs = new Uint8Array(1 << 16);
+  for (let place = 0; place < pairs.length; place += 1) {
+    const first = kinds[place & 0xff] as number;
+    const second = kinds[place >> 8] as number;
+    const firstIsOdd = first & ODD ? FIRST_IS_ODD : 0;
+    const secondIsOdd = first & SEPARATES && second & ODD ? SECOND_IS_ODD : 0;
+    const separate = (first & SEPARATES) + (second & SEPARATES);
+    const inside = separate | secondIsOdd | (second & SEPARATES ? LAST_SEPARATES : 0);
+    pairs[place] = firstIsOdd | (Math.max(first, second) > LAST_INSIDE ? ENDS_PAIR : inside);
+  }
+  return pairs;
 }
 
 /** Where the text goes on after the closing mark of a quoted part; beyond the end where none closes it. */
@@ -307,34 +383,3 @@ export function cellsOf(text: string, separator: Separator, quoted: boolean): st
   }
   return cells;
 }
-
-/** A record at the beginning of a text. */
-export interface FirstRecord {
-  cells: string[];
-  /** Its end was seen: else more of it may come. */
-  whole: boolean;
-}
-
-/**
- * The first records of a text.
- * @param complete whether `bytes` are all of it
- */
-export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): FirstRecord[] {
-  const found: FirstRecord[] = [];
-  const scanner = new Scanner(separator, (block, from, to, _, quoted) => {
-    const cells = () => cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
-    if (found.length < most) found.push({ cells: cells(), whole: true });
-  });
-  // Each piece is as long as all before it, because a record that has not ended is read again.
-  let at = 0;
-  for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
-    scanner.push(bytes.subarray(at, at + piece));
-    scanner.flush();
-    at += piece;
-  }
-  const ended = found.length;
-  scanner.end();
-  return found.map((record, place) => ({ ...record, whole: complete || place < ended }));
-}
-
-const FIRST_PIECE = 4096;

@@ -1,7 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cellsOf, firstRecords, Scanner, type Separator } from '../../../core/file/scanner.ts';
+import { firstRecords } from '../../../core/file/csv-start.ts';
+import { cellsOf, Scanner, type Separator } from '../../../core/file/scanner.ts';
 import { plainCsv } from '../../support/plain-csv.ts';
 import { runs } from '../../support/runs.ts';
 
