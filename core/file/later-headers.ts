@@ -228,38 +228,37 @@ class CellFilter {
 
   /** What the cell may name that begins there. */
   #cell(block: Buffer, from: number, to: number): number {
-    const separator = this.#separator;
     const folds = this.#folded;
-    if (this.begins[block[from] as number] === 0) return this.#skip(block, from, to);
+    const separator = this.#separator;
+    const quoted = block[from] === QUOTE;
+    const begin = quoted ? from + 1 : from;
+    const first = block[begin] as number;
+    if (this.begins[first] === 0 && !(quoted && first === separator)) return this.#skip(block, from, to);
+    const stop = quoted ? QUOTE : separator;
     let hash = SEED;
-    let at = from;
-    for (; at < to && block[at] !== separator; at += 1) {
+    let at = begin;
+    for (; at < to && block[at] !== stop; at += 1) {
       const fold = folds[block[at] as number] as number;
-      // A quotation mark is dropped, as by folding.
-      if (fold === CHANGED || fold === DROPPED) return this.#oddCell(block, from, to);
+      if (fold === CHANGED || fold === DROPPED) return this.#bitsOfWords(block, from, to);
       hash = Math.imul(hash ^ fold, PRIME);
     }
-    this.#end = at;
+    this.#end = quoted ? at + 1 : at;
+    // Text after the closing mark belongs to the cell.
+    if (quoted && this.#end < to && block[this.#end] !== separator) return this.#bitsOfWords(block, from, to);
     return this.#known[hash & MASK] as number;
   }
 
   #skip(block: Buffer, from: number, to: number): number {
-    let at = from;
+    let at = block[from] === QUOTE ? afterQuoted(block, from + 1, to) : from;
     while (at < to && block[at] !== this.#separator) at += 1;
     this.#end = at;
     return IS_ODD;
   }
 
-  #oddCell(block: Buffer, from: number, to: number): number {
-    const quoted = block[from] === QUOTE;
-    this.#skip(block, quoted ? afterQuoted(block, from + 1, to) : from, to);
-    const begin = block[from + 1] as number;
-    if (quoted && begin !== this.#separator && this.begins[begin] === 0) return IS_ODD;
-    return this.#bitsOfWords(block, from, this.#end);
-  }
-
-  /** The whole cell, a part of a path, or a word may name a column. */
-  #bitsOfWords(block: Buffer, from: number, to: number): number {
+  /** The whole cell, a part of a path, or a word may name a column. Quotation marks are dropped, as by folding. */
+  #bitsOfWords(block: Buffer, from: number, end: number): number {
+    this.#skip(block, from, end);
+    const to = this.#end;
     const folds = this.#folded;
     const known = this.#known;
     let found = 0;
