@@ -235,9 +235,9 @@ describe.concurrent('a night with more trouble', () => {
     expect(usage).toMatchObject({
       crmRequests: made.filter((kind) => kind !== 'file').length,
       fileRequests: 2,
-      // The last pointer and manifest for their columns, the file in one call; it is read twice, both pointers are looked at,
+      // The last pointer and manifest for their columns, the file in one call; it is read once, both pointers are looked at,
       // dates are listed, and pointer and manifest of the date read for the gate; then a manifest and two pointers are written.
-      storeRequests: 13,
+      storeRequests: 12,
       bytes: file.bytes,
     });
     expect(usage.transitions).toBeGreaterThan(10);
