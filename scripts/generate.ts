@@ -22,7 +22,7 @@ import { synthesise } from './synthesise.ts';
 import { definitionOf } from './template.ts';
 
 /**
- * Writes what is generated and committed: the schemas, the WebAssembly, and the sections of documents that repeat what the code knows
+ * Writes what is generated and committed: the schemas, and the sections of documents that repeat what the code knows
  * (`npm run generate`). With --check nothing is written: every file that differs is named, and the exit code is 1.
  */
 

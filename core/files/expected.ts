@@ -11,6 +11,7 @@ export function expectedOf(
 ): Expected {
   const plan = deployment.entities[run.entity];
   const { formats } = deployment.files;
+  const covered = [...(plan.tables?.hash ?? []), ...(plan.tables?.except ?? [])];
   const listed = listedFields(run, labelsOf(plan));
-  return { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), ...sheetsOf(plan) };
+  return { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), covered, ...sheetsOf(plan) };
 }

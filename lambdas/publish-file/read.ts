@@ -26,13 +26,11 @@ export async function readStored(
   deps: Deps,
 ): Promise<Known> {
   const { deployment, secondsLeft, bucket } = deps;
-  const { tables } = deployment.entities[run.entity];
-  const covered = [...(tables?.hash ?? []), ...(tables?.except ?? [])];
   const prove = proofOf(file, deps);
   const { facts, remarks } = await readContent(
     storedSource(file, bucket),
     {
-      expected: { ...expectedOf(run, deployment), covered },
+      expected: expectedOf(run, deployment),
       what: `The file at ${file.key}`,
       contentType: file.contentType,
       maxBytes: deployment.files.maxBytes,

@@ -4,6 +4,7 @@ import { coveredColumns } from '../../../core/table/covered-columns.ts';
 import { writeParquet } from '../../../core/table/write-parquet.ts';
 import { type EndOfNight, type Night, nightsOf } from '../../support/nights.ts';
 import { bytesSource } from '../../support/reading.ts';
+import { smallWorkbook } from '../../support/small-workbook.ts';
 
 /** Files as programs write them that glue pages, cut exports or write errors into them. */
 
@@ -116,6 +117,33 @@ describe('a header further down of other columns, or of another order, waits for
       ended: setting.tables ? 'TABLE_DUE' : 'PUBLISHED',
     });
     await expect(tableOf(bytes, end, setting.tables)).rejects.toThrow('Records further down name other columns');
+  });
+});
+
+describe('a second table lower in a sheet waits for a person where its header names a hashed column', () => {
+  const records = Array.from({ length: 240 }, (_, row) => [String(row), `Dana ${row}`, '05012345']);
+  const bookOf = (...below: string[][]) => smallWorkbook([COLUMNS, ...records, ...below]);
+
+  test.each<[string, string[][]]>([
+    [
+      'in another order',
+      [
+        ['id', 'phone', 'name'],
+        ['1', '0501234567', 'Dana'],
+      ],
+    ],
+    [
+      'beside a text that names nothing',
+      [
+        ['x', 'phone', 'name'],
+        ['1', '0501234567', 'Dana'],
+      ],
+    ],
+  ])('%s', async (_, below) => {
+    const end = await night(bookOf(...below), { tables: { hash: ['phone'] }, before: [bookOf()] });
+
+    expect(end).toMatchObject({ ended: 'FileQuarantined', releasable: true });
+    expect(end.stoppedBy).toContain('otherHeader');
   });
 });
 
