@@ -32,6 +32,8 @@ export function duckDbLayer(scope: Construct): LayerVersion {
     local: {
       tryBundle(outputDir: string) {
         cpSync(installed(), outputDir, { recursive: true });
+        // A copy gets the modes of the umask.
+        makeReadable(outputDir);
         return true;
       },
     },
