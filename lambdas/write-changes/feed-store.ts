@@ -8,6 +8,7 @@ import type { EngineLimits } from '../../core/changes/engine.ts';
 import { BaseGone } from '../../core/changes/feed-error.ts';
 import { likenessOf, type WrittenFeed, writeFeed } from '../../core/changes/write-feed.ts';
 import type { Entity } from '../../core/config/entities.ts';
+import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { tableKey } from '../../core/table/table-key.ts';
@@ -82,8 +83,10 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
       const key = recordKey(entity, record.to);
       const text = recordText(record);
       const standing = await bucket.read(key);
-      if (!standing) await bucket.putOnce(key, text);
-      else if (standing.text !== text) await bucket.replace(key, text, standing.etag);
+      if (standing?.text === text) return;
+      const written = standing ? await bucket.replace(key, text, standing.etag) : await bucket.putOnce(key, text);
+      // A write whose answer was lost finds its own record.
+      if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
     },
     close: () => copies.close(),
   };
@@ -124,5 +127,13 @@ async function putFeed(
   const standing = await objects.head(key);
   // Equal pairs make equal feeds. The feed of a pair that was given back is replaced.
   if (standing && feedOf(standing).pair === digest) return;
-  await objects.put(key, path, feedMetadata(digest, { ...counted, unmatched, keys, gone, rows }), standing?.etag);
+  const metadata = feedMetadata(digest, { ...counted, unmatched, keys, gone, rows });
+  if (await objects.put(key, path, metadata, standing?.etag)) return;
+  const stored = await objects.head(key);
+  if (!stored || feedOf(stored).pair !== digest) throw anotherCame(key);
+}
+
+/** Transient: the next try reads what there is now. */
+function anotherCame(key: string): RunError {
+  return new RunError('StorageUnavailable', `The object ${key} changed between being read and being replaced.`);
 }

@@ -31,7 +31,7 @@ export type Kind =
   | 'list'
   /** An object that this execution or the one before it wrote. */
   | 'object'
-  /** An object whose size and tag were looked at before. */
+  /** An object whose size and tag, or whose text, are known before. */
   | 'known object'
   /** What is known of an object, without its content. */
   | 'head'
@@ -169,8 +169,8 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'write the head of the feeds': 'replace',
       'look at the feed': 'head',
       'write the feed': 'write anew',
-      'read the record of the feed': 'object',
-      'write the record of the feed': 'write',
+      'read the record of the feed': 'known object',
+      'write the record of the feed': 'write anew',
     },
     RecordNight: { 'look at the feed': 'note' },
   },

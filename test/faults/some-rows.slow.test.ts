@@ -9,6 +9,7 @@ const FOUND = [
   'SummarizeBatch: list the results, garbage always',
   'SummarizeBatch: read the index of chunks, garbage always',
   'CreateExport: store the grant, refused once',
+  'WriteChanges: read the record of the feed, garbage once',
 ];
 const found = ROWS.filter(({ step, call, fault, span }) => FOUND.includes(`${step}: ${call}, ${fault} ${span}`));
 testRows('faults that had another end once', found);
