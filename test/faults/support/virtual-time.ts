@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import timers from 'node:timers/promises';
+import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { vi } from 'vitest';
 
 /** Turns of the event loop without traffic after which everybody is taken to wait for a timer. */
@@ -15,7 +16,7 @@ const FAKED = ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterv
 export interface Traffic {
   /** Grows with everything that passes. */
   passed: number;
-  /** Requests that somebody is working on. */
+  /** Requests and queries that somebody is working on. */
   busy: number;
 }
 
@@ -29,6 +30,7 @@ export function startVirtualTime(start: string, traffic: Traffic) {
   syncBuiltinESMExports();
   const sockets = vi.spyOn(Socket.prototype, 'setTimeout').mockImplementation(socketTimeout);
   const limits = vi.spyOn(AbortSignal, 'timeout').mockImplementation(signalAfter);
+  const endOfQueries = countQueries(traffic);
   return {
     get time() {
       return Date.now();
@@ -59,6 +61,7 @@ export function startVirtualTime(start: string, traffic: Traffic) {
       vi.clearAllTimers();
     },
     end: () => {
+      endOfQueries();
       limits.mockRestore();
       sockets.mockRestore();
       sleeps.mockRestore();
@@ -92,6 +95,34 @@ function sleep(ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {
 /** In a thread: the SDK reads its settings when a process makes its first client, WriteChanges its copies of tables, which it closes too. */
 function readsFiles(): boolean {
   return process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name));
+}
+
+/** DuckDB works in threads of its own, which no list of resources names: a query is counted as a request is. */
+function countQueries(traffic: Traffic): () => void {
+  const counted = <T>(work: () => Promise<T>): Promise<T> => {
+    traffic.busy += 1;
+    return work().finally(() => {
+      traffic.busy -= 1;
+    });
+  };
+  const { create } = DuckDBInstance;
+  const { connect } = DuckDBInstance.prototype;
+  const { run, runAndReadAll } = DuckDBConnection.prototype;
+  const spies = [
+    vi.spyOn(DuckDBInstance, 'create').mockImplementation((...of) => counted(() => create.apply(DuckDBInstance, of))),
+    vi.spyOn(DuckDBInstance.prototype, 'connect').mockImplementation(function (this: DuckDBInstance) {
+      return counted(() => connect.call(this));
+    }),
+    vi.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(function (this: DuckDBConnection, ...of) {
+      return counted(() => run.apply(this, of));
+    }),
+    vi.spyOn(DuckDBConnection.prototype, 'runAndReadAll').mockImplementation(function (this: DuckDBConnection, ...of) {
+      return counted(() => runAndReadAll.apply(this, of));
+    }),
+  ];
+  return () => {
+    for (const spy of spies) spy.mockRestore();
+  };
 }
 
 const timeouts = new WeakMap<Socket, NodeJS.Timeout>();
