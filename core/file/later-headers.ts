@@ -1,35 +1,25 @@
-import type { FieldIndex, ListedFields } from '../columns/header.ts';
+import type { FieldIndex } from '../columns/header.ts';
+import { EXACT_NAMES, HeaderRule, type KnownColumns, type Verdict } from '../columns/header-rule.ts';
 import { folded, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import { afterQuoted, cellsOf, type Separator } from './scanner.ts';
 
 /** What the records after the first are compared with. */
-export interface HeaderSearch {
+export interface HeaderSearch extends KnownColumns {
   separator: Separator;
   decoder: Decoder;
   /** The cells of the first record. */
   header: readonly string[];
   index: FieldIndex;
-  listed: Pick<ListedFields, 'columns' | 'fields' | 'excepted' | 'labels'>;
-  /** Columns that tables hash or leave out, as the settings name them. */
-  covered: readonly string[];
 }
-
-type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 
 const QUOTE = 0x22;
 /** Records of which the verdict is kept. */
 const MOST_KEPT = 1000;
-/** Further cells are not looked at by the rules for headers. */
-const EXACT_NAMES = 2;
 
 /**
- * Finds headers further down in a CSV file: pages that were glued together, or a second table. The values below them may belong to
- * other columns than those of the first record.
- *
- * A record is a header if it repeats the first one, folded; or if each of its three or more cells names another field; or if
- * its one or two cells are exact names; or, where columns are left out or hashed, if half of its cells name different fields and
- * one of them is such a column.
+ * Finds headers further down in a CSV file: pages that were glued together, or a second table. A record is one if it repeats
+ * the first record, folded, or by the rule for headers.
  */
 export class LaterHeaders {
   repeated = 0;
@@ -38,18 +28,16 @@ export class LaterHeaders {
   /** Those of them that name a column that is left out. */
   leftOut = 0;
   readonly #search: HeaderSearch;
+  readonly #rule: HeaderRule;
   readonly #filter: CellFilter;
   /** The cells of the first record, folded, and as one text. */
   readonly #header: readonly string[];
   readonly #text: string;
-  readonly #names: ReadonlySet<string>;
-  readonly #covered: ReadonlySet<string>;
-  readonly #covers: boolean;
   /** Empty cells of the first record. */
   readonly #mayBeEmpty: number;
   readonly #othersShift: number;
   /** The same records may come again and again. */
-  readonly #judged = new Map<string, Verdict>();
+  readonly #judged = new Map<string, Verdict | 'repeated'>();
 
   constructor(search: HeaderSearch) {
     const { header, listed, index, covered, separator, decoder } = search;
@@ -58,21 +46,17 @@ export class LaterHeaders {
     this.#header = withoutEmptyEnd(header.map(folded));
     this.#text = foldedRecord(header);
     this.#mayBeEmpty = this.#header.filter((cell) => cell === '').length;
-    this.#names = new Set([...columns, ...fields.map(({ name }) => name), ...excepted.map(({ name }) => name)]);
-    this.#covered = new Set(
-      covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
-    );
-    this.#covers = excepted.length > 0 || this.#covered.size > 0;
+    this.#rule = new HeaderRule(search, index);
     // Half of the cells of a header may name nothing, or none.
-    this.#othersShift = this.#covers ? 1 : 31;
+    this.#othersShift = this.#rule.covers ? 1 : 31;
     const texts = fields.flatMap(({ name, label }) => [name, label ?? '']);
     const left = excepted.flatMap(({ name, label }) => [name, label ?? '']);
     const hashed = fields.flatMap(({ name, label }) =>
-      [name, label ?? ''].some((text) => this.#covered.has(folded(text))) ? [name, label ?? ''] : [],
+      [name, label ?? ''].some((text) => this.#rule.covered.has(folded(text))) ? [name, label ?? ''] : [],
     );
     const known = [...columns, ...texts, ...Object.keys(labels), ...header];
     this.#filter = new CellFilter(separator, decoder, known);
-    this.#filter.addCovered([...left, ...covered, ...hashed, ...(this.#covers ? Object.keys(labels) : [])]);
+    this.#filter.addCovered([...left, ...covered, ...hashed, ...(this.#rule.covers ? Object.keys(labels) : [])]);
   }
 
   /** No cell that names a column begins with the byte. */
@@ -90,7 +74,7 @@ export class LaterHeaders {
     const possible = cells - odd;
     const beyond = this.#header.length > 0 ? Math.max(0, cells - this.#header.length) : 0;
     const all = cells - this.#mayBeEmpty - beyond;
-    const needed = this.#covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
+    const needed = this.#rule.covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
     if (possible < needed || !this.#filter.mayName(block, from, to, possible, needed, all)) return;
     const { separator, decoder } = this.#search;
     const text = decoded(block.subarray(from, to), decoder);
@@ -101,26 +85,11 @@ export class LaterHeaders {
     if (found === 'leftOut') this.leftOut += 1;
   }
 
-  #judge(all: string[]): Verdict {
+  #judge(all: string[]): Verdict | 'repeated' {
     if (this.#header.length > 0 && foldedRecord(all) === this.#text) return 'repeated';
     const cells = withoutEmptyEnd(all);
-    const { excepted, unlisted, names } = this.#search.index.readHeader(cells);
-    const known = unlisted.length === 0 && (names !== null || excepted > 0);
-    if (!this.#isHeader(cells, { known, excepted })) return 'none';
-    return excepted > 0 ? 'leftOut' : 'other';
-  }
-
-  /** @param known each cell names one field, or none */
-  #isHeader(cells: string[], { known, excepted }: { known: boolean; excepted: number }): boolean {
-    if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#names.has(cell.trim()));
-    const { isListed, readHeader } = this.#search.index;
-    const named = cells.filter(isListed);
-    const fieldOf = (cell: string) => folded(readHeader([cell]).names?.[0] || cell);
-    const fields = new Set(named.map(fieldOf));
-    const lacking = cells.some((cell, place) => visible(cell) === '' && (this.#header[place] ?? '') !== '');
-    if (known && !lacking && fields.size === named.length) return true;
-    const covers = excepted > 0 || [...fields].some((field) => this.#covered.has(field));
-    return covers && fields.size * 2 >= cells.length;
+    const lacks = cells.some((cell, place) => visible(cell) === '' && (this.#header[place] ?? '') !== '');
+    return this.#rule.judge(cells, lacks);
   }
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { KnownColumns } from '../columns/header-rule.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { SheetHeader } from './find-header.ts';
-import { type KnownColumns, LaterHeaders } from './later-headers.ts';
+import { LaterHeaderRows } from './later-header-rows.ts';
 import { LAST_ROW, type SheetRow } from './sheet-rows.ts';
 
 /** What the rows of a sheet are, below its header and above it. */
@@ -34,7 +35,7 @@ class RowCounter {
   /** Columns of the sheet without a text in the header. */
   private readonly nameless: ReadonlySet<number>;
   private readonly unnamed = new Set<number>();
-  private readonly later: LaterHeaders;
+  private readonly later: LaterHeaderRows;
   private rowsAbove = 0;
   private recordsAbove = 0;
   private records = 0;
@@ -53,7 +54,7 @@ class RowCounter {
     this.end = header.first + header.width;
     const nameless = header.headed === false ? [] : header.found.unnamed;
     this.nameless = new Set(nameless.map((place) => header.first + place));
-    this.later = new LaterHeaders(known, header.first, header.headed === false ? null : header.cells);
+    this.later = new LaterHeaderRows(known, header.first, header.headed === false ? null : header.cells);
   }
 
   add(row: SheetRow): void {

@@ -1,4 +1,5 @@
 import { fieldIndex } from '../columns/header.ts';
+import type { KnownColumns } from '../columns/header-rule.ts';
 import { placesOf } from '../file/csv-start.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
@@ -7,7 +8,6 @@ import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
 import { countRows } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
 import { type ExpectedSheet, findHeader, type SheetHeader, type SheetStart } from './find-header.ts';
-import type { KnownColumns } from './later-headers.ts';
 import type { SheetSeen } from './sheet-rows.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
 import { openWorkbook, type Sheet, type Workbook } from './workbook.ts';

@@ -2,7 +2,7 @@ import type { ByteSource } from '../files/byte-source.ts';
 import { visible } from '../folded.ts';
 import type { Content } from '../gate/facts.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
-import { type FoldedHeader, foldedHeader, repeatsHeader } from './later-headers.ts';
+import { type FoldedHeader, foldedHeader, repeatsHeader } from './later-header-rows.ts';
 import { cellsOf, type SheetRow } from './sheet-rows.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
 import { openWorkbook } from './workbook.ts';

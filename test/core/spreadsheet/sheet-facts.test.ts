@@ -273,6 +273,7 @@ describe('a header further down', () => {
     ['the same columns in another order', ['name', 'id', 'phone'], {}],
     ['labels', ['Key', 'phone', 'name'], { Key: 'id' }],
     ['one exact name', ['phone'], {}],
+    ['a text that means no field', ['name', 'phone', 'id', 'Remark'], { Remark: null }],
   ])('without such a column too: %s', async (_, header, labels) => {
     expect((await read([header, ['Ruth', '2']], [], labels)).content).toMatchObject({
       otherHeaders: 1,

@@ -1,60 +1,44 @@
-import { type FieldIndex, fieldIndex, type ListedFields } from '../columns/header.ts';
-import { folded, visible } from '../folded.ts';
+import { fieldIndex } from '../columns/header.ts';
+import { EXACT_NAMES, HeaderRule, type KnownColumns } from '../columns/header-rule.ts';
+import { folded } from '../folded.ts';
 import type { SheetRow } from './sheet-rows.ts';
 
-/** What the rows below a header are compared with. */
-export interface KnownColumns {
-  listed: ListedFields;
-  /** Columns that tables hash or leave out, as the settings name them. */
-  covered: readonly string[];
-}
-
 /**
- * Finds headers further down in a sheet: pages one below the other, or a second table. The values below them may belong to other
- * columns than those of the first header.
- *
- * A row is a header if it repeats the first one; or if each of its three or more cells names another field; or if its one or two
- * cells are exact names; or, where columns are left out or hashed, if half of its three or more cells name different fields and
- * one of them is such a column.
+ * Finds headers further down in a sheet: pages one below the other, or a second table. A row is one if it repeats the first
+ * header, or by the rule for headers. Empty cells of a row do not count.
  */
-export class LaterHeaders {
+export class LaterHeaderRows {
   repeated = 0;
   /** Those of other columns, or of another order. */
   other = 0;
   /** Those of them that name a column that is left out. */
   leftOut = 0;
-  readonly #index: FieldIndex;
+  readonly #rule: HeaderRule;
   readonly #header: FoldedHeader | null;
-  readonly #names: ReadonlySet<string>;
-  readonly #covered: ReadonlySet<string>;
-  readonly #covers: boolean;
   readonly #ends: ReadonlySet<string>;
 
   /** @param header `null` where the rows have no header, so that no row repeats it */
-  constructor({ listed, covered }: KnownColumns, first: number, header: readonly string[] | null) {
-    const { columns, fields, excepted, labels } = listed;
-    this.#index = fieldIndex(listed);
+  constructor(known: KnownColumns, first: number, header: readonly string[] | null) {
+    const { columns, fields, excepted, labels } = known.listed;
+    this.#rule = new HeaderRule(known, fieldIndex(known.listed));
     this.#header = header && foldedHeader(header, first);
-    this.#names = new Set([...columns, ...fields.map(({ name }) => name), ...excepted.map(({ name }) => name)]);
-    this.#covered = new Set(covered.flatMap((entry) => [entry, ...(this.#index.readHeader([entry]).names ?? [])]));
-    this.#covers = excepted.length > 0 || covered.length > 0;
     const texts = [...fields, ...excepted].flatMap(({ name, label }) => [name, label ?? '']);
-    const all = [...columns, ...texts, ...Object.keys(labels), ...covered, ...(header ?? [])];
+    const all = [...columns, ...texts, ...Object.keys(labels), ...known.covered, ...(header ?? [])];
     this.#ends = new Set(all.flatMap((text) => endOf(folded(text)) ?? []));
   }
 
   /** Looks at a row below the header. */
   look({ columns, texts }: SheetRow): void {
-    const tried = this.#covers && texts.length > 2 ? Math.floor(texts.length / 2) : 0;
+    const tried = this.#rule.covers && texts.length > EXACT_NAMES ? Math.floor(texts.length / 2) : 0;
     let strangers = 0;
     for (const text of texts) if (!this.#mayBeListed(text) && ++strangers > tried) return;
     if (this.#header && repeatsHeader({ columns, texts }, this.#header)) {
       this.repeated += 1;
       return;
     }
-    if (!this.#isHeader(columns, texts)) return;
-    this.other += 1;
-    if (this.#index.readHeader(texts).excepted > 0) this.leftOut += 1;
+    const verdict = this.#rule.judge(texts, this.#lacks(columns));
+    if (verdict !== 'none') this.other += 1;
+    if (verdict === 'leftOut') this.leftOut += 1;
   }
 
   /** A quick look at the end of a text: most cells end otherwise than any text that is listed. */
@@ -63,23 +47,6 @@ export class LaterHeaders {
     return (
       end === undefined || this.#ends.has(end) || (text.includes('.') && /^[\p{L}\p{M}\p{N}_.-]{1,80}$/u.test(text))
     );
-  }
-
-  #isHeader(columns: readonly number[], texts: readonly string[]): boolean {
-    if (texts.length <= 2) return texts.every((text) => this.#names.has(text.trim()));
-    const { excepted, unlisted } = this.#index.readHeader(texts);
-    const named = texts.map((text) => this.#fieldOf(text)).filter((field) => field !== undefined);
-    const fields = new Set(named);
-    const known = unlisted.length === 0 && fields.size === texts.filter((text) => visible(text) !== '').length;
-    if (known && !this.#lacks(columns)) return true;
-    const covers = excepted > 0 || [...fields].some((field) => this.#covered.has(field));
-    return covers && fields.size * 2 >= texts.length;
-  }
-
-  /** The field that a text means alone, or what a left-out column is called; `undefined` where it means none or several. */
-  #fieldOf(text: string): string | undefined {
-    const { names, excepted } = this.#index.readHeader([text]);
-    return excepted > 0 ? folded(text) : names?.[0] || undefined;
   }
 
   /** A cell between others is empty where that of the header is not. */
