@@ -3,7 +3,7 @@ import { type Entity, entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import { kindSchema } from '../step/kind.ts';
-import type { Bucket } from '../storage/bucket.ts';
+import { type Bucket, writeOver } from '../storage/bucket.ts';
 import { isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 
 /** Names the run of a date, or the newest. Read loosely: after a rollback the pointers of the later release remain. */
@@ -87,8 +87,7 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
     if (ahead <= 0) return ahead === 0;
     const stays = run?.date === to.date && run.newNormal;
     const text = strictText(writtenSchema, { ...to, newNormal: to.newNormal || stays });
-    const moved = etag === undefined ? await bucket.putOnce(key, text) : await bucket.replace(key, text, etag);
-    if (moved) return true;
+    if (await writeOver(bucket, key, text, etag)) return true;
     ({ run, etag } = await readPointer(bucket, key));
   }
   throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);

@@ -3,7 +3,7 @@ import type { Deployment } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import { readManifest } from '../export/manifest.ts';
 import { datePointerKey, readPointer, runPrefix } from '../export/pointer.ts';
-import type { Bucket } from '../storage/bucket.ts';
+import { type Bucket, writeOver } from '../storage/bucket.ts';
 import { metAnotherWrite } from '../storage/storage-errors.ts';
 import type { StandingTable } from '../table/standing-table.ts';
 import { tableKey } from '../table/table-key.ts';
@@ -33,9 +33,7 @@ export function nightStore(date: string, deps: NightDeps): NightStore {
       return { file, table, feed: await feedOf(entity, { date, run: file.run }, deps) };
     },
     write: (night, etag) => {
-      const key = nightKey(date);
-      const text = nightText(night);
-      return unlessMet(() => (etag === undefined ? bucket.putOnce(key, text) : bucket.replace(key, text, etag)));
+      return unlessMet(() => writeOver(bucket, nightKey(date), nightText(night), etag));
     },
     // One that is there already is this one.
     tell: (night) => unlessMet(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),

@@ -105,6 +105,20 @@ export function createBucket(client: S3Client, name: string, count: () => void =
   };
 }
 
+/**
+ * Writes an object over the one that was read.
+ * @param etag of that object; `undefined` if there was none
+ * @returns whether no other write came in between
+ */
+export function writeOver(
+  bucket: Pick<Bucket, 'putOnce' | 'replace'>,
+  key: string,
+  body: string,
+  etag: string | undefined,
+): Promise<boolean> {
+  return etag === undefined ? bucket.putOnce(key, body) : bucket.replace(key, body, etag);
+}
+
 /** A connection that breaks in the middle of an object is an error of the bucket, not a bug of the reader. */
 async function* unbroken(body: AsyncIterable<Uint8Array>, key: string): AsyncGenerator<Uint8Array> {
   try {

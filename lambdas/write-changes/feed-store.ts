@@ -10,7 +10,7 @@ import { likenessOf, type WrittenFeed, writeFeed } from '../../core/changes/writ
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
+import { type Bucket, writeOver } from '../../core/storage/bucket.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { type FeedObjects, feedMetadata, feedOf } from './feed-objects.ts';
 import { LocalCopies } from './local-copies.ts';
@@ -84,7 +84,7 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
       const text = recordText(record);
       const standing = await bucket.read(key);
       if (standing?.text === text) return;
-      const written = standing ? await bucket.replace(key, text, standing.etag) : await bucket.putOnce(key, text);
+      const written = await writeOver(bucket, key, text, standing?.etag);
       // A write whose answer was lost finds its own record.
       if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
     },

@@ -4,7 +4,7 @@ import { RunError } from '../../errors.ts';
 import { LAYOUT, layoutVersion } from '../../export/layout.ts';
 import { parseJson, strictText } from '../../json.ts';
 import { kindSchema } from '../../step/kind.ts';
-import type { Bucket } from '../../storage/bucket.ts';
+import { type Bucket, writeOver } from '../../storage/bucket.ts';
 import { headKey } from './feed-keys.ts';
 
 /** A table that feeds end at: the run in the order of runs, and its copy. */
@@ -97,5 +97,5 @@ export function writeHead(
   next: FeedHead,
 ): Promise<boolean> {
   const text = strictText(writtenSchema, { ...next, schemaVersion: LAYOUT });
-  return etag === undefined ? bucket.putOnce(headKey(entity), text) : bucket.replace(headKey(entity), text, etag);
+  return writeOver(bucket, headKey(entity), text, etag);
 }
