@@ -66,6 +66,7 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
     if (group.full) await parquet.write(group.take());
   }
   rows.compare(manifest.file.rows);
+  group.refuseWrongTypes();
   if (!group.empty) await parquet.write(group.take());
   await parquet.finish();
   const { count, shortRows, nameless } = rows;

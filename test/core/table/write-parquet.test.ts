@@ -82,6 +82,42 @@ it('names the columns that have a type and are not in the file', async () => {
   expect(written.missing).toEqual(['total']);
 });
 
+const DECIMAL = { type: 'decimal', precision: 4, scale: 2 } as const;
+const DAY = { type: 'date', format: 'DD/MM/YYYY' } as const;
+const INSTANT = { type: 'timestamp', format: 'DD/MM/YYYY HH:mm' } as const;
+
+it.each([
+  ['integer', 'Haifa', '7'],
+  ['double', '1,5', '1.5'],
+  ['boolean', 'yes', 'false'],
+  ['date', '22/11/2026', '2026-11-22'],
+  ['timestamp', 'yesterday', '2026-11-22T10:00:00Z'],
+  [DECIMAL, '1.255', '1.25'],
+  [DAY, '2026-11-22', '22/11/2026'],
+  [INSTANT, '2026-11-22', '22/11/2026 10:00'],
+] as const)('makes no table where the type %o fits no value of its column', async (type, other, fitting) => {
+  const of = (...values: string[]): Published => ({
+    content: `id,city\n${values.map((value, row) => `${row},"${value}"\n`).join('')}`,
+    settings: { columns: { city: type } },
+  });
+  const word = typeof type === 'string' ? type : type.type;
+
+  await expect(putTable(path, of('', other, '', other))).rejects.toThrow(
+    `The type of the column "city", ${word}, fits none of its values (2, the first in row 2).`,
+  );
+  expect((await putTable(path, of(other, fitting))).misfits).toEqual([
+    { column: 'city', type: word, count: 1, row: 1 },
+  ]);
+  expect((await putTable(path, of('', ''))).misfits).toEqual([]);
+});
+
+it('makes a table where a hashed column has any texts', async () => {
+  const settings: Published['settings'] = { hash: ['id'], columns: { n: 'integer' } };
+  const { misfits } = await putTable(path, { content: 'id,n\nx,1\n', settings, hashKey: 'key' });
+
+  expect(misfits).toEqual([]);
+});
+
 it('makes equal bytes of equal files, however they come', async () => {
   const content = `id,name\n${Array.from({ length: 500 }, (_, row) => `${row},שם ${row % 7}\n`).join('')}`;
   const bytesOf = async (chunk: number) => {

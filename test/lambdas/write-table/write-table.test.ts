@@ -275,7 +275,7 @@ test('a spreadsheet is read over ranges of one version of the object, and a dama
 
 test('a file without a column that has a type becomes a table, with a warning', async () => {
   const world = await publishedRuns();
-  await world.publish('id,name,age\n1,a,forty\n2,b,\n3,c,old\n');
+  await world.publish('id,name,age\n1,a,forty\n2,b,\n3,c,old\n4,d,40\n');
 
   const answer = await write(world, published(), { columns: { age: 'integer', sum: 'double' } });
 
