@@ -6,7 +6,7 @@ import { ENTITIES } from '../core/config/entities.ts';
 /** A file that names nearly all entities is a list of them. */
 const SIGN_OF_A_LIST = ENTITIES.length - 1;
 /** Where the list comes from: the document of the CRM. */
-const ORIGIN = 'docs/interface/customer-update-and-record-export.md';
+const ORIGIN = 'docs/interface/reference.md';
 
 function namesIn(file: string): number {
   const text = readFileSync(file, 'utf8').replace(/<!-- (\S+):begin -->.*?<!-- \1:end -->/gs, '');

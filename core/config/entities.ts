@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 
 /**
- * The kinds of records that the CRM exports, spelt as in its paths (`docs/interface/`, section 4.2), in the order of
+ * The kinds of records that the CRM exports, spelt as in its paths (`docs/interface/reference.md`), in the order of
  * the nightly schedule and of every table. Another one: `docs/new-entity.md`.
  */
 export const ENTITIES = [

@@ -19,7 +19,7 @@ export function nameOf({ method, template }: CrmCall): string {
   return `${method.toUpperCase()} ${template}`;
 }
 
-/** The operations of the interface document, section 4. `address` is stage 3: it answers the address of the file. */
+/** The operations of the interface (`docs/interface/reference.md`). `address` is stage 3: it answers the address of the file. */
 export type Operation = 'fields' | 'create' | 'status' | 'address' | 'update';
 
 /** The operation that a call belongs to. */

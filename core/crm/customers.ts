@@ -5,7 +5,7 @@ import { type CrmAnswer, meaningOf, type Outcome } from './answers.ts';
 import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './client.ts';
 
-/** The answer to one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). It holds no value of a customer. */
+/** The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`). It holds no value of a customer. */
 export interface UpdateAnswer {
   /** `null` when the request was sent and never answered. */
   status: number | null;

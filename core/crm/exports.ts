@@ -16,7 +16,7 @@ import {
   statusOf,
 } from './read-body.ts';
 
-/** The three stages of an export (`docs/interface/`, section 4.2). */
+/** The three stages of an export (`docs/interface/reference.md`). */
 
 /** Servers of one CRM may not know an export at first, or while one of them is down. */
 const UNKNOWN_SECONDS = 1800;

@@ -62,8 +62,8 @@ export function listOf(meanings: Readonly<Record<number, string>>): string {
 }
 
 /**
- * The 57 fields of section 2.1 of `docs/interface/customer-update-and-record-export.md`, in its order. Nothing is converted:
- * `"1"` is no code. `null` is no value: where the configuration lets it empty a field, `record-check.ts` takes it.
+ * The fields of an update, in the order of `docs/interface/reference.md`. No value is converted: the text `"1"` is not the code 1.
+ * `null` is refused here; `record-check.ts` accepts it where the configuration allows updates to empty a field.
  */
 export const customerFieldsSchema = z
   .strictObject({

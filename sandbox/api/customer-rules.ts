@@ -1,4 +1,4 @@
-/** What the interface document allows a field of an update to be. Written by hand from its section 2.1, and from nothing else. */
+/** What the interface document allows a field of an update to be. Written by hand from `docs/interface/reference.md`, and from nothing else. */
 type Rule = (value: unknown) => boolean;
 
 const text: Rule = (value) => typeof value === 'string';

@@ -83,7 +83,7 @@ async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
   return ANSWERS[updateAnswer](withCanary(record, canary, change), withCanary(before, canary, change));
 }
 
-/** `PATCH /customers/{id}` (interface document, section 4.1). */
+/** `PATCH /customers/{id}` (`docs/interface/reference.md`). */
 export function addCustomers(app: SandboxApp, world: World): void {
   const mayUpdate = bearer(world, () => 'customers:update');
   app.patch('/api/v1/customers/:id', track(world, 'update'), mayUpdate, (c) => update(world, c));

@@ -121,7 +121,7 @@ function requestFile(world: World, c: SandboxContext): Response {
   return Response.json(LINKS[linkAnswer](url), { status: goodStatus.download ?? 200 });
 }
 
-/** The three stages of an export and the listing of fields (interface document, section 4.2). */
+/** The three stages of an export and the listing of fields (`docs/interface/reference.md`). */
 export function addExports(app: SandboxApp, world: World): void {
   const route = '/api/v1/:entity';
   const mayExport = bearer(world, ({ exportScope }) => exportScope);

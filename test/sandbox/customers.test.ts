@@ -1,43 +1,31 @@
-import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { CUSTOMER_RULES } from '../../sandbox/api/customer-rules.ts';
 import { idAt } from '../../sandbox/data/records.ts';
+import { type DocumentedField, documentedFields } from '../support/documented-fields.ts';
 import { apiOf, exportedFile, sandboxFor } from './client.ts';
 
-const DOCUMENT = new URL('../../docs/interface/customer-update-and-record-export.md', import.meta.url);
+/** Values of each type that the interface allows and forbids. */
+const EXAMPLES: Record<string, { good: unknown[]; bad: unknown[] }> = {
+  boolean: { good: [true, false], bad: ['true', 1] },
+  object: { good: [{}, { present: true }], bad: [{ absent: true }, { present: 1 }, [], 'x'] },
+  number: { good: [1, 12.5, -1e300], bad: ['12'] },
+  UUID: { good: ['3f2504e0-4f89-41d3-9a0c-0305e82c3301'], bad: ['7', 7] },
+  'date-time': {
+    good: ['2026-01-31T08:00:00Z', '2026-01-31T08:00+02:00', '2024-02-29T23:59:59.5-0330'],
+    bad: ['2026-01-31', 'now', '2026-01-31T08:00:00', '2026-02-30T08:00Z', '2026-01-31T24:00Z'],
+  },
+  date: { good: ['2024-02-29'], bad: ['2025-02-29', '29/02/2024', '2024-02-29T00:00:00Z'] },
+  phone: { good: ['+972501234567', '+972 (50) 123-45.67'], bad: ['0501234567', '+972 50', '+972 50 123 4567 x'] },
+  text: { good: ['טקסט, "text"', ''], bad: [5, true] },
+  int32: { good: [0, 7], bad: [1.5, '7', 2 ** 31] },
+};
 
-/** Name, type and notes of every row of the table in section 2.1. */
-function documentedFields(): { name: string; type: string; notes: string }[] {
-  const section = readFileSync(DOCUMENT, 'utf8').split('### 2.1')[1]?.split('### 2.2')[0] ?? '';
-  return [...section.matchAll(/^\| (\w+) \| ([^|]+) \| ([^|]+) \|$/gm)]
-    .map(([, name = '', type = '', notes = '']) => ({ name, type, notes }))
-    .filter(({ name }) => name !== 'Field');
-}
-
-/** Values that the document allows and forbids for a field. */
-function examples({ name, type, notes }: { name: string; type: string; notes: string }): {
-  good: unknown[];
-  bad: unknown[];
-} {
-  if (type.startsWith('boolean')) return { good: [true, false], bad: ['true', 1] };
-  if (type.startsWith('object'))
-    return { good: [{}, { present: true }], bad: [{ absent: true }, { present: 1 }, [], 'x'] };
-  if (type === 'number') return { good: [1, 12.5, -1e300], bad: ['12'] };
-  if (type.includes('UUID')) return { good: ['3f2504e0-4f89-41d3-9a0c-0305e82c3301'], bad: ['7', 7] };
-  if (notes.includes('date-time'))
-    return {
-      good: ['2026-01-31T08:00:00Z', '2026-01-31T08:00+02:00', '2024-02-29T23:59:59.5-0330'],
-      bad: ['2026-01-31', 'now', '2026-01-31T08:00:00', '2026-02-30T08:00Z', '2026-01-31T24:00Z'],
-    };
-  if (notes.includes('YYYY-MM-DD'))
-    return { good: ['2024-02-29'], bad: ['2025-02-29', '29/02/2024', '2024-02-29T00:00:00Z'] };
-  if (notes.includes('leading +'))
-    return { good: ['+972501234567', '+972 (50) 123-45.67'], bad: ['0501234567', '+972 50', '+972 50 123 4567 x'] };
-  if (type.startsWith('string')) return { good: ['טקסט, "text"', ''], bad: [5, true] };
-  const listed = name.startsWith('kupatHolim') ? /: ([\d, ]+)/.exec(notes)?.[1] : notes;
-  const codes = [...(listed ?? '').matchAll(/(?:^|, )(\d+)/g)].map(([, code]) => Number(code));
-  return codes.length > 0 ? { good: codes, bad: [0, 99, '1'] } : { good: [0, 7], bad: [1.5, '7', 2 ** 31] };
+function examples({ type, codes }: DocumentedField): { good: unknown[]; bad: unknown[] } {
+  if (type === 'code') return { good: Object.keys(codes).map(Number), bad: [0, 99, '1'] };
+  const found = EXAMPLES[type];
+  if (!found) throw new Error(`The reference has a new type: ${type}`);
+  return found;
 }
 
 const FIELDS = documentedFields();

@@ -1,59 +1,42 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { customerFieldsSchema, FIELD_RULES, type FieldRule, ofOneFund } from '../../../core/updates/customer-fields.ts';
+import {
+  customerFieldsSchema,
+  FIELD_RULES,
+  type FieldKind,
+  type FieldRule,
+  ofOneFund,
+} from '../../../core/updates/customer-fields.ts';
+import { type DocumentedField, documentedFields } from '../../support/documented-fields.ts';
 
-interface Row {
-  name: string;
-  type: string;
-  notes: string;
+const KINDS: Record<string, FieldKind> = {
+  boolean: 'flag',
+  number: 'number',
+  code: 'code',
+  int32: 'int32',
+  text: 'text',
+  date: 'date',
+  'date-time': 'dateTime',
+  UUID: 'uuid',
+  phone: 'phone',
+  object: 'customFields',
+};
+
+/** The rule that the reference gives for a field. */
+function documentedRule({ type, codes }: DocumentedField): FieldRule {
+  const kind = KINDS[type];
+  if (!kind) throw new Error(`The reference has a new type: ${type}`);
+  if (kind === 'customFields') return { kind, deprecated: true };
+  return kind === 'code' ? { kind, meanings: codes } : { kind };
 }
-
-/** The rows of the table of section 2.1, as the document has them. */
-function documentRows(): Row[] {
-  const text = readFileSync('docs/interface/customer-update-and-record-export.md', 'utf8');
-  const section = text.split('### 2.1 ')[1]?.split('\n### ')[0] ?? '';
-  const rows = [...section.matchAll(/^\| (.+?) \| (.+?) \| (.+?) \|$/gm)];
-  return rows.slice(1).map(([, name = '', type = '', notes = '']) => ({ name, type, notes }));
-}
-
-/** What the document says of a field, as a rule. */
-function documentRule({ type, notes }: Row): FieldRule {
-  if (type === 'boolean') return { kind: 'flag' };
-  if (type === 'number') return { kind: 'number' };
-  if (type === 'string (UUID)') return { kind: 'uuid' };
-  if (type === 'object, deprecated') return { kind: 'customFields', deprecated: true };
-  if (type === 'integer (int32)') return integerRule(notes);
-  if (type !== 'string') throw new Error(`The document has a new type: ${type}`);
-  if (/^Date, .*YYYY-MM-DD\)?$/.test(notes)) return { kind: 'date' };
-  if (notes.startsWith('ISO 8601 date-time')) return { kind: 'dateTime' };
-  return { kind: notes.includes('international format with leading +') ? 'phone' : 'text' };
-}
-
-function integerRule(notes: string): FieldRule {
-  const listed = [...notes.matchAll(/(?:^|, )(\d+) ([^,]+)/g)];
-  if (/^\d/.test(notes))
-    return { kind: 'code', meanings: meaningsOf(listed.map(([, code, meaning]) => [code, meaning])) };
-  const bare = /code: ([\d, ]+)/
-    .exec(notes)?.[1]
-    ?.split(', ')
-    .map((code) => code.trim());
-  if (!bare) return { kind: 'int32' };
-  const groups = new Map([...notes.matchAll(/(\d)x (fund \d)/g)].map(([, tens, fund]) => [tens, fund]));
-  const meaning = (code: string) => (groups.size > 0 ? `of ${groups.get(code.charAt(0))}` : `fund ${code}`);
-  return { kind: 'code', meanings: meaningsOf(bare.map((code) => [code, meaning(code)])) };
-}
-
-const meaningsOf = (pairs: [string | undefined, string | undefined][]): Record<number, string> =>
-  Object.fromEntries(pairs);
 
 describe('the fields', () => {
   test('are the 57 of the document, in its order', () => {
-    expect(documentRows()).toHaveLength(57);
-    expect([...FIELD_RULES.keys()]).toEqual(documentRows().map((row) => row.name));
+    expect(documentedFields()).toHaveLength(57);
+    expect([...FIELD_RULES.keys()]).toEqual(documentedFields().map((row) => row.name));
   });
 
-  test.each(documentRows())('$name is what the document says: $type, $notes', (row) => {
-    expect(FIELD_RULES.get(row.name)).toEqual(documentRule(row));
+  test.each(documentedFields())('$name is a $type, as the reference says', (row) => {
+    expect(FIELD_RULES.get(row.name)).toEqual(documentedRule(row));
   });
 
   test('each have a description', () => {
