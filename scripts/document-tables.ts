@@ -28,6 +28,11 @@ export function entityTable(): string {
   return markdownTable(['Entity', 'Start (UTC)'], rows);
 }
 
+/** The names of all kinds of records, for a sentence. */
+export function entityNames(): string {
+  return `${ENTITIES.map(code).join(', ')}.`;
+}
+
 /** Every error that a run can end in, whether it is retried first, and what tells it. */
 export function errorTable(): string {
   const ours = Object.entries(ERRORS).map(([name, { class: kind }]) => {

@@ -16,7 +16,15 @@ import { nightSchema } from '../core/night/marker.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
-import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
+import {
+  alarmTable,
+  checkTable,
+  configurationTable,
+  entityNames,
+  entityTable,
+  errorTable,
+  withAdvice,
+} from './document-tables.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 import { synthesise } from './synthesise.ts';
 import { definitionOf } from './template.ts';
@@ -51,6 +59,7 @@ export const GENERATED: Record<string, Text> = {
     documentText('docs/design/export-run.md', { 'state-diagram': exportDiagram, 'tables-diagram': tablesDiagram }),
   'docs/design/customer-updates.md': () =>
     documentText('docs/design/customer-updates.md', { 'updates-diagram': updatesDiagram }),
+  'README.md': () => documentText('README.md', { kinds: entityNames }),
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
