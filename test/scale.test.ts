@@ -124,15 +124,6 @@ describe('docs/design/scale.md', () => {
       expect(found).toEqual([what, `$${price.toPrecision(2)}`, whole(100 / price)]);
     }
   });
-
-  it('compares agencies of today with those of the pooled design', () => {
-    const once = total - PRICE.secret * 2;
-    for (const [agencies, ...found] of rowsOf(SCALE, 'Agencies')) {
-      const many = numberIn(agencies);
-      const expected = [total * many, once + 2 * PRICE.secret * many];
-      expect([agencies, ...found]).toEqual([agencies, ...expected.map(dollars)]);
-    }
-  });
 });
 
 describe('docs/cost.md', () => {
