@@ -1,16 +1,13 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { FEED_DISK_MB } from '../core/changes/feeds.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
-import { differencesOf } from './changes/differences.ts';
-import { withPeakOfDisk } from './changes/disk.ts';
-import type { FeedCost, TwoNights } from './changes/feed-child.ts';
-import { writeNextNight, writeNight } from './changes/nights.ts';
-import { PRICE } from './cost/prices.ts';
-import { inChild } from './support/children.ts';
-import { benchmark, type Found, keepToOneCore } from './support/kit.ts';
-import { atMost, exactly, type Target } from './support/targets.ts';
-import { costOfTable, type TableCost } from './tables/files.ts';
+import type { FeedCost, TwoNights } from './changes-child.ts';
+import { inChild } from './child.ts';
+import { atMost, benchmark, exactly, type Found, keepToOneCore, type Target } from './kit.ts';
+import { PRICE } from './prices.ts';
+import { costOfTable, FILES, type PublishedFile, type TableCost, writeFile } from './table-files.ts';
 
 /**
  * `npm run bench:changes`: the feed between the tables of two files of up to 1 GB, in a fresh process on one core: memory, disk, and CPU
@@ -24,6 +21,25 @@ const MOST_SECONDS = 20;
 /** A file of ten times the size: ten times the CPU, and no more memory. */
 const MOST_GROWTH = 1.25;
 const MB = 1024 * 1024;
+const LOOK_EVERY_MS = 200;
+const BLOCK_BYTES = 512;
+
+/** Of a thousand rows, on the second night: five are gone, five are new, ten have changed. */
+const GONE = 5;
+const CHANGED = 10;
+
+const TYPED = FILES.find(({ id }) => id === 'typed') as PublishedFile;
+const LEFT_OUT = ['notes', 'owner', 'campaign'].map((name) => TYPED.header.indexOf(name));
+const without = <T>(values: T[]) => values.filter((_, place) => !LEFT_OUT.includes(place));
+
+/** Rows of 190 bytes in 17 columns, eight of them with types: 1 GB has more than five million keys. */
+const NIGHT: PublishedFile = {
+  ...TYPED,
+  header: without(TYPED.header),
+  row: (place) => without(TYPED.row(place)),
+};
+
+const COLUMNS: readonly string[] = NIGHT.header.map((name) => name.toLowerCase());
 
 interface Measured {
   bytes: number;
@@ -52,19 +68,15 @@ async function measure(dir: string, bytes: number): Promise<Measured> {
   mkdirSync(disk, { recursive: true });
   const nights = { before: join(disk, 'before'), after: join(disk, 'after'), changes: join(disk, 'changes.parquet') };
   const file = join(dir, 'file.csv');
-  await costOfTable({ ...writeNight(file, bytes), table: nights.before });
-  const table = await costOfTable({ ...writeNextNight(file, bytes), table: nights.after });
+  await costOfTable({ ...writeFile(NIGHT, file, bytes), table: nights.before });
+  const table = await costOfTable({ ...writeFile({ ...NIGHT, row: nextRow }, file, bytes), table: nights.after });
   rmSync(file);
-  const made = await withPeakOfDisk(disk, () => inFunction<FeedCost>('feed-child.ts', nights, disk));
+  const made = await withPeakOfDisk(disk, () =>
+    inChild<FeedCost>(join(import.meta.dirname, 'changes-child.ts'), nights, { ...process.env, TMPDIR: disk }),
+  );
   const differences = await differencesOf(nights);
   rmSync(dir, { recursive: true });
   return { bytes, table, feed: made.result, disk: made.peak, differences };
-}
-
-/** In a process with the options of a function of this memory. */
-function inFunction<T>(file: string, nights: TwoNights, disk: string): Promise<T> {
-  const environment = { ...process.env, TMPDIR: disk };
-  return inChild<T>(join(import.meta.dirname, 'changes', file), nights, environment);
 }
 
 function runOf({ bytes, table, feed, disk }: Measured): Found['runs'][number] {
@@ -94,4 +106,52 @@ function targetsOf(id: string, { bytes, feed, disk, differences }: Measured, sma
     atMost(`changes-${id}-seconds`, MOST_SECONDS, feed.cpuSeconds),
     ...(growth === undefined ? [] : [atMost(`changes-${id}-cpu-growth`, MOST_GROWTH, growth)]),
   ];
+}
+
+/** A row of the night after: as before but for those few, and at another place. */
+function nextRow(place: number): unknown[] {
+  const swapped = place ^ 1;
+  const fate = (swapped * 7919) % 1000;
+  const [id, ...rest] = NIGHT.row(swapped);
+  if (fate < GONE) return [1e9 + swapped, ...rest];
+  return fate < GONE + CHANGED ? [id, ...rest.slice(0, -1), 'changed'] : [id, ...rest];
+}
+
+/** How many rows keep the table before, less what the feed takes away and with what it adds, from being the table after. By DuckDB. */
+async function differencesOf({ before, after, changes }: TwoNights): Promise<number> {
+  const rows = (path: string, where = 'true') =>
+    `select ${COLUMNS.join(', ')} from read_parquet('${path}') where ${where}`;
+  const taken = rows(changes, "_change_type in ('delete', 'update_preimage')");
+  const added = rows(changes, "_change_type in ('insert', 'update_postimage')");
+  const folded = `((${rows(before)}) except all (${taken})) union all (${added})`;
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`create table folded as ${folded}`);
+  const recent = rows(after);
+  const unequal = `((from folded) except all (${recent})) union all ((${recent}) except all (from folded))`;
+  const counted = await connection.runAndReadAll(`select count(*)::integer from (${unequal})`);
+  connection.closeSync();
+  instance.closeSync();
+  return Number(counted.getRows()[0]?.[0]);
+}
+
+/** The most that a folder takes on the disk while work goes on, in bytes, as it is looked at five times a second. */
+async function withPeakOfDisk<T>(dir: string, work: () => Promise<T>): Promise<{ result: T; peak: number }> {
+  let peak = 0;
+  const look = setInterval(() => {
+    peak = Math.max(peak, bytesIn(dir));
+  }, LOOK_EVERY_MS);
+  try {
+    return { result: await work(), peak };
+  } finally {
+    clearInterval(look);
+  }
+}
+
+function bytesIn(dir: string): number {
+  return readdirSync(dir, { recursive: true }).reduce((bytes, name) => {
+    // Some are removed meanwhile.
+    const file = statSync(join(dir, String(name)), { throwIfNoEntry: false });
+    return bytes + (file ? file.blocks * BLOCK_BYTES : 0);
+  }, 0);
 }

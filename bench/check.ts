@@ -1,12 +1,19 @@
+import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEFAULT_MEMORY_MB, PACKED, readPacked, writePacked } from './check/packed.ts';
-import { OTHERS, OURS, type Reading, readOf, wcOf } from './check/readers.ts';
-import { readSheet, SHEETS, writeSheet } from './check/sheets.ts';
-import { TEXTS, type Text } from './check/texts.ts';
-import { benchmark, type Found, keepToOneCore } from './support/kit.ts';
-import type { ProcessCost } from './support/process-cost.ts';
-import { atLeast, atMost, median } from './support/targets.ts';
+import {
+  type CheckJob,
+  DEFAULT_MEMORY_MB,
+  PACKED,
+  readFile,
+  SHEET_COLUMNS,
+  SHEETS,
+  TEXTS,
+  type Text,
+  writePacked,
+  writeSheet,
+} from './check-files.ts';
+import { atLeast, atMost, benchmark, type Found, keepToOneCore, median } from './kit.ts';
 
 /**
  * `npm run bench:check`: the pass of PublishFile over the stored bytes (checksum, encoding, records), beside csv-parse, DuckDB
@@ -23,6 +30,10 @@ const LEAST_PACKED = 100;
 /** XML: 1 GB takes less than four minutes with the CPU of the default memory. */
 const LEAST_SHEET = 15;
 const WC = 'wc -l';
+const OTHERS = ['csv-parse', 'duckdb'] as const;
+
+/** Records are undefined where something else was counted. */
+type Reading = { cpuSeconds: number; rows?: number };
 
 await benchmark(async ({ quick, dir, experiment }) => {
   keepToOneCore();
@@ -30,14 +41,14 @@ await benchmark(async ({ quick, dir, experiment }) => {
   const content = quick ? 4_000_000 : 1_000_000_000;
   for (const text of TEXTS) await experiment([text.id], text.what, () => measure(text, dir, size));
   for (const packed of PACKED) {
-    const path = join(dir, packed.id);
-    const read = async () => ({ bytes: await writePacked(packed, path, content), ...(await readPacked({ path })) });
-    await experiment([packed.id], packed.what, () => measureContent({ ...packed, least: LEAST_PACKED }, path, read));
+    const how = { ...packed, least: LEAST_PACKED, reader: 'packed', columns: 7 } as const;
+    const write = (path: string) => writePacked(packed, path, content);
+    await experiment([packed.id], packed.what, () => measureContent(how, join(dir, packed.id), write));
   }
   for (const sheet of SHEETS) {
-    const path = join(dir, sheet.id);
-    const read = async () => ({ bytes: await writeSheet(sheet, path, content), ...(await readSheet(path)) });
-    await experiment([sheet.id], sheet.what, () => measureContent({ ...sheet, least: LEAST_SHEET }, path, read));
+    const how = { ...sheet, least: LEAST_SHEET, reader: 'sheet', columns: SHEET_COLUMNS } as const;
+    const write = (path: string) => writeSheet(sheet, path, content);
+    await experiment([sheet.id], sheet.what, () => measureContent(how, join(dir, sheet.id), write));
   }
 });
 
@@ -62,12 +73,19 @@ async function measure(text: Text, dir: string, size: { megabytes: number; round
 }
 
 async function measureContent(
-  { id, what, least }: { id: string; what: string; least: number },
-  path: string,
-  read: () => Promise<ProcessCost & { rows: number; bytes: number }>,
+  {
+    id,
+    what,
+    least,
+    reader,
+    columns,
+  }: Pick<CheckJob, 'reader' | 'columns'> & { id: string; what: string; least: number },
+  file: string,
+  write: (path: string) => Promise<number>,
 ): Promise<Found> {
-  const { bytes, cpuSeconds, maxRss, rows } = await read();
-  rmSync(path);
+  const bytes = await write(file);
+  const { cpuSeconds, maxRss, rows } = await readFile({ reader, file, columns });
+  rmSync(file);
   const speed = bytes / 1e6 / cpuSeconds;
   const megabytes = maxRss / 1024 / 1024;
   const run = { text: what, reader: 'content', 'MB/s': speed.toFixed(0), 'MB of memory': megabytes.toFixed(0), rows };
@@ -80,14 +98,23 @@ async function measureContent(
 
 /** Megabytes per second of CPU time, by the reader. */
 async function speedsOf(text: Text, file: string, size: number, rounds: number): Promise<Map<string, number>> {
-  const readers = text.readers === 'all' ? [...OURS, ...OTHERS] : OURS;
+  const readers = ['scan', ...(text.readers === 'all' ? OTHERS : [])] as const;
   const found = new Map<string, Reading[]>([...readers, WC].map((reader) => [reader, []]));
+  const { columns, encoding } = text;
   for (let round = 0; round < rounds; round += 1) {
-    for (const reader of readers) found.get(reader)?.push(await readOf({ ...text, file, size, reader }));
+    for (const reader of readers) found.get(reader)?.push(await readFile({ reader, file, columns, encoding }));
     found.get(WC)?.push(wcOf(file));
   }
-  const counts = new Set([...found.values()].flat().flatMap(({ records }) => records ?? []));
+  const counts = new Set([...found.values()].flat().flatMap(({ rows }) => rows ?? []));
   if (counts.size > 1) throw new Error(`The readers count ${[...counts].join(' and ')} records.`);
   const speedOf = (all: Reading[]) => size / 1e6 / median(all.map(({ cpuSeconds }) => cpuSeconds));
   return new Map([...found].map(([reader, all]) => [reader, speedOf(all)]));
+}
+
+/** Measures the whole process of `wc -l`, which counts lines, not records. */
+function wcOf(file: string): Reading {
+  const { stderr, status } = spawnSync('bash', ['-c', `TIMEFORMAT='%3U %3S'; time wc -l '${file}' >/dev/null`]);
+  const [user, system] = stderr.toString().trim().split(' ').map(Number);
+  if (status !== 0 || user === undefined || system === undefined) throw new Error(`wc ended with ${status}: ${stderr}`);
+  return { cpuSeconds: user + system };
 }

@@ -4,10 +4,9 @@ import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
-import { type CostLine, costOfRuns, costTable, type Night } from './cost/night-cost.ts';
-import { COUNTED_STEPS, usageOf } from './cost/usage.ts';
-import { benchmark } from './support/kit.ts';
-import { withSession } from './support/session.ts';
+import { benchmark } from './kit.ts';
+import { COUNTED_STEPS, type CostLine, costOfRuns, costTable, type Night, usageOf } from './night-cost.ts';
+import { withSession } from './session.ts';
 
 /**
  * `npm run bench:cost`: what a month costs, from what a real night used: all entities once in the local cloud, ten looks at

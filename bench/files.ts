@@ -1,33 +1,28 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { bundle } from '../lib/workflow/step-bundles.ts';
-import type { Bench } from './files/bench.ts';
-import { canLimit } from './files/cgroup.ts';
-import { checkPass } from './files/check-pass.ts';
 import { missingPackages, versions } from './files/clients.ts';
-import { functionShare, memory, memoryLimit } from './files/limits.ts';
+import { type Bench, fastOrigin, functionShare, memory, memoryLimit, slowOrigin } from './files/experiments.ts';
+import { canLimit } from './files/measure.ts';
 import { startServers } from './files/servers.ts';
-import { fastOrigin, slowOrigin, slowOriginSmallFile } from './files/speed.ts';
 import { starts } from './files/start.ts';
-import { benchmark, type Found, type Kit } from './support/kit.ts';
+import { benchmark, type Found, type Kit } from './kit.ts';
 
 /**
  * `npm run bench:files`: the transfer engine side by side with `curl | curl`, the AWS CLI, rclone and lib-storage, each with
- * its defaults; and the check of a stored file side by side with `curl | cksum`. Both ends speak TLS through nginx on the second core,
+ * its defaults. Both ends speak TLS through nginx on the second core,
  * the client has the first. Medians over interleaved runs.
  */
 
 const EXPERIMENTS: { ids: string[]; what: string; limits?: true; run: (bench: Bench) => Promise<Found> }[] = [
   { ids: ['T1', 'T2', 'T11'], what: 'A fast origin', run: fastOrigin },
   { ids: ['T3'], what: 'An origin that is slow for each connection', run: slowOrigin },
-  { ids: ['T4'], what: 'The same, a small file', run: slowOriginSmallFile },
   { ids: ['T5'], what: 'Memory by size of the file', run: memory },
   { ids: ['T6'], what: 'In 96 MB of memory', limits: true, run: memoryLimit },
-  { ids: ['T7', 'T12'], what: 'With the CPU of a function of 512 MB', limits: true, run: functionShare },
-  { ids: ['T13'], what: 'The check, with the CPU of a function of 512 MB', limits: true, run: checkPass },
+  { ids: ['T7'], what: 'With the CPU of a function of 512 MB', limits: true, run: functionShare },
 ];
-const FULL = { sizes: { small: 64, large: 1024, huge: 16 * 1024 }, rounds: { small: 5, huge: 3 } };
-const QUICK = { sizes: { small: 64, large: 256, huge: 512 }, rounds: { small: 1, huge: 1 } };
+const FULL = { sizes: { large: 1024, huge: 16 * 1024 }, rounds: { large: 5, huge: 3 } };
+const QUICK = { sizes: { large: 256, huge: 512 }, rounds: { large: 1, huge: 1 } };
 
 await benchmark(async (kit) => {
   const { quick, dir, wanted, experiment } = kit;
@@ -46,11 +41,7 @@ async function withServers({ quick, dir, screen, experiment }: Kit, moves: typeo
   // What watches the client must not take its core.
   execFileSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)], { stdio: 'ignore' });
   const servers = await startServers(dir);
-  const bundles = {
-    engine: childBundle(dir, 'engine'),
-    libStorage: childBundle(dir, 'lib-storage'),
-    check: childBundle(dir, 'check'),
-  };
+  const bundles = { engine: childBundle(dir, 'engine'), libStorage: childBundle(dir, 'lib-storage') };
   const bench: Bench = { servers, bundles, print: screen.line, ...(quick ? QUICK : FULL) };
   for (const { ids, what, limits, run } of moves) {
     if (!limits || canLimit()) await experiment(ids, `${ids.join(', ')}: ${what}`, () => run(bench));
@@ -61,7 +52,7 @@ async function withServers({ quick, dir, screen, experiment }: Kit, moves: typeo
 }
 
 /** The modules of a client in Node.js, bundled as the functions are. */
-function childBundle(dir: string, name: 'engine' | 'lib-storage' | 'check'): string {
+function childBundle(dir: string, name: 'engine' | 'lib-storage'): string {
   const outfile = join(dir, `${name}.mjs`);
   bundle(join(import.meta.dirname, 'files', `${name}-child.ts`), outfile);
   return outfile;

@@ -1,13 +1,16 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { GetExecutionHistoryCommand, type HistoryEvent } from '@aws-sdk/client-sfn';
+import ky from 'ky';
+import * as z from 'zod';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
-import type { Usage } from './cost/night-cost.ts';
-import { costOf, usageOf } from './cost/usage.ts';
-import { curlSeconds } from './support/curl.ts';
-import { benchmark, type Found } from './support/kit.ts';
-import { withSession } from './support/session.ts';
-import { atMost, median } from './support/targets.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { atMost, benchmark, type Found, median } from './kit.ts';
+import { costOf, type Usage, usageOf } from './night-cost.ts';
+import { withSession } from './session.ts';
 
 /**
  * `npm run bench:run`: what a run costs beside the work itself, as ratios within one run on this machine.
@@ -23,6 +26,7 @@ const FILES = [
   { id: 'after-ready', what: '10 MB', bytes: 10_000_000, rounds: 5 },
   { id: 'after-ready-1-gib', what: '1 GiB', bytes: 1024 ** 3, rounds: 2 },
 ];
+const fieldsSchema = z.array(z.object({ fieldName: z.string() }));
 const QUICK = [{ id: 'after-ready', what: '10 MB', bytes: 10_000_000, rounds: 1 }];
 
 await benchmark((kit) =>
@@ -107,4 +111,33 @@ function costRow(what: string, usage: Usage) {
 
 function row(what: string, seconds: number) {
   return { what, seconds: seconds.toFixed(2) };
+}
+
+/** Seconds for `curl` to fetch a fresh export of leads, whose link is ready, and for `curl` to put it to the same S3. */
+async function curlSeconds({ sandbox, target, cloud }: Session, dir: string): Promise<number> {
+  if (!sandbox) throw new Error('the comparison needs the sandbox');
+  const link = await readyLink(sandbox);
+  const file = join(dir, 'curl.csv');
+  const sigv4 = ['--aws-sigv4', 'aws:amz:us-east-1:s3', '--user', '000000000000:local'];
+  const started = performance.now();
+  await promisify(execFile)('curl', ['-sSf', '-o', file, link]);
+  await promisify(execFile)('curl', [
+    '-sSf',
+    ...sigv4,
+    '-T',
+    file,
+    `${cloud.endpoint}/${target.BucketName}/runs/curl.csv`,
+  ]);
+  return (performance.now() - started) / 1000;
+}
+
+/** An export that is processed, and the link to its file. */
+async function readyLink(sandbox: Sandbox): Promise<string> {
+  const { accessToken } = sandbox.issueTokens();
+  const http = ky.create({ baseUrl: `${sandbox.baseUrl}/`, headers: { authorization: `Bearer ${accessToken}` } });
+  const fields = await http.get('leads/fields').json(fieldsSchema);
+  const json = { columns: fields.map(({ fieldName }) => fieldName) };
+  const { id } = await http.post('leads/exports', { json }).json(z.object({ id: z.string() }));
+  await http.get(`leads/exports/${id}`);
+  return (await http.post(`leads/exports/${id}/download`).json(z.object({ url: z.string() }))).url;
 }

@@ -1,8 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { benchmark, type Found, keepToOneCore } from './support/kit.ts';
-import { atMost } from './support/targets.ts';
-import { costOfTable, FILES, type PublishedFile, writeFile } from './tables/files.ts';
+import { atMost, benchmark, type Found, keepToOneCore } from './kit.ts';
+import { costOfTable, FILES, type PublishedFile, writeFile } from './table-files.ts';
 
 /**
  * `npm run bench:tables`: the Parquet file of a published CSV file of 1 GB, as WriteTable makes it, in a fresh process on one

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from '../bench/cost/prices.ts';
+import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from '../bench/prices.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { DASHBOARD_ONLY, METRICS, type MetricName } from '../core/log/metrics.ts';
 import { exampleDeployment, fullDeployment, tableDeployment, updatingDeployment } from '../scripts/deployments.ts';

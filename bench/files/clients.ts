@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { filesSchema } from '../../core/config/file-settings.ts';
 import { streaming } from '../../lib/workflow/node-options.ts';
-import { JOB } from '../support/children.ts';
-import type { CheckPassJob, Job } from './job.ts';
+import { JOB } from '../child.ts';
 import type { Servers } from './servers.ts';
 
 /** A program that moves a file from the origin to the sink: a line of bash, and its environment. */
@@ -14,8 +13,19 @@ export interface Client {
   env: Record<string, string>;
 }
 
-/** The memory that the functions have by default. */
-const { memoryMB } = filesSchema.parse({});
+/** What a client written in Node.js is to do, in its environment as JSON. */
+export interface Job {
+  source: string;
+  store: string;
+  bucket: string;
+  key: string;
+  connections: { initial: number; most: number };
+  /** Everything is loaded that the function has loaded when it moves a file. */
+  loaded: boolean;
+}
+
+/** The memory that DownloadFile has by default. */
+const MEMORY_MB = filesSchema.parse({}).memoryMB.download;
 
 /** What is compared needs these; names of Debian packages by command. */
 const PACKAGES = {
@@ -98,20 +108,7 @@ export function engine(servers: Servers, source: string, file: string, bundle: s
   const { initial, most } = job.connections;
   const name = `engine n=${initial}${most > initial ? `-${most}` : ''}${job.loaded ? '' : ', alone'}`;
   const client = nodeClient(name, bundle, servers, job);
-  return { ...client, env: { ...client.env, ...streaming(memoryMB.download) } };
-}
-
-/** The pass of PublishFile, from its bundle, over a file at the origin. */
-export function check(servers: Servers, bundle: string, { key, bytes }: { key: string; bytes: number }): Client {
-  const job: CheckPassJob = { endpoint: servers.origin, key, bytes };
-  const client = nodeClient('check', bundle, servers, job);
-  return { ...client, env: { ...client.env, ...streaming(memoryMB.publish) } };
-}
-
-/** The least that anybody can do to check the same file. */
-export function checksum({ dir, certificate, origin }: Servers, file: string): Client {
-  const script = `curl -sSf --cacert ${certificate} ${origin}/bench/${file} | cksum > ${join(dir, 'cksum.txt')}`;
-  return { name: 'curl | cksum', script, env: { PATH: process.env.PATH ?? '', HOME: dir } };
+  return { ...client, env: { ...client.env, ...streaming(MEMORY_MB) } };
 }
 
 function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job>): Job {
@@ -120,7 +117,7 @@ function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job
   return { ...place, connections, loaded: true, ...how };
 }
 
-function nodeClient(name: string, bundle: string, servers: Servers, job: Job | CheckPassJob): Client {
+function nodeClient(name: string, bundle: string, servers: Servers, job: Job): Client {
   const env = { ...environment(servers), NODE_EXTRA_CA_CERTS: servers.certificate, [JOB]: JSON.stringify(job) };
   return { name, script: `'${process.execPath}' '${bundle}'`, env };
 }

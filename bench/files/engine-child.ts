@@ -1,7 +1,7 @@
 import type { TransferOptions } from '../../transfer/base/types.ts';
 import { transfer } from '../../transfer/transfer.ts';
-import { givenJob } from '../support/children.ts';
-import { type Job, measured } from './job.ts';
+import { costOf, givenJob } from '../child.ts';
+import type { Job } from './clients.ts';
 
 /** One transfer by the engine in a process of its own; goes on as the machine would when the engine hands the upload back. */
 
@@ -27,7 +27,8 @@ const options = {
   observer: { restarted: () => process.stderr.write('The engine started over.\n') },
 };
 
-await measured(async () => {
+// What the transfer alone takes, from the moment that the address is known.
+const cost = await costOf(async () => {
   let resume: TransferOptions['resume'] = null;
   for (;;) {
     const outcome = await transfer({ ...options, resume });
@@ -35,3 +36,4 @@ await measured(async () => {
     resume = outcome.resume;
   }
 });
+process.stdout.write(JSON.stringify(cost));

@@ -1,21 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
 import { runningProcesses } from '../../local/processes/process-table.ts';
-import type { Limit } from './cgroup.ts';
+import { median } from '../kit.ts';
 import type { Client } from './clients.ts';
+import type { Call, Servers } from './servers.ts';
 
 /** The client's core. */
 const CLIENT_CORE = '0';
 const LOOK_EVERY_MS = 100;
 const MB = 1_000_000;
+/** Length of a period in which a function's share of a core is given out; Lambda's, microseconds. */
+const PERIOD = 20_000;
 
 const costSchema = z.object({ seconds: z.number(), cpuSeconds: z.number() });
 
 /** What one run took: all processes of the client together, from start to end. */
-export interface Measured {
+interface Measured {
   wall: number;
   cpu: number;
   /** Sum of what each process had in memory at its fullest, MB. */
@@ -28,8 +32,57 @@ export class ClientFailed extends Error {
   override readonly name = 'ClientFailed';
 }
 
+/** Medians of a client's runs. `wall` and `cpu` are of the whole process, `seconds` and `cpuSeconds` of the transfer. */
+export interface Result {
+  name: string;
+  wall: number;
+  cpu: number;
+  rss: number;
+  seconds: number;
+  cpuSeconds: number;
+  runs: number;
+  /** The requests to both ends in the last run. */
+  calls: { origin: Call[]; sink: Call[] };
+}
+
+/**
+ * Runs clients one after the other, round by round, so that whatever else the machine does hits all of them.
+ * @throws ClientFailed, and Error when a client reports success and the sink has less than the file
+ */
+export async function interleaved(
+  servers: Servers,
+  clients: Client[],
+  { rounds, bytes, limit, print }: { rounds: number; bytes: number; limit?: Limit; print: (line: string) => void },
+): Promise<Result[]> {
+  const all = clients.map((client) => ({ client, runs: [] as Measured[], calls: servers.calls() }));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const one of all) {
+      servers.calls();
+      one.runs.push(await measure(one.client, limit));
+      one.calls = servers.calls();
+      const { wall = 0, reported } = one.runs.at(-1) ?? {};
+      print(`${one.client.name}, ${round} of ${rounds}: ${(reported?.seconds ?? wall).toFixed(2)} s`);
+      const sent = one.calls.sink.filter(({ method }) => method === 'PUT').reduce((sum, call) => sum + call.bytes, 0);
+      if (sent < bytes) throw new Error(`${one.client.name} sent ${sent} of ${bytes} bytes.`);
+    }
+  }
+  return all.map(({ client, runs, calls }) => ({ name: client.name, calls, ...medians(runs) }));
+}
+
+function medians(runs: Measured[]) {
+  const of = (figure: (run: Measured) => number) => median(runs.map(figure));
+  return {
+    wall: of((run) => run.wall),
+    cpu: of((run) => run.cpu),
+    rss: of((run) => run.rss),
+    runs: runs.length,
+    seconds: of(({ reported, wall }) => reported?.seconds ?? wall),
+    cpuSeconds: of(({ reported, cpu }) => reported?.cpuSeconds ?? cpu),
+  };
+}
+
 /** Runs a client on its core. @throws ClientFailed when it does not end well */
-export async function measure(client: Client, limit?: Limit): Promise<Measured> {
+async function measure(client: Client, limit?: Limit): Promise<Measured> {
   const timed = `TIMEFORMAT='%3R %3U %3S'; set -o pipefail; time { ${client.script}; }`;
   const script = limit ? `${limit.join}; ${timed}` : timed;
   const child = spawn('taskset', ['-c', CLIENT_CORE, 'bash', '-c', script], {
@@ -70,4 +123,32 @@ function readStatus(pid: number): string {
   } catch {
     return '';
   }
+}
+
+/** A limit under which processes are put: `join` is a line of bash that puts the shell itself there. */
+export interface Limit {
+  join: string;
+  remove(): void;
+}
+
+/** Whether limits can be set: root, and control groups of version 1. */
+export function canLimit(): boolean {
+  return process.getuid?.() === 0 && ['cpu', 'memory'].every((name) => existsSync(`/sys/fs/cgroup/${name}/tasks`));
+}
+
+/** @param bytes more than this is refused, and the process that needs it is killed */
+export function limitMemory(bytes: number): Limit {
+  return limit('memory', { 'memory.limit_in_bytes': bytes });
+}
+
+/** @param share of a core */
+export function limitCpu(share: number): Limit {
+  return limit('cpu', { 'cpu.cfs_period_us': PERIOD, 'cpu.cfs_quota_us': Math.round(PERIOD * share) });
+}
+
+function limit(controller: string, values: Record<string, number>): Limit {
+  const dir = join('/sys/fs/cgroup', controller, `bench-files-${process.pid}`);
+  mkdirSync(dir);
+  for (const [file, value] of Object.entries(values)) writeFileSync(join(dir, file), String(value));
+  return { join: `echo $$ > ${dir}/cgroup.procs`, remove: () => rmdirSync(dir) };
 }

@@ -1,17 +1,17 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../local/ministack/ports.ts';
 import { EnvironmentError } from '../../local/processes/environment-error.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { makeCertificate } from '../support/certificate.ts';
-import { nginxConf, type Places } from './nginx-conf.ts';
 
 /** The rate of one connection to the slow origin. */
 const BYTES_PER_SECOND = 20_000_000;
 /** The servers' core; the client has another to itself. */
 const SERVER_CORE = '1';
+
+const PARTS = '<ListPartsResult><UploadId>upload-1</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 
 /** A request as nginx has logged it. */
 export interface Call {
@@ -22,6 +22,13 @@ export interface Call {
   /** Bytes of the request's line, head and body. */
   bytes: number;
   path: string;
+}
+
+/** Folders and ports of the two ends. */
+interface Places {
+  /** The folder of this run: certificate, sockets, logs, and `files/bench/` with the files. */
+  dir: string;
+  ports: { origin: number; slow: number; sink: number };
 }
 
 export interface Servers extends Places {
@@ -81,4 +88,45 @@ function takeCalls(log: string): Call[] {
     const [connection = '', method = '', status, bytes, path = ''] = line.split(' ');
     return { connection, method, status: Number(status), bytes: Number(bytes), path };
   });
+}
+
+/** nginx for both ends: TLS, the origin's files, and an S3 that keeps nothing; bodies stream through to `world.py`. */
+function nginxConf({ dir, ports }: Places): string {
+  return `
+user root; worker_processes 1; worker_rlimit_nofile 4096; pid ${dir}/nginx.pid; error_log ${dir}/error.log;
+events { worker_connections 1024; }
+http {
+  sendfile on; default_type text/csv; access_log off; client_max_body_size 0; client_body_buffer_size 256k;
+  client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy; fastcgi_temp_path ${dir}/fastcgi;
+  uwsgi_temp_path ${dir}/uwsgi; scgi_temp_path ${dir}/scgi;
+  ssl_protocols TLSv1.3; ssl_certificate ${dir}/cert.pem; ssl_certificate_key ${dir}/key.pem;
+  keepalive_requests 1000000; keepalive_timeout 300;
+  proxy_http_version 1.1; proxy_set_header Connection "";
+  log_format calls '$connection $request_method $status $request_length $request_uri';
+  upstream sink { server unix:${dir}/sink.sock; keepalive 64; }
+  upstream slow { server unix:${dir}/slow.sock; keepalive 64; }
+  server { listen 127.0.0.1:${ports.origin} ssl; access_log ${dir}/origin.log calls; root ${dir}/files; output_buffers 2 256k; }
+  server {
+    listen 127.0.0.1:${ports.slow} ssl; access_log ${dir}/origin.log calls;
+    location / { proxy_pass http://slow; proxy_buffering off; proxy_buffer_size 64k; proxy_buffers 8 64k; }
+  }
+  server {
+    listen 127.0.0.1:${ports.sink} ssl; access_log ${dir}/sink.log calls; root ${dir}/files;
+    location / {
+      if ($request_method ~ ^(PUT|POST)$) { rewrite ^ /-sink last; }
+      if ($arg_uploadId) { rewrite ^ /-parts last; }
+    }
+    location = /-sink { internal; proxy_pass http://sink; proxy_request_buffering off; }
+    location = /-parts { internal; default_type application/xml; return 200 '${PARTS}'; }
+  }
+}
+`;
+}
+
+/** Makes a certificate for loopback that is valid for two days, and its key, by OpenSSL. */
+export function makeCertificate(certificate: string, key: string): void {
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
+  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const args = ['req', '-x509', ...newKey, '-days', '2', ...name, '-out', certificate];
+  execFileSync('openssl', args, { stdio: 'ignore' });
 }

@@ -5,8 +5,7 @@ import { STEPS } from '../../core/step/steps.ts';
 import { bundle } from '../../lib/workflow/step-bundles.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesiseInto } from '../../scripts/synthesise.ts';
-import type { Found } from '../support/kit.ts';
-import { atMost, median } from '../support/targets.ts';
+import { atMost, type Found, median } from '../kit.ts';
 
 const STARTS = 15;
 /** All others have the same bounds. Nobody waits for the start of WriteTable. */

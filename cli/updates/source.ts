@@ -16,7 +16,7 @@ export interface UpdateSource {
 }
 
 const READERS: Record<UpdateFormat, UpdateReader> = { csv: CSV, jsonl: JSONL };
-/** Larger pieces are hardly faster, and cost 20 MB more of memory at a million lines (`npm run bench:updates`). */
+/** Larger pieces are hardly faster, and cost 20 MB more of memory at a million lines. */
 const PIECE_BYTES = 64 * 1024;
 
 /** A file that is refused before anything was sent. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { costOfRuns, type Usage } from '../../bench/cost/night-cost.ts';
+import { costOfRuns, type Usage } from '../../bench/night-cost.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 
 const nothing: Usage = {

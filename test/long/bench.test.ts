@@ -5,7 +5,7 @@ import { missingPackages } from '../../bench/files/clients.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 /** CI runs one of the experiments that need nginx and rclone. */
-const WITH_SERVERS = process.env.CI ? ['--only', 'T8,T4'] : [];
+const WITH_SERVERS = process.env.CI ? ['--only', 'T8,T7'] : [];
 const BENCHMARKS = Object.entries(packageJson.scripts).filter(([name]) => name.startsWith('bench:'));
 
 /** They keep processes to a core by `taskset`, which macOS lacks. */

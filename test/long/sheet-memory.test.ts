@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readSheet, SHEETS, writeParts, writeSheet } from '../../bench/check/sheets.ts';
+import { readFile, SHEET_COLUMNS, SHEETS, writeParts, writeSheet } from '../../bench/check-files.ts';
 
 /** The memory that a process of PublishFile may have by default. */
 const FUNCTION_BYTES = 512 * 1024 * 1024;
@@ -124,7 +124,15 @@ test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.in
     const path = place();
     await writeParts(path, hostile.sheet(), hostile.shared?.());
 
-    const { rows: counted, refused, maxRss } = await readSheet(path, hostile.columns ?? 2);
+    const {
+      rows: counted,
+      refused,
+      maxRss,
+    } = await readFile({
+      reader: 'sheet',
+      file: path,
+      columns: hostile.columns ?? 2,
+    });
 
     if (typeof hostile.read === 'number')
       expect({ refused, counted }).toEqual({ refused: null, counted: hostile.read });
@@ -137,7 +145,7 @@ test.each(SHEETS)('$what: read to its end within the memory of the function', as
   const path = place();
   await writeSheet(draft, path, SIZE);
 
-  const { rows: counted, refused, maxRss } = await readSheet(path);
+  const { rows: counted, refused, maxRss } = await readFile({ reader: 'sheet', file: path, columns: SHEET_COLUMNS });
 
   expect(refused).toBeNull();
   expect(counted).toBeGreaterThan(SIZE / 1500);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll } from 'vitest';
-import { makeCertificate } from '../../bench/support/certificate.ts';
+import { makeCertificate } from '../../bench/files/servers.ts';
 
 /** A certificate of a server on loopback, which this process trusts to the end of the file of tests. */
 export function trustedCertificate(): { cert: string; key: string } {

@@ -1,11 +1,10 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { type TableSettings, tableMemorySchema } from '../../core/config/table-settings.ts';
-import { gathering } from '../../lib/workflow/node-options.ts';
-import { crc32Text } from '../../transfer/base/crc32.ts';
-import { inChild } from '../support/children.ts';
-import type { ProcessCost } from '../support/process-cost.ts';
+import { type TableSettings, tableMemorySchema } from '../core/config/table-settings.ts';
+import { gathering } from '../lib/workflow/node-options.ts';
+import { crc32Text } from '../transfer/base/crc32.ts';
+import { inChild, type ProcessCost } from './child.ts';
 
 /** A kind of file, and how its table is made. */
 export interface PublishedFile {

@@ -3,11 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { textTable } from '../../cli/support/text-table.ts';
-import { createScreen, type Screen } from '../../local/screen.ts';
-import type { Target } from './targets.ts';
+import { textTable } from '../cli/support/text-table.ts';
+import { createScreen, type Screen } from '../local/screen.ts';
 
 export type Row = Record<string, string | number>;
+
+/** What was aimed at, and what was measured: both ratios within one run. */
+export interface Target {
+  id: string;
+  aim: string;
+  measured: number;
+  met: boolean;
+}
 
 /** What an experiment found out: rows for its table, and the targets that it decides. */
 export interface Found {
@@ -75,4 +82,29 @@ const AIM = ['target', 'aim', 'measured', 'met'];
 export function keepToOneCore(): void {
   const core = String(cpus().length - 1);
   execFileSync('taskset', ['-a', '-p', '-c', core, String(process.pid)], { stdio: 'ignore' });
+}
+
+/** A target that is met at or below a ratio. */
+export function atMost(id: string, limit: number, measured: number): Target {
+  return {
+    id,
+    aim: `<= ${Math.round(limit * 100) / 100}`,
+    measured: Math.round(measured * 100) / 100,
+    met: measured <= limit,
+  };
+}
+
+/** A target that is met at or above a value. */
+export function atLeast(id: string, limit: number, measured: number): Target {
+  return { id, aim: `>= ${limit}`, measured: Math.round(measured * 100) / 100, met: measured >= limit };
+}
+
+/** A target that is met at one value alone. */
+export function exactly(id: string, aim: number, measured: number): Target {
+  return { id, aim: `= ${aim}`, measured, met: measured === aim };
+}
+
+export function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

@@ -1,0 +1,32 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { FEED_DISK_MB } from '../core/changes/feeds.ts';
+import { type WrittenFeed, writeFeed } from '../core/changes/write-feed.ts';
+import { WHOLE_CORE_MB } from '../core/whole-core.ts';
+import { answer, costOf, givenJob, type ProcessCost } from './child.ts';
+
+/** Two tables, and where what is told of them goes. */
+export interface TwoNights {
+  before: string;
+  after: string;
+  changes: string;
+}
+export interface FeedCost extends ProcessCost {
+  feed: WrittenFeed;
+  /** Size of the feed. */
+  bytes: number;
+}
+
+/** Makes the feed between two tables, and reports what it cost. */
+
+const { before, after, changes } = givenJob<TwoNights>();
+
+const feeds: WrittenFeed[] = [];
+const cost = await costOf(async () => {
+  const ends = { from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
+  const place = { sequence: 2, kind: 'changes' as const, ...ends };
+  const input = { before, after, feed: changes, key: ['id'], ignore: [], place };
+  const disk = { folder: dirname(changes), diskBytes: FEED_DISK_MB * 1024 * 1024 };
+  feeds.push(await writeFeed(input, { memoryMB: WHOLE_CORE_MB, ...disk, onProgress: () => undefined }));
+});
+answer({ ...cost, feed: feeds[0] as WrittenFeed, bytes: statSync(changes).size } satisfies FeedCost);

@@ -1,0 +1,53 @@
+import { createReadStream, openSync, writeSync } from 'node:fs';
+import { NOTHING } from '../core/table/columns.ts';
+import { type WrittenTable, writeParquet } from '../core/table/write-parquet.ts';
+import { answer, costOf, givenJob } from './child.ts';
+import type { TableCost, TableJob } from './table-files.ts';
+
+/** Makes the table of a file, and reports what it cost. */
+
+const { path, bytes, crc32, header, settings, table } = givenJob<TableJob>();
+const out = table === undefined ? undefined : openSync(table, 'w');
+const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
+const file = {
+  key: path,
+  bytes,
+  crc32,
+  contentType: 'text/csv',
+  format: 'csv',
+  compression: null,
+  content: null,
+  dialect,
+  rows: null,
+  header,
+};
+
+const written: WrittenTable[] = [];
+const cost = await costOf(async () => {
+  const input = {
+    manifest: {
+      entity: 'leads' as const,
+      date: '2026-11-22',
+      execution: 'leads-1',
+      request: { columns: header },
+      file,
+    },
+    settings: { misfit: 'stop' as const, version: 1, ...settings },
+    source: {
+      size: bytes,
+      read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }),
+    },
+    limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
+    covered: NOTHING,
+    digest: 'd',
+    identity: 'i',
+    hashKey: 'a key of the benchmark',
+    softwareVersion: '0.0.0',
+  };
+  written.push(
+    await writeParquet(input, async (part) => {
+      if (out !== undefined) writeSync(out, part);
+    }),
+  );
+});
+answer({ ...cost, rows: written[0]?.rows ?? 0, bytes: written[0]?.bytes ?? 0 } satisfies TableCost);
