@@ -68,10 +68,10 @@ const RIGHTS: Right[] = [
   { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
   {
     action: 'cloudformation:ListStacks',
-    on: '`*`: AWS knows no resource for it',
+    on: '`*`',
     commands: ['status --all-deployments'],
   },
-  { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: ['status'] },
+  { action: 'cloudwatch:DescribeAlarms', on: '`*`', commands: ['status'] },
   {
     action: 'states:StartExecution',
     on: 'ExportRun',
@@ -145,9 +145,22 @@ function merged(rights: Right[]): Right[] {
   );
 }
 
+/** One row for all rights that the same commands need. */
 export function rightsTable(): string {
-  const rows = COMMAND_RIGHTS.map(({ action, on, commands }) => [code(action), on, commands.map(code).join(', ')]);
-  return markdownTable(['Right', 'On', 'Commands that need it'], rows);
+  const same = Map.groupBy(COMMAND_RIGHTS, ({ commands }) => commandsText(commands));
+  const rows = [...same].map(([commands, rights]) => {
+    const things = Map.groupBy(rights, ({ on }) => on);
+    const texts = [...things].map(([on, of]) => `${of.map(({ action }) => code(action)).join(', ')} on ${on}`);
+    return [commands, texts.join('; ')];
+  });
+  return markdownTable(['Commands', 'Rights'], rows);
+}
+
+/** Commands that follow a run are named together: the page says once which these are. */
+function commandsText(commands: string[]): string {
+  const follow = FOLLOWING.every((command) => commands.includes(command));
+  const named = follow ? commands.filter((command) => !FOLLOWING.includes(command)) : commands;
+  return [...named.map(code), ...(follow ? ['following a run'] : [])].join(', ');
 }
 
 /** Every command with its own options; those that nearly all commands have are left out. */

@@ -13,7 +13,7 @@ interface NetworkContext {
   known: { file: Deployment | undefined } | undefined;
 }
 
-const ANYTHING = '`*`: AWS knows no resource for it';
+const ANYTHING = '`*`';
 
 /** Of the deployment, and as a remark of the one that the configuration would make, before it is made. */
 export const NETWORK_CHECK: Check<NetworkContext> = ifSeen({

@@ -12,7 +12,7 @@ export const ALARM_CHECK: Check<Verifying> = {
   id: 'alarm',
   question: 'Does an alarm that is set by hand arrive in a temporary queue that hears of the topic?',
   rights: [
-    'cloudwatch:DescribeAlarms on `*`, for the alarms of all deployments',
+    'cloudwatch:DescribeAlarms on `*`',
     'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
     'sns:Subscribe on the topic of the alarms',
     'sns:Unsubscribe on the topic of the alarms',

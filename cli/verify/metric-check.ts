@@ -14,7 +14,7 @@ import { type Control, lookUntil, unlessNotEnforced, type Verifying } from './ve
 export const METRIC_CHECK: Check<Verifying> = {
   id: 'metrics',
   question: 'Have the metrics of that export come?',
-  rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`: AWS knows no resource for it'],
+  rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`'],
   makes: true,
   look: arrived,
 };
