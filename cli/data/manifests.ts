@@ -122,6 +122,24 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   };
 }
 
+/**
+ * The manifests that the pointers of an entity name: full exports, windows and partial ones.
+ * @returns them, oldest date first, and the one that `latest` names
+ */
+export async function publishedManifests(manifests: Manifests, entity: Entity, warn: Warn) {
+  const pointers = await eachOf([...(await manifests.dates(entity)), 'latest'], (date) =>
+    ifReadable(manifests.pointer(entity, date), warn),
+  );
+  const keys = [...new Set(pointers.flatMap((pointer) => pointer?.manifestKey ?? []))];
+  const found = await eachOf(keys, async (manifestKey) => {
+    const manifest = await ifReadable(manifests.manifest(manifestKey), warn);
+    return manifest ? [{ manifestKey, manifest }] : [];
+  });
+  const published: PublishedRun[] = found.flat();
+  const latest = pointers.at(-1)?.manifestKey;
+  return { published, newest: published.find(({ manifestKey }) => manifestKey === latest)?.manifest };
+}
+
 /** @throws CommandError with what to do, where the trouble is known */
 function refused(error: unknown): never {
   const trouble = awsErrorText(error);

@@ -5,15 +5,18 @@ import { eachOf } from '../../core/each-of.ts';
 import {
   entitiesOf,
   kindOf,
+  NOT_PUBLISHED,
   PUBLISHED_TAG,
+  publishedValue,
   readableKeys,
   readerName,
   sharedAsFiles,
 } from '../../core/readers/readers.ts';
-import { createBucket } from '../../core/storage/bucket.ts';
+import { whyWithheld } from '../../core/readers/withheld.ts';
+import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isGone } from '../../core/storage/storage-errors.ts';
 import { readStack } from '../checks/deployed-stack.ts';
-import { createManifests, ifReadable } from '../data/manifests.ts';
+import { createManifests, type PublishedRun, publishedManifests } from '../data/manifests.ts';
 import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -33,13 +36,14 @@ export function addReaders(command: Command): void {
     .addOption(
       new Option(
         '--tag',
-        'let readers of files have what was published before the configuration named them; runs tag what they publish themselves',
+        'let readers have files that were published before the configuration named them, or before it left out other columns; runs tag what they publish',
       ),
     )
     .action(readers);
   withExamples(command, {
     'readers 444455556666 --deployment prod > policy.json': 'the policy that a role in that account needs',
-    'readers --tag --deployment prod': 'once, after a deployment that shares files for the first time',
+    'readers --tag --deployment prod':
+      'after a deployment that shares files for the first time, or that leaves out other columns',
   });
 }
 
@@ -52,8 +56,9 @@ async function readers(principal: string | undefined, options: ReadersOptions): 
   // An earlier release knew no readers.
   const { readers: all = [] } = deployed;
   if (options.tag) {
-    const files = await tagPublished(target, { readers: all }, printErr);
-    return printOut(`${manyText(files, 'published file')} tagged.`);
+    const { tagged, withheld } = await tagPublished(target, { ...deployed, readers: all }, printErr);
+    const others = withheld > 0 ? `, ${withheld} not` : '';
+    return printOut(`${manyText(tagged, 'published file')} tagged${others}.`);
   }
   const reads = named(all, principal);
   const place = await sharedPlace(target);
@@ -134,35 +139,40 @@ function commandToTry([first]: Pick<Reader, 'entities'>[], { bucket }: SharedPla
 }
 
 /**
- * Tags what pointers name today, as a run does with what it publishes: for files that were published before somebody was to read them.
- * What has the tag already keeps it.
- * @returns the number of files
+ * Tags what pointers name today, as a run tags what it publishes. A file with a column that is left out today loses the tag.
+ * @returns the number of files with the tag, and of those without
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 async function tagPublished(
   target: Pick<Target, 's3' | 'BucketName'>,
-  deployment: Pick<Deployment, 'readers'>,
+  deployment: Pick<Deployment, 'readers' | 'entities'>,
   warn: (sentence: string) => void,
-): Promise<number> {
+): Promise<{ tagged: number; withheld: number }> {
   const manifests = createManifests(target);
   const bucket = createBucket(target.s3, target.BucketName);
-  let files = 0;
+  const files = { tagged: 0, withheld: 0 };
   for (const entity of sharedAsFiles(deployment)) {
-    const dates = [...(await manifests.dates(entity)), 'latest'];
-    const pointers = await eachOf(dates, (date) => ifReadable(manifests.pointer(entity, date), warn));
-    const named = new Set(pointers.flatMap((pointer) => pointer?.manifestKey ?? []));
-    await eachOf([...named], async (manifestKey) => {
-      const manifest = await ifReadable(manifests.manifest(manifestKey), warn);
-      if (!manifest) return;
-      try {
-        for (const key of [manifest.file.key, manifestKey]) await bucket.tag(key, PUBLISHED_TAG, 'true');
-        files += 1;
-      } catch (error) {
-        if (!(error instanceof Error && isGone(error.cause))) throw error;
-        // Files go before their manifests do (docs/removing-a-customer.md).
-        warn(`${manifest.file.key} is gone: it is not tagged.`);
-      }
+    const plan = deployment.entities[entity];
+    const { published, newest } = await publishedManifests(manifests, entity, warn);
+    await eachOf(published, async (run) => {
+      const why = whyWithheld(run.manifest, plan, newest);
+      const { key } = run.manifest.file;
+      if (!(await tag(bucket, run, why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
+        return warn(`${key} is gone: it is not tagged.`);
+      if (why !== undefined) warn(`${key} is not tagged: it ${why}.`);
+      files[why === undefined ? 'tagged' : 'withheld'] += 1;
     });
   }
   return files;
+}
+
+/** @returns whether the file is there: files go before their manifests do (docs/removing-a-customer.md) */
+async function tag(bucket: Bucket, { manifest, manifestKey }: PublishedRun, value: string): Promise<boolean> {
+  try {
+    for (const key of [manifest.file.key, manifestKey]) await bucket.tag(key, PUBLISHED_TAG, value);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && isGone(error.cause)) return false;
+    throw error;
+  }
 }

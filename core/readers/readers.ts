@@ -1,13 +1,24 @@
 import { feedEntities } from '../changes/feeds.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Reader } from '../config/reader-settings.ts';
+import { settingsDigest } from '../table/settings-digest.ts';
 
 /**
- * The tag by which readers may read a file and its manifest. PublishFile alone sets it: `true` before a pointer names the file, `false`
- * where none does in the end (docs/adr/0040).
+ * The tag by which readers may read a file and its manifest (docs/adr/0040). PublishFile sets it before a pointer names the file, and sets
+ * `NOT_PUBLISHED` if none does in the end. `readers --tag` sets it for files that are published already.
  */
 export const PUBLISHED_TAG = 'published';
+export const NOT_PUBLISHED = 'false';
+
+/**
+ * The value of the tag for a file of an entity. It has a digest of the columns that are left out, so that a file with other columns is not
+ * readable until somebody has looked at it.
+ */
+export function publishedValue(entity: Entity, { columns }: Pick<EntityPlan, 'columns'>): string {
+  return `${entity}:${settingsDigest({ columns, tables: undefined })}`;
+}
 
 /** The principal as the configuration names it, without its kind. */
 export function readerName({ principal }: Pick<Reader, 'principal'>): string {

@@ -4,17 +4,14 @@ import {
   datePointerKey,
   latestPointerKey,
   movePointer,
-  type Pointer,
   readPointer,
   type Standing,
 } from '../../core/export/pointer.ts';
-import { PUBLISHED_TAG, sharedAsFiles } from '../../core/readers/readers.ts';
+import { NOT_PUBLISHED, PUBLISHED_TAG, publishedValue, sharedAsFiles } from '../../core/readers/readers.ts';
+import { whyWithheld } from '../../core/readers/withheld.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
-
-type Named = Pick<Pointer, 'entity' | 'date' | 'startedAt' | 'execution' | 'manifestKey' | 'keptUntil' | 'kind'> &
-  Pick<Manifest, 'file'>;
 
 /**
  * Reads the pointer of the date and, unless the run has a plan of its own, that of the newest date; before anything is
@@ -42,26 +39,29 @@ export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Stand
 export async function movePointers(
   { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
   pointers: Standing[],
-  { entity, date, startedAt, execution, manifestKey, keptUntil, kind, file }: Named,
+  manifest: Manifest & { manifestKey: string },
   released = false,
   newNormal = false,
 ): Promise<boolean[]> {
-  const shared = sharedAsFiles(deployment).includes(entity) ? [file.key, manifestKey] : [];
+  const { entity, date, startedAt, execution, manifestKey, keptUntil, kind, file } = manifest;
+  const plan = deployment.entities[entity];
+  // A deployment may have left out further columns since the run began.
+  const isShared = sharedAsFiles(deployment).includes(entity) && whyWithheld(manifest, plan) === undefined;
   const named = { schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
   const moved: boolean[] = [];
-  const tag = async (value: 'true' | 'false') => {
-    for (const key of shared) await bucket.tag(key, PUBLISHED_TAG, value);
+  const tag = async (value: string) => {
+    for (const key of isShared ? [file.key, manifestKey] : []) await bucket.tag(key, PUBLISHED_TAG, value);
   };
   const isNamed = () => moved.includes(true) || pointers.some(({ run }) => run?.execution === execution);
   try {
-    await tag('true');
+    await tag(publishedValue(entity, plan));
     for (const standing of pointers) moved.push(await movePointer(bucket, standing, { ...named, released, newNormal }));
   } catch (error) {
     // Where S3 did not answer, the pointer may have moved, and the step is repeated.
-    if (!isNamed() && !isUnavailable(error)) await tag('false').catch(() => undefined);
+    if (!isNamed() && !isUnavailable(error)) await tag(NOT_PUBLISHED).catch(() => undefined);
     throw error;
   }
-  if (!isNamed()) await tag('false');
+  if (!isNamed()) await tag(NOT_PUBLISHED);
   return moved;
 }
 

@@ -11,7 +11,14 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
 import { canonicalText } from '../../core/json.ts';
-import { kindOf, PUBLISHED_TAG, readableKeys, readerName } from '../../core/readers/readers.ts';
+import {
+  entitiesOf,
+  kindOf,
+  PUBLISHED_TAG,
+  publishedValue,
+  readableKeys,
+  readerName,
+} from '../../core/readers/readers.ts';
 
 /** What the statements of a reader go to. */
 interface Shared {
@@ -43,7 +50,8 @@ function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deplo
   const { plain, tagged } = readableKeys(reader, deployment);
   const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
   const prefixes = { StringLike: { 's3:prefix': plain } };
-  const hasTag = { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: 'true' };
+  const tags = entitiesOf(reader).map((entity) => publishedValue(entity, deployment.entities[entity]));
+  const hasTag = { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: tags };
   const ofBucket = [
     statement('Reads', 's3:GetObject', objects(plain)),
     statement('Lists', 's3:ListBucket', [bucket.bucketArn], {}, prefixes),

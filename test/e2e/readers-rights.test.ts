@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/readers.ts';
 import { baseKey, feedKey, headKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
+import { PUBLISHED_TAG, publishedValue } from '../../core/readers/readers.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
@@ -63,7 +64,8 @@ beforeAll(async () => {
   owner = clientOf(OWNER);
   await owner.send(new CreateBucketCommand({ Bucket }));
   for (const Key of ALL) await owner.send(new PutObjectCommand({ Bucket, Key, Body: Key }));
-  for (const key of [FILE, MANIFEST]) await createBucket(owner, Bucket).tag(key, 'published', 'true');
+  const today = publishedValue('leads', fullDeployment().entities.leads);
+  for (const key of [FILE, MANIFEST]) await createBucket(owner, Bucket).tag(key, PUBLISHED_TAG, today);
   const made = await asked('organizations', MEMBER, '{}', {
     'x-amz-target': 'AWSOrganizationsV20161128.DescribeOrganization',
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/readers.ts';
 import { baseKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/reader-settings.ts';
+import { publishedValue } from '../../core/readers/readers.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { REGION } from './support/arns.ts';
 import { decide, type ForeignRequest } from './support/decide.ts';
@@ -49,6 +50,7 @@ const opening = (service: string): What => [
   { 'kms:viaservice': `${service}.${REGION}.amazonaws.com`, 'kms:encryptioncontext:aws:s3:arn': bucket },
 ];
 const FILE = 'runs/entity=leads/run=a/leads.csv';
+const TODAY = publishedValue('leads', fullDeployment().entities.leads);
 const MANIFEST = 'runs/entity=leads/run=a/_manifest.json';
 const POINTERS = ['published/entity=leads/latest.json', 'published/entity=leads/date=2026-11-20.json'];
 const TABLES = [
@@ -65,7 +67,7 @@ const OF_TABLES: What[] = [
   listing('changes/entity=leads/date=2026-11-20/'),
   WHERE,
 ];
-const OF_FILES: What[] = [object(FILE, 'true'), object(MANIFEST, 'true')];
+const OF_FILES: What[] = [object(FILE, TODAY), object(MANIFEST, TODAY)];
 
 type Reading = [who: string, Who, What[]];
 
@@ -84,6 +86,10 @@ const READS: [Reading, ...Reading[]] = [
 const NEVER: What[] = [
   object(FILE),
   object(FILE, 'false'),
+  // The tag of other column settings, and that of another entity.
+  object(FILE, 'true'),
+  object(FILE, 'leads:0123456789abcdef'),
+  object(FILE, publishedValue('customers', fullDeployment().entities.customers)),
   object(MANIFEST),
   object('runs/entity=leads/run=a/_release.json'),
   object('runs/entity=customers/run=a/customers.csv', 'true'),

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addReaders } from '../../../cli/readers/readers.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import type { Reader } from '../../../core/config/reader-settings.ts';
+import { publishedValue } from '../../../core/readers/readers.ts';
 import { deployment } from '../../support/builders.ts';
+import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack, template } from '../support/cloud/stack.ts';
@@ -13,6 +15,9 @@ useCommands({ readers: addReaders });
 const ACCOUNT: Reader = { principal: '444455556666', entities: 'all', of: ['tables'] };
 const ROLE: Reader = { principal: 'arn:aws:iam::777788889999:role/analyst', entities: ['leads'], of: ['files'] };
 const MEMBERS: Reader = { principal: { organization: 'o-a1b2c3d4e5' }, entities: ['leads', 'contacts'], of: ['files'] };
+
+/** What the tag of a file of leads says where nothing is left out. */
+const TODAY = publishedValue('leads', deployment().entities.leads);
 
 const RESOURCES = xml(
   '<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries><member><LogicalResourceId>Key</LogicalResourceId><PhysicalResourceId>1234</PhysicalResourceId></member></StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>',
@@ -157,10 +162,85 @@ test('--tag tags file and manifest of everything that pointers of shared files n
   expect(await cli('--tag')).toMatchObject({ code: 0, stdout: '2 published files tagged.\n' });
 
   const keys = ['older', 'newer'].flatMap((run) => [
-    `runs/entity=leads/run=${run}/_manifest.json published=true`,
-    `runs/entity=leads/run=${run}/leads.csv published=true`,
+    `runs/entity=leads/run=${run}/_manifest.json published=${TODAY}`,
+    `runs/entity=leads/run=${run}/leads.csv published=${TODAY}`,
   ]);
   expect(tagged.sort()).toEqual(keys.sort());
+});
+
+describe('--tag after a column was left out', () => {
+  const columns = { except: ['phone'] };
+  const other = publishedValue('leads', deployment({ entities: { leads: { columns } } }).entities.leads);
+  const fields = ['id', 'name', 'phone'].map((name) => ({ name, type: null, label: `the ${name}` }));
+  const left = [{ entry: 'phone', name: 'phone', label: null }];
+  const content = manifestOf().file.content;
+  const counted = content && { ...content, excepted: 0, unlisted: 0 };
+  const withheldOf = async (manifest: ManifestChanges) => {
+    const { cli, publish, tagged } = await sharing([ROLE], undefined, { columns });
+    publish({ date: '2026-11-19', execution: 'older', manifest, pointers: ['date'] });
+    publish({
+      date: '2026-11-20',
+      execution: 'newer',
+      manifest: { fields, leftOut: left, file: { content: counted } },
+    });
+    const { code, stdout, stderr } = await cli('--tag');
+    expect({
+      code,
+      tags: new Set(tagged.filter((line) => line.includes('newer')).map((line) => line.split('=').at(-1))),
+    }).toEqual({
+      code: 0,
+      tags: new Set([other]),
+    });
+    const tags = new Set(tagged.filter((line) => line.includes('older')).map((line) => line.split('=').at(-1)));
+    return { stdout, stderr, tags: [...tags] };
+  };
+
+  test.each<[string, ManifestChanges, string]>([
+    ['has it', { fields, file: { header: ['id', 'phone'], content: counted } }, '1 column that must not be there'],
+    [
+      'has it, of a run with columns of its own',
+      { fields, kind: 'partial', request: { columns: ['phone'] }, file: { header: ['phone'], content: counted } },
+      '1 column that must not be there',
+    ],
+    [
+      'has it under the name that the newest list gives the entry',
+      { fields: null, file: { header: ['id', 'phone'], content: counted } },
+      '1 column that must not be there',
+    ],
+    [
+      'has records further down that name other columns',
+      { fields, file: { content: counted && { ...counted, otherHeaders: 1 } } },
+      '1 header further down',
+    ],
+    [
+      'has values elsewhere',
+      { fields, leftOut: left, file: { content: counted && { ...counted, elsewhere: 2 } } },
+      '2 places',
+    ],
+    [
+      'has a single column that nobody looked into',
+      { fields, file: { header: ['id'], content: counted && { ...counted, width: 1 } } },
+      'may have cells with several values',
+    ],
+    [
+      'has an unknown header',
+      { fields, file: { header: null, content: counted && { ...counted, headed: null } } },
+      'may have',
+    ],
+    ['is opaque', { fields, file: { format: 'xls', header: null, content: null } }, 'nothing in it was looked at'],
+  ])('a file that %s is named and loses its tag', async (_, manifest, why) => {
+    const { stdout, stderr, tags } = await withheldOf(manifest);
+
+    expect({ stdout, tags }).toEqual({ stdout: '1 published file tagged, 1 not.\n', tags: ['false'] });
+    expect(stderr).toContain('runs/entity=leads/run=older/leads.csv is not tagged: it ');
+    expect(stderr).toContain(why);
+  });
+
+  test('a file without it is tagged, also where its run requested it', async () => {
+    const manifest = { fields, request: { columns: ['id', 'name', 'phone'] }, file: { content: counted } };
+
+    expect(await withheldOf(manifest)).toMatchObject({ stdout: '2 published files tagged.\n', tags: [other] });
+  });
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Reader } from '../../../core/config/reader-settings.ts';
 import { RunError } from '../../../core/errors.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
+import { publishedValue } from '../../../core/readers/readers.ts';
 import { deployment } from '../../support/builders.ts';
 import { failing } from '../../support/fake-bucket.ts';
 import { nightsOf } from '../../support/nights.ts';
@@ -11,7 +12,8 @@ import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../sup
 
 const readers: Reader[] = [{ principal: '444455556666', entities: ['leads'], of: ['files'] }];
 const settings = (given: Reader[] = readers) => ({ deployment: deployment({ readers: given }) });
-const TAGGED = { [FILE_KEY]: 'published=true', [MANIFEST_KEY]: 'published=true' };
+const PUBLISHED = `published=${publishedValue('leads', deployment().entities.leads)}`;
+const TAGGED = { [FILE_KEY]: PUBLISHED, [MANIFEST_KEY]: PUBLISHED };
 
 test('file and manifest are tagged before a pointer names them', async () => {
   const { bucket, state } = storedRun(SMALL_CSV);
@@ -57,7 +59,7 @@ test('where a run of an older date moves the pointer of its date alone, the tag 
   await nights.night({ date: '2026-11-20', bytes: SMALL_CSV });
   await nights.night({ date: '2026-11-18', bytes: `${SMALL_CSV}3,x\n` });
 
-  expect([...nights.bucket.tags.values()]).toEqual(Array(4).fill('published=true'));
+  expect([...nights.bucket.tags.values()]).toEqual(Array(4).fill(PUBLISHED));
 });
 
 test('what a guard stops has no tag until a person releases it', async () => {
@@ -71,9 +73,19 @@ test('what a guard stops has no tag until a person releases it', async () => {
 
   expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
   expect(tagsOf()).toEqual([
-    ['runs/entity=leads/run=of-2026-11-20/leads.csv', 'published=true'],
-    ['runs/entity=leads/run=of-2026-11-20/_manifest.json', 'published=true'],
+    ['runs/entity=leads/run=of-2026-11-20/leads.csv', PUBLISHED],
+    ['runs/entity=leads/run=of-2026-11-20/_manifest.json', PUBLISHED],
   ]);
+});
+
+test('a file of a run that began before a column was left out has no tag', async () => {
+  const { bucket, state } = storedRun(SMALL_CSV);
+  const leads = { columns: { except: ['name'] } };
+
+  expect(await publish(bucket, state, { deployment: deployment({ readers, entities: { leads } }) })).toMatchObject({
+    outcome: 'PUBLISHED',
+  });
+  expect([...bucket.tags]).toEqual([]);
 });
 
 test('a file of another plan, which no pointer names, has no tag', async () => {
@@ -113,7 +125,7 @@ test.each(['putOnce published/', `tag ${MANIFEST_KEY}`])(
     const { bucket, state } = storedRun(SMALL_CSV, { before });
 
     await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
-    expect([...bucket.tags.values()]).not.toContain('published=true');
+    expect([...bucket.tags.values()]).not.toContain(PUBLISHED);
   },
 );
 
