@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram, type Loaders } from './program.ts';
 import { USAGE } from './support/exit.ts';
-import { printErr } from './support/print.ts';
+import { printErr, printJson } from './support/print.ts';
 import type { TargetOptions } from './support/target.ts';
 
 /** @returns the exit code */
@@ -18,7 +18,7 @@ export async function runCommandLine(loaders: Loaders, args: string[]): Promise<
     const { sentence, code, documented } = await endOf(error, place);
     if (!(error instanceof CommanderError)) printErr(sentence);
     const document = { ok: false, error: sentence };
-    if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
+    if (code !== 0 && !documented && args.includes('--json')) printJson(document);
     return code;
   }
 }

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { CRM_EXPORT } from '../core/commands.ts';
 import { packageVersion } from '../core/package-version.ts';
+import { writeText } from './support/print.ts';
 
 /** A line of the help, and the rest of the command. */
 interface Listed {
@@ -12,7 +13,7 @@ interface Listed {
 }
 
 /** All commands in the order of the help. `loaders.ts` names their files. */
-const COMMANDS = {
+export const COMMANDS = {
   init: {
     group: 'setUp',
     description: 'ask for what a new deployment needs, and write its configuration',
@@ -166,6 +167,10 @@ const COMPLETION = {
 /** Loads the commands named in `args`, which get their own arguments and options; all commands where there are no `args`. */
 export async function createProgram(loaders: Loaders, args?: string[]): Promise<Command> {
   const program = new Command(CRM_EXPORT).description("The operator's command");
+  program.configureOutput({
+    writeOut: (text) => writeText(process.stdout, text),
+    writeErr: (text) => writeText(process.stderr, text),
+  });
   program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');

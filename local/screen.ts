@@ -1,24 +1,24 @@
-import { createLogUpdate } from 'log-update';
+import { liveLines, writeText } from '../cli/support/print.ts';
 import { colorsFor } from '../cli/support/text.ts';
 
 export type Screen = ReturnType<typeof createScreen>;
 
 /** Shows what `npm start` does: one line for each step. On a terminal, a step has its line while it runs. */
 export function createScreen(stream: NodeJS.WriteStream) {
-  const live = stream.isTTY === true;
+  const isLive = stream.isTTY === true;
   const colors = colorsFor(stream);
-  const update = createLogUpdate(stream);
+  const live = liveLines(stream);
   /** Redrawn below each line on a terminal. */
   let below = '';
   const show = (text: string) => {
     below = text;
-    if (text) update(text);
-    else update.clear();
+    if (text) live.show(text);
+    else live.clear();
   };
   const line = (text: string) => {
-    if (below) update.clear();
-    stream.write(`${text}\n`);
-    if (below) update(below);
+    if (below) live.clear();
+    writeText(stream, `${text}\n`);
+    if (below) live.show(below);
   };
   return {
     line,
@@ -26,14 +26,14 @@ export function createScreen(stream: NodeJS.WriteStream) {
     step: async <T>(title: string, work: () => Promise<T>, result: (value: T) => string = () => ''): Promise<T> => {
       const started = performance.now();
       const took = () => colors.dim(`${((performance.now() - started) / 1000).toFixed(1)} s`);
-      if (live) show(`${colors.cyan('…')} ${title}`);
+      if (isLive) show(`${colors.cyan('…')} ${title}`);
       try {
         const value = await work();
-        if (live) show('');
+        if (isLive) show('');
         line([colors.green('✓'), title, took(), result(value)].filter(Boolean).join(' '));
         return value;
       } catch (error) {
-        if (live) show('');
+        if (isLive) show('');
         line(`${colors.red('✗')} ${title} ${took()}`);
         throw error;
       }

@@ -2,6 +2,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { codeOf, USAGE } from '../cli/support/exit.ts';
+import { printJson } from '../cli/support/print.ts';
 import type { Target } from '../cli/support/target.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
@@ -41,7 +42,7 @@ async function main(): Promise<number> {
     );
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was asked for
-    if (json) print({ ok: false, runs: [], error: messageOf(error) });
+    if (json) printJson({ ok: false, runs: [], error: messageOf(error) });
     if (!interrupt.signal.aborted) return exitCodeOf(error, screen);
     screen.line('Interrupted: everything that was started is ended.');
     return INTERRUPTED;
@@ -95,7 +96,7 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
     const second = options.secondNight ? await orDied(secondNight(session, night)) : { ok: true, reports: [] };
     const ok = tables && second.ok && runs.every(({ published }) => published !== undefined);
     const endpoints = options.keep && { endpoints: endpointsOf(session) };
-    if (options.json) print({ ok, runs: [...runs.map(({ report }) => report), ...second.reports], ...endpoints });
+    if (options.json) printJson({ ok, runs: [...runs.map(({ report }) => report), ...second.reports], ...endpoints });
     if (options.keep) {
       for (const line of endpointLines(session, runs)) screen.line(line);
       await aborted(signal, died(session.cloud));
@@ -140,10 +141,6 @@ async function showLog(screen: Screen, file: string): Promise<void> {
   screen.line(`\nThe last lines of ${file}:`);
   for (const line of await lastLines(file, 15)) screen.line(`  ${line}`);
   screen.line('');
-}
-
-function print(document: object): void {
-  process.stdout.write(`${JSON.stringify(document)}\n`);
 }
 
 process.exitCode = await main();

@@ -15,7 +15,7 @@ import { commandFor, entityArgument, numberArgument, withExamples } from '../sup
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Authorized, authorize } from './authorize.ts';
@@ -144,7 +144,7 @@ function withPersonOptions(command: Command): Command {
 function consentBy(options: PersonOptions) {
   // Emitted, not sent: the command knows of Ctrl-C before the question that it ends.
   const interrupt = () => void process.emit('SIGINT');
-  const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text), interrupt };
+  const input: Input = { stream: process.stdin, print: (text) => writeText(process.stderr, text), interrupt };
   const person = process.stdin.isTTY ? input : undefined;
   const paste = options.paste ? input : person;
   return {

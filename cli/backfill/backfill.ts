@@ -1,6 +1,5 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import { createLogUpdate } from 'log-update';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
@@ -22,7 +21,7 @@ import {
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr } from '../support/print.ts';
+import { liveLines, printErr, printJson, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, manyText } from '../support/text.ts';
 import { together } from '../support/together.ts';
@@ -116,7 +115,7 @@ async function fill(target: Target, entity: Entity, dates: BackfillDate[], optio
 function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions): void {
   const { json = false, dryRun = false } = options;
   const failed = dates.filter(({ state }) => state === 'failed');
-  if (json) process.stdout.write(`${JSON.stringify({ ok: failed.length === 0, entity, dryRun, dates })}\n`);
+  if (json) printJson({ ok: failed.length === 0, entity, dryRun, dates });
   if (failed.length === 0) return;
   const named = failed.map(({ date, run, error }) => `  ${date}: ${error} (${run?.run})`).join('\n');
   const lines = [
@@ -184,18 +183,17 @@ async function fillDate(target: Target, entity: Entity, date: BackfillDate, { si
 /** Shows the calendar live on a terminal; elsewhere a line for each change, and the calendar at the end. */
 export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.WriteStream) {
   const live = stream.isTTY === true;
-  const update = createLogUpdate(stream);
-  if (live) update(calendarText(dates, stream));
+  const calendar = liveLines(stream);
+  if (live) calendar.show(calendarText(dates, stream));
   return {
     changed: (date: BackfillDate) => {
-      if (live) update(calendarText(dates, stream));
-      else stream.write(`${lineOf(date)}\n`);
+      if (live) calendar.show(calendarText(dates, stream));
+      else writeText(stream, `${lineOf(date)}\n`);
     },
     /** Leaves the calendar. */
     end: () => {
-      if (!live) return void stream.write(`${calendarText(dates, stream)}\n`);
-      update(calendarText(dates, stream));
-      update.done();
+      if (live) calendar.show(calendarText(dates, stream));
+      else writeText(stream, `${calendarText(dates, stream)}\n`);
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Changes } from '../../core/columns/changes.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { type Difference, difference, publishedBefore } from './difference.ts';
@@ -60,7 +60,7 @@ async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...opt
       ? await publishedBefore(manifests, after)
       : await findManifest(manifests, entity, { date: from });
   const found = await difference(target, before, after, key);
-  if (json) return printOut(JSON.stringify(diffDocument(found, showKeys)));
+  if (json) return printJson(diffDocument(found, showKeys));
   printOut(diffText(found, showKeys).join('\n'));
   for (const remark of [...remarksOf(after), ...keyWarnings(found)]) printErr(`Warning: ${remark}`);
 }

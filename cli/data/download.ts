@@ -1,12 +1,11 @@
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { createLogUpdate } from 'log-update';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Marked, Night } from '../../core/night/marker.ts';
 import { outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -70,7 +69,7 @@ async function download(entity: Entity | undefined, options: Options): Promise<v
   }
   const path = output ?? defaultPath(manifest, excel);
   const { document, text } = await downloadOne(target, manifest, { path, force, excel });
-  if (json) printOut(JSON.stringify(document));
+  if (json) printJson(document);
   else printDownloaded(manifest, path, text);
 }
 
@@ -138,15 +137,15 @@ function factsOf({ entity, date, execution, file }: Manifest): string {
 function progressRow(path: string) {
   const { stderr } = process;
   if (!stderr.isTTY) return { show: () => undefined, end: () => undefined };
-  const update = createLogUpdate(stderr);
+  const row = liveLines(stderr);
   let shownAt = 0;
   return {
     show: (moved: { bytes: number; totalBytes: number }) => {
       if (performance.now() - shownAt < 100) return;
       shownAt = performance.now();
-      update(`${path}: ${movedText(moved)} (${Math.floor((moved.bytes / moved.totalBytes) * 100)} %)`);
+      row.show(`${path}: ${movedText(moved)} (${Math.floor((moved.bytes / moved.totalBytes) * 100)} %)`);
     },
-    end: () => update.clear(),
+    end: row.clear,
   };
 }
 
@@ -185,7 +184,7 @@ async function downloadAll({
     if (!json) printDownloaded(manifest, path, done.text);
   }
   for (const { error } of missing) printErr(error);
-  if (json) printOut(JSON.stringify({ files, missing, revision: night?.revision ?? null }));
+  if (json) printJson({ files, missing, revision: night?.revision ?? null });
   if (missing.length > 0) process.exitCode = RUN_FAILED;
 }
 

@@ -3,6 +3,7 @@ import type { Checked } from '../checks/check.ts';
 import type { Verdict } from '../checks/finding.ts';
 import { countOf, documentOf, textOf } from '../checks/print.ts';
 import { pathArgument, withExamples } from '../support/command-options.ts';
+import { printJson, printOut } from '../support/print.ts';
 import { colorsFor, manyText } from '../support/text.ts';
 import type { DoctorOptions } from './begin.ts';
 import { doctor } from './doctor.ts';
@@ -17,8 +18,8 @@ export function addDoctor(command: Command): void {
     .action(async (options: DoctorOptions) => {
       const checks = await doctor(options);
       process.exitCode = exitCodeOf(checks);
-      const document = () => JSON.stringify(documentOf(checks, process.exitCode === 0));
-      process.stdout.write(`${options.json ? document() : linesOf(checks, process.stdout, options.all).join('\n')}\n`);
+      if (options.json) printJson(documentOf(checks, process.exitCode === 0));
+      else printOut(linesOf(checks, process.stdout, options.all).join('\n'));
     });
   withExamples(command, {
     'doctor --deployment prod': 'after authorize, and when a night has failed',

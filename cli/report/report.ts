@@ -5,7 +5,7 @@ import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
 import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
@@ -42,7 +42,7 @@ async function report(options: ReportOptions): Promise<void> {
   // Loaded late: the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');
   const page = reportPage(data, warnings);
-  if (output === '-') return void process.stdout.write(page);
+  if (output === '-') return writeText(process.stdout, page);
   await writeFile(output, page).catch((error: unknown) => {
     throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
   });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { awsErrorText } from '../support/aws-error.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
 import { together } from '../support/together.ts';
@@ -81,9 +81,9 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
 function print(runs: Run[], options: FollowCommandOptions): void {
   const { json = false } = options;
   const failures = runs.filter(({ status }) => status !== 'SUCCEEDED');
-  if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, runs })}\n`);
+  if (json) printJson({ ok: failures.length === 0, runs });
   for (const run of runs) {
-    if (!json && run.status === 'SUCCEEDED') process.stdout.write(`${endText(run, options)}\n`);
+    if (!json && run.status === 'SUCCEEDED') printOut(endText(run, options));
   }
   if (failures.length === 0) return;
   throw new CommandError(failures.map(failedText).join('\n'), RUN_FAILED, { documented: json });

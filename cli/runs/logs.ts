@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { parseJson } from '../../core/json.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { withExamples } from '../support/command-options.ts';
-import { printErr } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, plainLine } from '../support/text.ts';
 import { findRun } from './find-run.ts';
@@ -32,10 +32,10 @@ async function logs(run: string, options: LogsOptions): Promise<void> {
     return printErr(`${found.name} (${found.status}) has no log lines, or has none any more (logRetentionDays).`);
   }
   const colors = colorsFor(process.stdout);
-  process.stdout.write(`${colors.dim(HEADINGS)}\n`);
+  printOut(colors.dim(HEADINGS));
   for (const line of lines) {
     const paint = line.fields.level === 'ERROR' ? colors.red : line.fields.level === 'WARN' ? colors.yellow : String;
-    process.stdout.write(`${paint(textOf(line))}\n`);
+    printOut(paint(textOf(line)));
   }
 }
 

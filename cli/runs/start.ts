@@ -5,7 +5,7 @@ import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { printErr } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
@@ -71,9 +71,9 @@ export async function afterStart(
   options: FollowCommandOptions & { wait?: boolean },
 ): Promise<void> {
   if (options.wait) return followToTheEnd(target, runs, options);
-  if (options.json) process.stdout.write(`${JSON.stringify({ ok: true, runs })}\n`);
+  if (options.json) printJson({ ok: true, runs });
   const follow = runs.map(({ run }) => commandFor(`follow ${run}`, options));
-  process.stderr.write(`To follow: ${follow.join('\n  ')}\n`);
+  printErr(`To follow: ${follow.join('\n  ')}`);
 }
 
 async function startNext(target: Target, entity: Entity, runs: NamedRun[], options: StartOptions): Promise<NamedRun> {
@@ -96,7 +96,7 @@ export async function startNamed(
   { json }: FollowCommandOptions,
 ): Promise<NamedRun> {
   const executionArn = await startRun(target, entity, input);
-  if (!json) process.stdout.write(`${executionArn}\n`);
+  if (!json) printOut(executionArn);
   const execution = { executionArn, startDate: new Date(), input: JSON.stringify(input) };
   return { ...runOf({ ...foundRun(execution, entity, 'export'), execution }), entity, executionArn, seconds: 0 };
 }

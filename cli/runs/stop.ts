@@ -5,7 +5,7 @@ import type { RunState } from '../../core/step/states.ts';
 import { quoted, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
 import { findRun } from './find-run.ts';
@@ -56,7 +56,7 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
   if (yes) return;
   if (!process.stdin.isTTY)
     throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
-  const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
+  const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
   if (!(await confirm(asking, `Stop ${name} of the deployment ${deployment}?`)))
     throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }

@@ -6,7 +6,7 @@ import { isOfNights, isWatchedAlone } from '../../core/night/expected.ts';
 import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
-import { printOut } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { isDated } from './nightly-plan.ts';
 import { type SwitchedRule, switchRule } from './rules.ts';
@@ -42,9 +42,8 @@ async function pause(named: Entity[], options: PauseOptions): Promise<void> {
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
   await switchRules(target, entities, 'DISABLED');
-  process.stderr.write(
-    alarmsText(deployed, entities) +
-      'A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.\n',
+  printErr(
+    `${alarmsText(deployed, entities)}A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.`,
   );
 }
 
@@ -65,22 +64,16 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   await switchRules(target, entities, 'ENABLED');
   const against = entities.filter((entity) => !deployed.entities[entity].enabled);
   if (against.length > 0) {
-    process.stderr.write(
-      `The configuration has switched off ${against.join(', ')}: a deploy that changes the rule switches it off again.\n`,
+    printErr(
+      `The configuration has switched off ${against.join(', ')}: a deploy that changes the rule switches it off again.`,
     );
   }
   const which = options.all ? '--all' : entities.join(' ');
   const dated = entities.filter((entity) => isDated(deployed, entity));
   const past = dated.map((entity) => `${entity}: ${commandFor(`backfill ${entity} --from DATE --to DATE`, options)}`);
-  process.stderr.write(
-    [
-      'Nights that were missed are not made up for.',
-      `The records of today: ${commandFor(`start ${which}`, options)}`,
-      ...past.map((text) => `Past dates of ${text}`),
-    ]
-      .map((line) => `${line}\n`)
-      .join(''),
-  );
+  printErr('Nights that were missed are not made up for.');
+  printErr(`The records of today: ${commandFor(`start ${which}`, options)}`);
+  for (const text of past) printErr(`Past dates of ${text}`);
 }
 
 async function switchRules(target: Target, entities: Entity[], state: SwitchedRule['state']): Promise<void> {

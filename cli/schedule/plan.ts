@@ -11,7 +11,7 @@ import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
 import { commandFor, dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
-import { printErr } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { type NightlyPlan, nightlyPlanOf } from './nightly-plan.ts';
 import { RULE_WORDS, type RuleState, ruleStateOf } from './rule-state.ts';
@@ -63,7 +63,8 @@ async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
   const ruleOf = options.configuration ? () => null : await deployedRules(options, nightlyPlanOf(deployment));
   for (const entity of named.length > 0 ? named : ENTITIES) {
     const planned = plannedRun(deployment, entity, date, ruleOf(entity));
-    process.stdout.write(`${options.json ? JSON.stringify(planned) : plannedText(planned, deployment, options)}\n`);
+    if (options.json) printJson(planned);
+    else printOut(plannedText(planned, deployment, options));
   }
 }
 

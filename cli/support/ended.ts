@@ -2,6 +2,7 @@ import { ConfigurationError } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
 import { awsErrorText } from './aws-error.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from './exit.ts';
+import { printJson } from './print.ts';
 
 interface Ended {
   sentence: string;
@@ -34,7 +35,7 @@ export function partialFailure(error: unknown, done: string, document?: object):
   const own = error instanceof CommandError;
   const other = error instanceof Error ? `${error.name}: ${error.message.replace(/[.]?$/, '.')}` : String(error);
   const sentence = `${own ? error.message : (awsErrorText(error) ?? other)} ${done}`;
-  if (document) process.stdout.write(`${JSON.stringify({ ok: false, error: sentence, ...document })}\n`);
+  if (document) printJson({ ok: false, error: sentence, ...document });
   const exitCode = own ? error.exitCode : ENVIRONMENT;
   return new CommandError(sentence, exitCode, { cause: error, documented: document !== undefined });
 }

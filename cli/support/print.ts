@@ -1,25 +1,54 @@
-import { plainLine } from './text.ts';
+import { colorsFor, escapeControls } from './text.ts';
+
+const ESCAPE = '\x1b';
+/** The colours of `colorsFor`. */
+const COLORS = new RegExp(`(${ESCAPE}\\[(?:2|22|3[1236]|39)m)`);
+
+/**
+ * Writes a text to standard output or standard error with its controls escaped. The file of `download -o -` alone goes another way.
+ * Colours are kept where the stream shows them.
+ */
+export function writeText(stream: NodeJS.WriteStream, text: string): void {
+  const parts = colorsFor(stream).isColored ? text.split(COLORS) : [text];
+  stream.write(parts.map((part, index) => (index % 2 === 1 ? part : escapeControls(part))).join(''));
+}
 
 /** Prints results, on standard output. */
 export function printOut(text: string): void {
-  process.stdout.write(`${text}\n`);
+  writeText(process.stdout, `${text}\n`);
 }
 
-/** Prints a document. JSON escapes what begins with ESC, and leaves the controls of one byte, which terminals obey too. */
+/** Prints a document on one line, on standard output. */
 export function printJson(document: object): void {
-  const escaped = (control: string) => `\\u00${control.charCodeAt(0).toString(16)}`;
-  printOut(JSON.stringify(document).replace(/[\x7f-\x9f]/g, escaped));
+  printOut(JSON.stringify(document));
 }
 
-/** Lines for a person on standard error, without terminal control sequences. */
+/** Prints lines for a person, on standard error. */
 export function printErr(text: string): void {
-  process.stderr.write(`${plainLines(text)}\n`);
+  writeText(process.stderr, `${text}\n`);
 }
 
-/** Lines without terminal control sequences. */
-export function plainLines(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => `${/^ */.exec(line)}${plainLine(line)}`)
-    .join('\n');
+/** Lines at the end of a terminal that are drawn over. Lines that are too long for it are cut. */
+export function liveLines(stream: NodeJS.WriteStream) {
+  let shown = 0;
+  const clear = () => {
+    if (shown > 0) stream.write(`${ESCAPE}[1A${ESCAPE}[2K`.repeat(shown));
+    shown = 0;
+  };
+  return {
+    show: (text: string) => {
+      clear();
+      const lines = text.split('\n').map((line) => fitted(line, stream.columns || Number.POSITIVE_INFINITY));
+      shown = lines.length;
+      writeText(stream, `${lines.join('\n')}\n`);
+    },
+    clear,
+  };
+}
+
+/** A line that is cut loses its colours. */
+function fitted(line: string, columns: number): string {
+  const plain = line.split(COLORS).filter((_, index) => index % 2 === 0);
+  const text = plain.join('');
+  return text.length > columns ? text.slice(0, columns) : line;
 }

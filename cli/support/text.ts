@@ -1,30 +1,34 @@
-import { createColors } from 'picocolors';
+import { styleText } from 'node:util';
 
-/**
- * What a terminal obeys: commands to it (OSC, such as a title), those with parameters (CSI, such as a colour), and short ones.
- * No part passes over the beginning of another one, so each character is looked at a few times however hostile the text is:
- * `stripVTControlCharacters` of Node takes minutes for a megabyte.
- */
-const SEQUENCES = new RegExp(
-  [
-    String.raw`(?:\x1b\]|\x9d)[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)`,
-    String.raw`(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]`,
-    String.raw`\x1b[ -/]*[0-OQ-WYZ\\\x60-~]`,
-  ].join('|'),
-  'g',
-);
+/** What a terminal obeys: C0 and C1 controls, and characters that change the direction of a text. */
+const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** A text of another program on one line, with nothing in it that a terminal would obey. */
+/** Writes controls as JSON does: `\u001b`. Line breaks and tabs stay. */
+export function escapeControls(text: string): string {
+  return text.replace(CONTROLS, (control) => {
+    if (control === '\n' || control === '\t') return control;
+    return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** A text of another program on one line, with its controls escaped. */
 export function plainLine(text: string): string {
-  return text
-    .replace(SEQUENCES, '')
-    .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
-    .trim();
+  return escapeControls(text.replace(/[\t\n\r]+/g, ' ').trim());
 }
 
 /** Colours for a stream: none where it is no terminal, or where NO_COLOR is set. */
 export function colorsFor(stream: { isTTY?: boolean }) {
-  return createColors(stream.isTTY === true && !process.env.NO_COLOR);
+  const isColored = stream.isTTY === true && !process.env.NO_COLOR;
+  const paint = (color: 'green' | 'yellow' | 'red' | 'cyan' | 'dim') => (text: string) =>
+    isColored ? styleText(color, text, { validateStream: false }) : text;
+  return {
+    isColored,
+    green: paint('green'),
+    yellow: paint('yellow'),
+    red: paint('red'),
+    cyan: paint('cyan'),
+    dim: paint('dim'),
+  };
 }
 
 /** How long something took: `4.2 s`, `3 min 20 s`, `2 h 5 min`. */

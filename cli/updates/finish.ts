@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
-import { createLogUpdate } from 'log-update';
 import type { Counts } from '../../core/batch/batch-manifest.ts';
 import { secondsBetween } from '../runs/run/run.ts';
 import { failureText } from '../runs/run/words.ts';
 import { commandFor } from '../support/command-options.ts';
-import { printJson, printOut } from '../support/print.ts';
+import { liveLines, printJson, printOut, writeText } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -108,10 +107,10 @@ const STEP_PERCENT = 5;
 export function createProgressDisplay(stream: NodeJS.WriteStream) {
   // A terminal that does not know its size has no room for a row.
   if (stream.isTTY && stream.columns > 0 && stream.rows > 0) {
-    const update = createLogUpdate(stream);
+    const row = liveLines(stream);
     return {
-      show: (progress: BatchProgress) => update(`${barOf(progress)} ${progressText(progress)}`),
-      end: () => update.done(),
+      show: (progress: BatchProgress) => row.show(`${barOf(progress)} ${progressText(progress)}`),
+      end: () => undefined,
     };
   }
   let shown = -1;
@@ -119,7 +118,7 @@ export function createProgressDisplay(stream: NodeJS.WriteStream) {
     const step = Math.floor(percentOf(progress) / STEP_PERCENT);
     if (step === shown) return;
     shown = step;
-    stream.write(`${progressText(progress)}\n`);
+    writeText(stream, `${progressText(progress)}\n`);
   };
   return { show, end: () => undefined };
 }

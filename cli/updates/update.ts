@@ -15,7 +15,7 @@ import { numberArgument, pathArgument, withExamples } from '../support/command-o
 import { confirm } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { plainLines, printErr, printOut } from '../support/print.ts';
+import { printErr, printOut, writeText } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { type CheckedUpdates, checkUpdates, samplesOf, tooLarge } from './check-updates.ts';
@@ -99,7 +99,7 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
 /** A dry run shows the lines even if the resume itself would be refused. */
 function printRefusal(error: unknown): void {
   if (!(error instanceof CommandError)) throw error;
-  printErr(plainLines(error.message));
+  printErr(error.message);
 }
 
 /** @param connected to the deployment of a batch; for a file it is connected to here, and for a dry run of one no cloud is called */
@@ -124,11 +124,9 @@ function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDP
 
 async function showDryRun({ source, records, lines }: CheckedUpdates): Promise<void> {
   printOut(
-    plainLines(
-      `${source.name}: ${manyText(records, 'record')} on ${manyText(lines, 'line')}, all valid. Nothing was sent.`,
-    ),
+    `${source.name}: ${manyText(records, 'record')} on ${manyText(lines, 'line')}, all valid. Nothing was sent.`,
   );
-  for (const sample of await samplesOf(source)) printOut(plainLines(sample));
+  for (const sample of await samplesOf(source)) printOut(sample);
 }
 
 async function send(checked: CheckedUpdates, target: UpdatesTarget, options: UpdateOptions): Promise<void> {
@@ -159,7 +157,7 @@ async function askBefore(
   const [, , , region = '', account = ''] = UpdatesStateMachineArn.split(':');
   const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment} (account ${account}, ${region})`;
   if (!process.stdin.isTTY) throw refused(`${what}, and nobody is there to be asked: add --yes.`);
-  const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
+  const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
 }
 

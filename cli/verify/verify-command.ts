@@ -5,7 +5,7 @@ import type { Verdict } from '../checks/finding.ts';
 import { countOf, documentOf, textOf } from '../checks/print.ts';
 import { entitiesArgument, withExamples } from '../support/command-options.ts';
 import { RUN_FAILED } from '../support/exit.ts';
-import { printErr, printOut } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Verified, verify } from './verify.ts';
@@ -59,7 +59,8 @@ export function isProof(checks: Checked[]): boolean {
 function print({ checks, runs }: Verified, ok: boolean, json: boolean): void {
   const count = (verdict: Verdict) => countOf(checks, verdict);
   const counts = `${count('holds')} held, ${count('warning')} with a warning, ${count('broken')} did not`;
-  printOut(json ? JSON.stringify(documentOf(checks, ok)) : `${counts}, ${count('unknown')} could not be told.`);
+  if (json) printJson(documentOf(checks, ok));
+  else printOut(`${counts}, ${count('unknown')} could not be told.`);
   printErr(runs.length > 0 ? `Runs that it made: ${runs.join(', ')}.` : 'It made no run.');
   process.exitCode = ok ? 0 : RUN_FAILED;
 }

@@ -142,15 +142,6 @@ test('a run without an entity cannot be followed', async () => {
   });
 });
 
-test('the cause of a failed run reaches the terminal without what a terminal would obey', async () => {
-  const cause = 'No file.\u001b]0;owned\u0007\u202eReally.';
-  const { cli } = await aws(executions([run('FAILED', { error: 'Export\u001b[31mFailed', cause })]));
-  expect(await cli('follow', NAME)).toMatchObject({
-    code: 1,
-    stderr: 'leads: ExportFailed: No file. Really.\n  Readers have no leads at all.\n',
-  });
-});
-
 test('rights that are lost while a run is followed say nothing about the run, and how to follow it again', async () => {
   const { cli } = await aws(
     fault('states', refused('ExpiredTokenException'), { from: 4 }),

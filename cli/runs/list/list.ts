@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { entitiesArgument, numberArgument, withExamples } from '../../support/command-options.ts';
-import { printErr } from '../../support/print.ts';
+import { printErr, printJson, printOut } from '../../support/print.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { bytesText, durationText, manyText, plainLine } from '../../support/text.ts';
 import { fittedTable } from '../../support/text-table.ts';
@@ -40,8 +40,9 @@ async function list(entities: Entity[] = [], options: ListOptions): Promise<void
   const { TimeZone: timeZone } = target;
   const { since = sinceArgument('7d'), failed = false, running = false, limit } = options;
   const runs = await listRuns(target, { entities, since, failed, running, limit, timeZone, warn: printErr });
-  const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });
-  if (text !== '') process.stdout.write(`${text}\n`);
+  if (options.json) return printJson({ runs });
+  const text = runsText(runs, process.stdout, { since, failed, running });
+  if (text !== '') printOut(text);
 }
 
 interface ListOptions extends TargetOptions {

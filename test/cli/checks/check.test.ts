@@ -102,7 +102,7 @@ const CHECKED: Checked = {
 };
 
 test('an answered question is a line, with what to do below it', () => {
-  const bad: Checked = { ...CHECKED, verdict: 'broken', found: 'a-name is\u001b[31m gone', advice: 'Do:\nthis.' };
+  const bad: Checked = { ...CHECKED, verdict: 'broken', found: 'a-name is gone', advice: 'Do:\nthis.' };
 
   expect(textOf(CHECKED, {})).toBe('✓ versioning: Are there versions? Versioning is Enabled.');
   expect(textOf(bad, {})).toBe('✗ versioning: Are there versions? a-name is gone.\n    -> Do: this.');

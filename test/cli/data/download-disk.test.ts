@@ -141,14 +141,3 @@ test('Ctrl-C ends a download at once, with its document; what came stays, and no
   expect(command.stderr()).toBe(`${error}\n`);
   expect(await readdir(join(path, '..'))).toEqual(['leads.csv.part']);
 });
-
-test('what a manifest holds reaches the terminal without what a terminal would obey', async () => {
-  const cloud = await aws();
-  const owned = '\u001b]0;owned\u0007';
-  cloud.publish({ execution: 'leads-night', manifest: { warnings: [`A column ${owned}is new`] } });
-  const path = join(await tempDir(), `${owned}leads.csv`.replaceAll('/', ''));
-  const { code, stdout, stderr } = await cloud.cli('download', 'leads', '-o', path);
-  expect(code, stderr).toBe(0);
-  expect(stderr).toBe('Warning: A column is new\n');
-  expect(stdout).not.toContain('\u001b');
-});

@@ -95,7 +95,3 @@ test('a run that waits shows the last trouble, the next look and the deadline', 
     /^ {2}leads: WaitBeforeCheck, 2 checks, the last 3 refused: 503, next look (\S+ )?03:12:05, deadline (\S+ )?07:00:00 UTC \(1\.2 s\)$/,
   );
 });
-
-test('a text of others carries no escape to the screen', () => {
-  expect(linesOf({ state: 'Check\u001b[2JStatus' })).toEqual(['  leads: CheckStatus, 1 check (1.2 s)']);
-});

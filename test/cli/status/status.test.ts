@@ -250,11 +250,4 @@ describe('on a terminal', () => {
     const lines = screen(columns).split('\n');
     expect(lines.filter((line) => line.length > columns || line.includes('\u001b'))).toEqual([]);
   });
-
-  test('texts of others carry no escape to the screen', () => {
-    const hostile = { ...status, entities: [{ ...bad, error: '\u001b[2J\u009bevil' }], warnings: ['\u001b]0;x\u0007'] };
-
-    const shown = statusText(hostile, place, {});
-    expect(['\u001b', '\u009b'].filter((control) => shown.includes(control))).toEqual([]);
-  });
 });

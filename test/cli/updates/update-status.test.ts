@@ -3,23 +3,11 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { addUpdateStatus } from '../../../cli/updates/status-command.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
-import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
-import { manifestOf, updatingCloud } from '../support/cloud/updates.ts';
+import { updatingCloud } from '../support/cloud/updates.ts';
 import { useCommands } from '../support/run-cli.ts';
-import {
-  applied,
-  atFirst,
-  failedLine,
-  fileOf,
-  idOf,
-  jsonl,
-  lineOutcome,
-  people,
-  refusedLine,
-  withBatch,
-} from '../support/sent-batch.ts';
+import { atFirst, failedLine, fileOf, idOf, jsonl, lineOutcome, people, withBatch } from '../support/sent-batch.ts';
 
 useCommands({ update: addUpdate, 'update-status': addUpdateStatus });
 
@@ -62,29 +50,6 @@ test('update-status lists the last batches, and shows one', async () => {
   );
   const unknown = await cli('update-status', 'nope');
   expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
-});
-
-test('names, errors and causes of batches carry no escape to the screen', async () => {
-  const ESCAPES = '\x1b]0;owned\x07\x1b[2J\x9b31m';
-  const crash = { error: `StepCrashed${ESCAPES}`, cause: `It died.${ESCAPES}` };
-  const { cli, batches, objects } = await updatingCloud({ crash, looks: 1 });
-  await cli('update', await fileOf(jsonl(people(2))), '--yes');
-  const [batch = ''] = [...batches.keys()];
-  const one = await cli('update-status', batch);
-  expect(one.stdout).toContain('StepCrashed: It died.\n');
-  const [found] = [...batches.values()];
-  if (found) found.input = JSON.stringify({ file: `updates/named${ESCAPES}/input.jsonl` });
-  const list = await cli('update-status');
-  const document = await cli('update-status', '--json');
-  expect(JSON.parse(document.stdout).batches[0]).toMatchObject({ ...crash, batch: `named${ESCAPES}` });
-  expect(list.stdout).toMatch(/^ {2}named +2026-\S+ +StepCrashed /m);
-  const result = { ...applied, ...refusedLine, line: 1, id: idOf(0), fields: [`city${ESCAPES}`] } as ResultLine;
-  objects.set(`updates/${batch}/result.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
-  objects.set(`updates/${batch}/_manifest.json`, Buffer.from(JSON.stringify(manifestOf(batch, [result]))));
-  const known = await cli('update-status', batch);
-  expect(known.stdout).toMatch(/ city\n\nResult: /);
-  expect(`${one.stdout}${list.stdout}${known.stdout}`).not.toContain('owned');
-  expect(`${one.stdout}${list.stdout}${known.stdout}${document.stdout}`.match(/[^\P{Cc}\n]/u)).toBeNull();
 });
 
 test('update-status of a batch that was resumed names the batch that has the rest', async () => {

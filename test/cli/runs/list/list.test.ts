@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { addList, runsText, sinceArgument } from '../../../../cli/runs/list/list.ts';
 import { listRuns } from '../../../../cli/runs/list/list-runs.ts';
 import type { Run } from '../../../../cli/runs/run/run.ts';
-import { durationText, plainLine } from '../../../../cli/support/text.ts';
+import { durationText } from '../../../../cli/support/text.ts';
 import type { Entity } from '../../../../core/config/entities.ts';
 import { ERRORS } from '../../../../core/errors.ts';
 import { earlierText } from '../../../../core/export/layout.ts';
@@ -314,13 +314,6 @@ test('where there is nothing a person gets a sentence, and a pipe nothing', () =
   expect(runsText([], {}, asked)).toBe('');
   expect(runsText([], { isTTY: true }, asked)).toBe('There is no run since 2026-11-13 00:00 UTC.');
   expect(runsText([], { isTTY: true }, { ...asked, failed: true })).toBe('No run failed since 2026-11-13 00:00 UTC.');
-});
-
-test('what a terminal would obey is taken out of names', () => {
-  expect(plainLine('a\u001b[31mred\u001b[0m\nb\u202ec')).toBe('ared b c');
-  const line = runsText([{ ...row, ...failed, run: 'x\u001b]0;title\u0007y', error: 'E\nF' }], {}, asked);
-  expect(stripVTControlCharacters(line)).toBe(line);
-  expect(line.split('\n')).toHaveLength(1);
 });
 
 test.each([

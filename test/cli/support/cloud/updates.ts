@@ -134,7 +134,7 @@ function linesText(results: ResultLine[]): Buffer {
   return Buffer.from(results.map((result) => `${JSON.stringify(result)}\n`).join(''));
 }
 
-export function manifestOf(batch: string, results: ResultLine[]): BatchManifest {
+function manifestOf(batch: string, results: ResultLine[]): BatchManifest {
   const counts = noCounts();
   for (const { outcome } of results) counts[outcome] += 1;
   const lines = results.length;
