@@ -142,7 +142,7 @@ describe('docs/cost.md', () => {
 
     expect(rows.map(([what, , adds]) => [what, adds])).toEqual(besides().map(([what, sum]) => [what, dollars(sum)]));
     expect(readFileSync('docs/configuration.md', 'utf8')).toContain(
-      `nothing else reads: $${besides()[0]?.[1].toFixed(2)} a month`,
+      `only it reads: $${besides()[0]?.[1].toFixed(2)} a month`,
     );
   });
 

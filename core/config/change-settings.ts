@@ -12,16 +12,16 @@ const columnNames = z
 export const changeSettingsSchema = z.strictObject({
   key: z
     .union([columnName.transform((name) => [name]), columnNames])
-    .describe('The column that a row is known by from night to night, or the columns that it is known by together.'),
+    .describe('The column, or the columns together, that identify a row.'),
   ignore: columnNames
     .optional()
-    .describe('Columns whose changes are none: a row in which only they differ is not in the feed.'),
+    .describe('Columns whose changes do not count: a row in which only they differ is not in the feed.'),
   maxRemoved: z
     .number()
     .min(0)
     .max(1)
     .default(0.2)
     .describe(
-      'Largest share of the keys that may be gone from one table to the next, of at least 20 keys. Of more nothing is told (`ChangesStopped`).',
+      'Largest share of the keys that may disappear from one table to the next. If more do, of at least 20 keys, no feed is written (`ChangesStopped`).',
     ),
 });

@@ -31,7 +31,7 @@ const privateHostsSchema = z
   .max(50)
   .optional()
   .describe(
-    'Hosts of files, each by its whole name, that may resolve to private addresses, for a CRM or file host in your own network. Every other private address stays refused, and link-local ones always. Needs `network`.',
+    'Whole names of file hosts that may resolve to private addresses, for a host in your own network. All other private addresses are refused. Needs `network`.',
   );
 
 export const crmSchema = z.strictObject({
@@ -49,7 +49,7 @@ export const crmSchema = z.strictObject({
     .enum(['basic', 'basic_raw', 'post', 'none'])
     .default('basic')
     .describe(
-      'How the client proves its identity at the token endpoint: `basic` (HTTP Basic, form-encoded first), `basic_raw` (HTTP Basic, not encoded), `post` (in the form), `none`.',
+      'How the client proves its identity at the token endpoint: HTTP Basic (`basic`: form-encoded first, `basic_raw`: not encoded), `post` (in the form), `none`.',
     ),
   createTimeoutSeconds: z
     .int()
@@ -57,14 +57,14 @@ export const crmSchema = z.strictObject({
     .max(600)
     .default(60)
     .describe(
-      'Longest wait for the answer to the request for an export. Raise it for a CRM that makes the export before it answers.',
+      'Longest wait for the answer to an export request. Raise it for a CRM that makes the export before it answers.',
     ),
   operatorField: z
     .string()
     .min(1)
     .default('filtersOperator')
-    .describe('Name of the field for the combining operator in the request.'),
-  emailField: z.string().min(1).default('sendEmail').describe('Name of the field for the e-mail flag in the request.'),
+    .describe('Name of the request field for the operator that combines filters.'),
+  emailField: z.string().min(1).default('sendEmail').describe('Name of the request field for the e-mail flag.'),
   fileHosts: fileHostsSchema,
   privateHosts: privateHostsSchema,
 });
@@ -85,13 +85,9 @@ const idsOf = (kind: string, what: string, most: number) =>
 export const networkSchema = z
   .strictObject({
     vpcId: idOf('vpc', 'a VPC').describe(
-      'VPC in the account and region of the deployment, in which the functions that call the CRM or the file host run, and no others. Nothing is created there but the network interfaces of AWS Lambda.',
+      'VPC in the account and region of the deployment, for the functions that call the CRM or the file host.',
     ),
-    subnetIds: idsOf('subnet', 'a subnet', 16).describe(
-      'Subnets of this VPC, each with a way to the CRM and to AWS (docs/configuration.md, "A network of your own").',
-    ),
-    securityGroupIds: idsOf('sg', 'a security group', 5).describe(
-      'Security groups of this VPC, which let https out. Nothing has to be let in.',
-    ),
+    subnetIds: idsOf('subnet', 'a subnet', 16).describe('Subnets of this VPC, each with a way to the CRM and to AWS.'),
+    securityGroupIds: idsOf('sg', 'a security group', 5).describe('Security groups of this VPC that let https out.'),
   })
   .optional();

@@ -30,23 +30,21 @@ export const entitySettingsSchema = z.strictObject({
     .string()
     .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
     .optional()
-    .describe('EventBridge expression that replaces the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
+    .describe('EventBridge expression instead of the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
   at: localTime,
   polling: ownPollingSchema,
   freshnessHours: freshnessHours
     .optional()
-    .describe('Gives this entity an alarm of its own, after this many hours without a published export.'),
+    .describe('Hours without a published export after which this entity raises an alarm of its own.'),
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
   opaque: opaqueSchema,
   tables: tableSettingsSchema
     .optional()
-    .describe(
-      'Makes a table of every published file, and describes it in a database of AWS Glue. Where Lake Formation does not leave new databases to IAM, the role that deploys needs its right CREATE_DATABASE first (docs/tables.md).',
-    ),
+    .describe('Makes a table of every published file, and describes it in a database of AWS Glue (docs/tables.md).'),
   changes: changeSettingsSchema
     .optional()
-    .describe('Tells after every night what has changed since the night before, row by row (docs/changes.md).'),
+    .describe('Writes a feed after every night: what changed since the night before, row by row (docs/changes.md).'),
 });
 
 /** What the configuration says of an entity, with its defaults. */

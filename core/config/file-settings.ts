@@ -18,7 +18,7 @@ export const fileHostsSchema = z
   .max(50)
   .default([])
   .describe(
-    'Hosts that files may come from: exact names (`"files.example.com"`), or with a leading dot every name below one (`".s3.eu-west-1.amazonaws.com"`). https on port 443 only; never an IP address. If empty: the host of `crm.baseUrl`. The cause of a refused file names the host to add.',
+    'Hosts that files may come from, by https on port 443: exact names (`"files.example.com"`), or with a leading dot every name below one (`".s3.eu-west-1.amazonaws.com"`). If empty: the host of `crm.baseUrl`.',
   );
 
 /**
@@ -27,7 +27,7 @@ export const fileHostsSchema = z
 export const functionMemory = z.int().min(512).max(10_240);
 /** New accounts refuse functions of more: https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/1139 */
 export const NEW_ACCOUNT_MEMORY_MB = 3008;
-export const MEMORY_NOTE = 'A new account refuses more than 3008, until AWS has raised it.';
+export const MEMORY_NOTE = 'A new account allows at most 3008.';
 
 const fileFormat = z.enum(FILE_FORMATS, {
   error: 'must be "csv" or "xlsx"; `entities.ENTITY.opaque` publishes other kinds of files without checking them',
@@ -41,22 +41,20 @@ export const filesSchema = z.strictObject({
       error: `must be at most ${LARGEST_FILE_BYTES} (50 GiB), the largest file that a run can check: write ${LARGEST_FILE_BYTES} or less, or remove it for 20 GiB`,
     })
     .default(20 * GIB)
-    .describe(
-      'A larger file, or one that unpacks to more, ends the run with `DownloadTooLarge`. Default 20 GiB; at most 50 GiB.',
-    ),
+    .describe('Largest size of a file, packed or not. Default 20 GiB; at most 50 GiB.'),
   formats: z
     .array(fileFormat)
     .min(1)
     .refine((formats) => new Set(formats).size === formats.length, { error: 'names a format twice' })
     .default(DEFAULT_FORMATS)
     .describe(
-      'Formats of the content of a file, which is read to its end. It may be packed, with gzip or alone in a zip. What is none of them ends the run with `FileRejected`, unless `entities.ENTITY.opaque` names its kind.',
+      'Formats that a file may have, also with gzip or alone in a zip. Any other ends the run with `FileRejected`, unless `entities.ENTITY.opaque` names it.',
     ),
   allowUndeclaredEnd: z
     .boolean()
     .default(false)
     .describe(
-      'Accepts a file whose end is marked only by the closing of the connection. The check of the stored file must then prove that it is complete.',
+      'Accepts a file without a declared length, whose end is the closing of the connection. The check of the stored file must then prove that it is complete.',
     ),
   connections: z
     .strictObject({
@@ -66,7 +64,7 @@ export const filesSchema = z.strictObject({
         .max(16)
         .default(8)
         .describe(
-          'Most connections to the file server. A large file begins with up to 4; more are added while that makes the transfer faster.',
+          'Most connections to the file server. A large file begins with up to 4, and gets more while that is faster.',
         ),
     })
     .prefault({}),
@@ -74,9 +72,7 @@ export const filesSchema = z.strictObject({
     .strictObject({
       download: functionMemory
         .default(576)
-        .describe(
-          `Memory of DownloadFile, MB. The share of a CPU grows with it: 1,769 MB are a whole one. ${MEMORY_NOTE}`,
-        ),
+        .describe(`Memory of DownloadFile, MB. 1,769 MB have a whole CPU. ${MEMORY_NOTE}`),
       publish: functionMemory.default(512).describe(`Memory of PublishFile, MB. ${MEMORY_NOTE}`),
     })
     .prefault({}),

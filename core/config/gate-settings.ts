@@ -11,13 +11,11 @@ export const guardsSchema = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe(
-      'A file with fewer rows, or whose rows cannot be counted, is quarantined. Not for runs with another plan.',
-    ),
+    .describe('A file with fewer rows, or whose rows cannot be counted, is quarantined.'),
   maxShrink: share
     .default(0.5)
     .describe(
-      'Largest share of the usual rows that a file may lack. Usual is the median of up to seven published files of other dates, where it is at least 20.',
+      'Largest share of the usual rows that a file may lack. Usual is the median of up to seven published files of other dates, if it is at least 20.',
     ),
   maxGrowth: z
     .number()
@@ -34,9 +32,7 @@ const policy = (ofWhat: string) =>
   z
     .enum(['accept', 'warn', 'stop'])
     .default('warn')
-    .describe(
-      `${ofWhat}: \`accept\` says nothing, \`warn\` warns in the manifest and raises an alarm, \`stop\` exports nothing.`,
-    );
+    .describe(`${ofWhat}: \`accept\`, \`warn\` (in the manifest, with an alarm) or \`stop\` (exports nothing).`);
 
 /** What follows where the columns that the CRM lists are not those of the last published export. */
 export const driftSettingsSchema = z.strictObject({
@@ -51,5 +47,5 @@ export const opaqueSchema = z
   .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
   .default([])
   .describe(
-    'Kinds of files that are published though nothing is known of their content: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Known by their bytes. Not beside what promises something of the content: `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows`, `tables`.',
+    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Not allowed beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
   );

@@ -14,7 +14,7 @@ const polling = {
     .int()
     .min(1)
     .max(3600)
-    .describe('Each wait is half as long again as the one before, up to this.'),
+    .describe('Longest wait: each wait is half as long again as the one before, up to this.'),
   deadlineSeconds: z
     .int()
     .min(5)
@@ -25,7 +25,7 @@ const polling = {
     .min(1)
     .max(3600)
     .describe(
-      'A request for an export that may have worked is sent a second time after the largest wait, and not before this. Below 300 only where `local` is true. A run with less time before its deadline sends none.',
+      'Shortest time before an unanswered export request is sent a second time; `largestWaitSeconds`, if that is longer. Below 300 only if `local` is true.',
     ),
 };
 

@@ -36,6 +36,4 @@ export type Reader = z.infer<typeof readerSchema>;
 export const readersSchema = z
   .array(readerSchema)
   .default([])
-  .describe(
-    'Who may read from other accounts, or by this setting in this one: `{"principal": …, "entities": "all" or a list, "of": ["tables", "files"]}` (docs/configuration.md, "Readers in other accounts").',
-  );
+  .describe('Who may read from other accounts (docs/configuration.md, "Readers in other accounts").');

@@ -14,9 +14,7 @@ export function refuse<T>(problemsOf: (value: T) => { path: PropertyKey[]; messa
 export const requestKeys = {
   columns: z
     .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
-    .check(
-      z.describe('`"all"`: every column that the CRM lists (`GET /{entity}/fields`), or a list of names, in order.'),
-    ),
+    .check(z.describe('`"all"`: every column that the CRM lists, or a list of names, in order.')),
   sorts: z
     .array(described)
     .check(
@@ -30,7 +28,7 @@ export const requestKeys = {
       z.maxLength(50),
       refuse(dateProblems),
       z.describe(
-        'Filter definitions, passed to the CRM unchanged but for dates that are counted from the date of the run, such as `{"$date": "day-1d"}` (docs/configuration.md, Relative dates). At most 50.',
+        'Filter definitions, passed to the CRM unchanged, except relative dates such as `{"$date": "day-1d"}` (docs/configuration.md, Relative dates). At most 50.',
       ),
     ),
   filtersOperator: z.enum(['and', 'or']).check(z.describe('How several filters are combined.')),

@@ -46,15 +46,11 @@ export const tableSettingsSchema = z.strictObject({
   columns: z
     .record(columnName, columnType)
     .default({})
-    .describe(
-      'Types of columns, by their names at the CRM; all others are text. `"text"`, `"integer"`, `"double"`, `"boolean"`, `"date"`, `"timestamp"`, or an object (docs/tables.md).',
-    ),
-  except: columnNames.optional().describe('Columns that the table does not have. The file of the run keeps them.'),
+    .describe('Types of columns, by their names at the CRM (docs/tables.md); all others are text.'),
+  except: columnNames.optional().describe('Columns that the table leaves out. The file keeps them.'),
   hash: columnNames
     .optional()
-    .describe(
-      'Columns that the table has as a keyed hash (HMAC-SHA-256, 64 hexadecimal digits). The file of the run keeps their values.',
-    ),
+    .describe('Columns whose values the table has as a keyed hash (HMAC-SHA-256). The file keeps the values.'),
   misfit: z
     .enum(['null', 'stop'])
     .default('null')
@@ -74,6 +70,4 @@ export type ColumnType = z.infer<typeof columnType>;
 /** Compression and parsing use a whole core. */
 export const tableMemorySchema = functionMemory
   .default(WHOLE_CORE_MB)
-  .describe(
-    `Memory of WriteTable and WriteChanges, which decides their share of a CPU: ${WHOLE_CORE_MB} are one, and more helps little. ${MEMORY_NOTE} See docs/limits.md.`,
-  );
+  .describe(`Memory of WriteTable and WriteChanges, MB. ${WHOLE_CORE_MB} MB have a whole CPU. ${MEMORY_NOTE}`);
