@@ -10,7 +10,7 @@ const machine = (advice: string) => ({ class: 'machine', advice }) as const;
  */
 export const ERRORS = {
   InvalidInput: final(
-    'Start the machine again with an input such as {"entity":"leads"}, or {"file":"updates/BATCH/input.jsonl"} where it updates customers.',
+    'Start the machine again with an input such as {"entity":"leads"}, or {"file":"updates/BATCH/input.jsonl"} for customer updates.',
   ),
   ConfigInvalid: final(
     'Correct the setting that is named here, deploy, then start the run again. A secret, a right or an input needs no deployment.',
@@ -20,94 +20,92 @@ export const ERRORS = {
   ),
   ReauthorizationRequired: final(`Authorize again: ${CRM_EXPORT} authorize. No export runs until then.`),
   TokenRefreshInProgress: transient(
-    'It ends by itself: within a minute, or when the token endpoint of the CRM answers again. If it lasts, check whether it answers.',
+    'It ends by itself within a minute, or when the token endpoint of the CRM answers again.',
   ),
   SecretVersionsExhausted: transient(
-    'Ask the operator of the CRM for access tokens that live longer, or space the nightly starts so that they share a token and deploy. Then start the run again.',
+    'Ask the operator of the CRM for access tokens that live longer, or move the nightly starts closer together and deploy. Then start the run again.',
   ),
   TokenStoreUnavailable: transient(
-    'Look at the health of AWS Secrets Manager and Amazon DynamoDB, and at the role of the function, then start the run again.',
+    'Check the health of AWS Secrets Manager and Amazon DynamoDB, and the role of the function. Then start the run again.',
   ),
-  CrmUnavailable: transient(
-    'Ask the operator of the CRM whether it is down; when it is up again, start the run again.',
-  ),
+  CrmUnavailable: transient('Ask the operator of the CRM whether it is down. Start the run again when it is up.'),
   RateLimited: transient(
-    'Spread the nightly starts further apart and deploy, or ask the operator of the CRM for a higher limit. Then start the run again.',
+    'Raise nightly.spreadMinutes and deploy, or ask the operator of the CRM for a higher limit. Then start the run again.',
   ),
   CrmBusy: transient(
-    'Ask the operator of the CRM which export was under way and how many may run at once, or spread the nightly starts further apart and deploy. Then start the run again.',
+    'Ask the operator of the CRM which other export was running and how many may run at once, or raise nightly.spreadMinutes and deploy. Then start the run again.',
   ),
   CrmRejectedRequest: final(
     'Compare columns, sorts and filters of this entity in the configuration with the CRM, correct them, deploy, then start the run again.',
   ),
-  CrmContractError: final(
-    'The answer does not match the interface document: compare it with docs/interface/open-points.md, then tell the developers.',
-  ),
+  CrmContractError: final('Compare the answer with docs/interface/open-points.md, then report it to the developers.'),
   CreateUnanswered: final(
-    'The CRM may hold exports that nobody collects, which does no harm. Start the run again when it answers again; if it makes the export before it answers, first raise crm.createTimeoutSeconds and deploy.',
+    'Start the run again when the CRM answers. An export that it already made does no harm. If the CRM makes the export before it answers, first raise crm.createTimeoutSeconds and deploy.',
   ),
   ExportFailed: final('Start the run again; if it fails again, give the export id to the support of the CRM.'),
-  ExportNotFound: final('The export was deleted or has expired at the CRM. Start the run again.'),
+  ExportNotFound: final('The CRM deleted the export, or it expired. Start the run again.'),
   ExportNotReady: transient('Give the export id to the support of the CRM, then start the run again.'),
   ExportDeadlineExceeded: final(
-    'If such exports are just slow, raise polling.deadlineSeconds for this entity and deploy; otherwise ask the operator of the CRM. Then start the run again.',
+    'If such exports are slow, raise polling.deadlineSeconds for this entity and deploy; otherwise ask the operator of the CRM. Then start the run again.',
   ),
-  DownloadUrlRejected: final(
-    'The CRM sent an address that must not be fetched: tell the operator of the CRM, and do not fetch it by hand.',
-  ),
+  DownloadUrlRejected: final('Report the address to the operator of the CRM, and do not fetch it by hand.'),
   DownloadLinkExpired: transient(
-    'Ask the operator of the CRM why its links are refused so early, then start the run again.',
+    'Ask the operator of the CRM why its file server refuses fresh links, then start the run again.',
   ),
-  DownloadStalled: transient('Ask the operator of the CRM why its file server is so slow, then start the run again.'),
+  DownloadStalled: transient('Ask the operator of the CRM why its file server is slow, then start the run again.'),
   DownloadTooLarge: final(
-    'If files may be that large, raise files.maxBytes in the configuration (at most 50 GiB) and deploy; above that, export fewer records at a time. Then start the run again.',
+    'If such files are expected, raise files.maxBytes in the configuration (at most 50 GiB) and deploy, or export fewer records at a time. Then start the run again.',
   ),
   DownloadUnfinished: final(
-    'Ask the operator of the CRM about its file server, or export fewer records at a time; then start the run again.',
+    'Ask the operator of the CRM about its file server, or export fewer records at a time. Then start the run again.',
   ),
   DownloadIncomplete: transient('Ask the operator of the CRM about its file server, then start the run again.'),
   FileRejected: final(
-    'Nothing was published. Start the run again. If the CRM does export such files, allow them and deploy first: CSV and xlsx in files.formats, others, unjudged, in entities.ENTITY.opaque.',
+    'Nothing was published. Start the run again. If the CRM does export such files, first allow CSV and xlsx in files.formats, or other kinds in entities.ENTITY.opaque, and deploy.',
   ),
   CheckUnfinished: final(
-    'Nothing was published. If time was short, give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy. Otherwise let the CRM export plain CSV. Then start the run again.',
+    'Nothing was published. If PublishFile ran out of time, raise files.memoryMB.publish in the configuration and deploy. Otherwise let the CRM export plain CSV. Then start the run again.',
   ),
   FileQuarantined: final(
-    `Readers keep the last good file. Look at this one: ${CRM_EXPORT} download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.`,
+    `Readers keep the last good file. Look at this one: ${CRM_EXPORT} download ENTITY --run RUN. If it is right, release it. If not, start the run again.`,
   ),
   TableNotWritten: final(
-    `The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, deploy if it is a setting, then write the table alone: ${CRM_EXPORT} table RUN.`,
+    `The file is published. Correct what is named here, deploy if it is a setting, then write the table alone: ${CRM_EXPORT} table RUN.`,
   ),
   ChangesStopped: final(
-    `The file and its table are published; the feed tells nothing of it, and the next night is compared with the same table as this one. Look at what is gone: ${CRM_EXPORT} changes ENTITY. If that is right, let the next feed through: ${CRM_EXPORT} changes ENTITY --release --reason WHY.`,
+    `File and table are published, the feed is not. Look at what is gone: ${CRM_EXPORT} changes ENTITY. If that is right, let the next feed through: ${CRM_EXPORT} changes ENTITY --release --reason WHY.`,
   ),
   ChangesNotWritten: final(
-    'The file and its table are published: nothing needs to be exported again. Correct what is named here, and deploy if it is a setting; the next night tells what this one did not.',
+    'File and table are published. Correct what is named here, and deploy if it is a setting. The feed of the next night includes these changes.',
   ),
   SchemaChanged: final(
-    'Nothing was requested. Find out at the CRM what happened to these columns. If that is right, accept it, or change columns or drift in the configuration and deploy; then start the run again.',
+    'Ask the operator of the CRM about these columns. If the change is right, accept it once, or change columns or drift in the configuration and deploy.',
   ),
-  StorageUnavailable: transient('Look at the health of Amazon S3, then start the run again.'),
+  StorageUnavailable: transient('Check the health of Amazon S3, then start the run again.'),
   StorageDenied: final(
-    'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; to write all policies anew, which no other deployment does: npx cdk deploy -c rewrite=policies.',
+    'Check that the bucket exists, that its key is enabled, and that nobody changed a policy. This deployment writes all policies again: npx cdk deploy -c rewrite=policies.',
   ),
-  StorageConflict: final('Another object is where this run wrote. Start the run again: it writes under a new name.'),
+  StorageConflict: final(
+    'Another object is in the place where this run writes. Start the run again: it writes under a new name.',
+  ),
   EarlierRelease: final(
-    `This release does not continue what an earlier release began or stored. Start the run again; send what is left of a batch: ${CRM_EXPORT} update --resume BATCH.`,
+    `This release does not continue what an earlier release began or stored. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
   ),
   UpdateFileInvalid: final(
-    `Nothing was sent. Correct the file, and start again. All its problems: ${CRM_EXPORT} update FILE.`,
+    `Nothing was sent. Correct the file, and start again. This lists all problems: ${CRM_EXPORT} update FILE.`,
   ),
   UpdateAlreadyStarted: final(
-    'Each batch is applied once. Look at the other execution; to send more, upload the lines as a batch of another name.',
+    'Each batch is applied once. Look at the other execution. To send more lines, upload them as a batch of another name.',
   ),
-  UpdateStopped: final('The result names what was not sent. Find out why it was stopped, then resume the batch.'),
+  UpdateStopped: final(
+    'Find out why the batch was stopped, then resume it. The result lists the lines that were not sent.',
+  ),
   UpdatesIncomplete: final(
-    'The result names the outcome of every line: correct the rejected ones, resume the batch for the others.',
+    'The result has the outcome of every line. Correct the rejected lines, and resume the batch for the others.',
   ),
   StepCrashed: machine('Look at the log group of the step that failed, then start the run again.'),
   UnknownOutcome: machine(
-    'The functions and the state machine are of different releases: deploy the stack again, then start the run again.',
+    'The functions and the state machine are of different releases. Deploy the stack again, then start the run again.',
   ),
 };
 

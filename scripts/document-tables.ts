@@ -4,14 +4,11 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { CHECKS } from '../core/gate/checks.ts';
-import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-failed-runs.ts';
-import { ALARMS } from '../lib/monitoring/alarm-list.ts';
+import { ALARMS, type AlarmId } from '../lib/monitoring/alarm-list.ts';
 
 /** The tables of the documents that repeat what the code knows. */
 
 type Schema = z.core.JSONSchema.BaseSchema;
-
-const RETRIED = { final: 'no', transient: 'until the deadline', machine: 'no; the state machine itself ends the run' };
 
 /** Every field of `config/NAME.json`. */
 export function configurationTable(): string {
@@ -33,16 +30,6 @@ export function entityNames(): string {
   return `${ENTITIES.map(code).join(', ')}.`;
 }
 
-/** Every error that a run can end in, whether it is retried first, and what tells it. */
-export function errorTable(): string {
-  const ours = Object.entries(ERRORS).map(([name, { class: kind }]) => {
-    return [link(name), RETRIED[kind], Object.hasOwn(ALARMS, name) ? 'alarm, mail' : 'mail'];
-  });
-  const others = Object.keys(OTHER_ENDS).map((name) => [link(name), RETRIED.machine, 'mail']);
-  const stopped = ['[`StoppedByOperator`](#executionsaborted)', 'no', 'alarm'];
-  return markdownTable(['Error', 'Retried', 'Told by'], [...ours, ...others, stopped]);
-}
-
 /** The checks of the gate, for readers of files. */
 export function checkTable(): string {
   const rows = CHECKS.map(({ id, stops, setting, final, promised }) => [
@@ -54,27 +41,28 @@ export function checkTable(): string {
   );
 }
 
-export function alarmTable(): string {
-  const rows = Object.entries(ALARMS).map(([name, meaning]) => [link(name), meaning]);
-  return markdownTable(['Alarm', 'Meaning'], rows);
-}
-
-const FIX = /^\*\*Fix\.\*\* .*$/m;
-
 /**
- * The runbook with the advice of each error at the start of its entry's part "Fix", as the error's cause ends in it.
+ * The runbook with the first line of the part "Means" of each alarm as in its mail, and the first line of the part "Fix" of each
+ * error as in its cause.
  * @throws Error for an entry without that part
  */
 export function withAdvice(runbook: string): string {
   return runbook
     .split(/^(?=### )/m)
     .map((entry) => {
-      const name = /^### (\S+)/.exec(entry)?.[1];
-      if (!name || !Object.hasOwn(ERRORS, name)) return entry;
-      if (!FIX.test(entry)) throw new Error(`docs/runbook.md: ${name} has no part "Fix"`);
-      return entry.replace(FIX, () => `**Fix.** ${ERRORS[name as ErrorName].advice}`);
+      const name = /^### (\S+)/.exec(entry)?.[1] ?? '';
+      const means = Object.hasOwn(ALARMS, name) ? ALARMS[name as AlarmId] : undefined;
+      const fix = Object.hasOwn(ERRORS, name) ? ERRORS[name as ErrorName].advice : undefined;
+      return withPart(withPart(entry, 'Means', means), 'Fix', fix);
     })
     .join('');
+}
+
+function withPart(entry: string, part: 'Means' | 'Fix', sentence: string | undefined): string {
+  if (sentence === undefined) return entry;
+  const line = new RegExp(`^\\*\\*${part}\\.\\*\\* .*$`, 'm');
+  if (!line.test(entry)) throw new Error(`docs/runbook.md: ${entry.split('\n')[0]} has no part "${part}"`);
+  return entry.replace(line, () => `**${part}.** ${sentence}`);
 }
 
 interface Field {
@@ -119,10 +107,6 @@ function valuesOf({ type, enum: values, minimum, maximum, items, anyOf }: Schema
   if (type === 'boolean') return '`true`, `false`';
   if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
   return type === 'string' ? 'text' : `${type ?? ''}`;
-}
-
-function link(name: string): string {
-  return `[\`${name}\`](#${name.toLowerCase()})`;
 }
 
 export function code(text: string): string {

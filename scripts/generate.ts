@@ -16,15 +16,7 @@ import { nightSchema } from '../core/night/marker.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
-import {
-  alarmTable,
-  checkTable,
-  configurationTable,
-  entityNames,
-  entityTable,
-  errorTable,
-  withAdvice,
-} from './document-tables.ts';
+import { checkTable, configurationTable, entityNames, entityTable, withAdvice } from './document-tables.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 import { synthesise } from './synthesise.ts';
 import { definitionOf } from './template.ts';
@@ -65,8 +57,7 @@ export const GENERATED: Record<string, Text> = {
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
-  'docs/runbook.md': async () =>
-    withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
+  'docs/runbook.md': () => withAdvice(readFileSync('docs/runbook.md', 'utf8')),
 };
 
 function schemaText(

@@ -113,19 +113,15 @@ describe('docs/runbook.md', () => {
     expect(entries.map(({ id }) => id).toSorted()).toEqual([...names].toSorted());
   });
 
-  it.each(entries.map(({ id, text, commands }) => ({ id, text, commands })))(
-    'says in $id what it means, how to look by a command, and how to mend',
-    ({ text, commands }) => {
-      expect(text).toContain('**Means.**');
-      expect(text).toContain('**Fix.**');
-      expect(commands.filter(({ label }) => label === 'Look')).not.toEqual([]);
-    },
-  );
+  it.each(entries)('says in $id what it means, and how to fix it', ({ text }) => {
+    expect(text).toContain('**Means.**');
+    expect(text).toContain('**Fix.**');
+  });
 
-  it.each(entries)('says it in $id with at most 120 words, besides the commands', ({ text }) => {
+  it.each(entries)('says it in $id with at most 60 words, besides the commands', ({ text }) => {
     const words = text.replaceAll(/^```sh\n[\s\S]*?^```/gm, '').split(/\s+/);
 
-    expect(words.filter((word) => /[\p{L}\p{N}]/u.test(word)).length).toBeLessThanOrEqual(120);
+    expect(words.filter((word) => /[\p{L}\p{N}]/u.test(word)).length).toBeLessThanOrEqual(60);
   });
 
   it.each([...new Set(commands)].filter((command) => command.startsWith('npx --no -- crm-export ')))(

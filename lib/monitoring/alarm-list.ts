@@ -4,24 +4,24 @@
  */
 export const ALARMS = {
   MailsNotSent: 'A run failed, and MailFailedRuns could not mail it.',
-  ExecutionsAborted: 'Somebody stopped a run.',
-  ExecutionsThrottled: 'AWS Step Functions slows runs down: the account has reached a limit.',
+  ExecutionsAborted: 'A person stopped a run.',
+  ExecutionsThrottled: 'AWS Step Functions delays runs because the account has reached its limit of state transitions.',
   NightIncomplete:
-    'A night is not complete by its deadline, be it that a run failed or that an entity is paused; or nobody could check it.',
+    'A file or table of the night is missing after its deadline, or RecordNight could not check the night.',
   NoPublishedExport: 'No export was published for longer than the configuration allows.',
-  PublishedWithWarnings: 'A file was published with a warning: what is in it may not be what readers expect.',
-  FileQuarantined: 'A guard stopped a file: readers keep the last good one until somebody looks.',
+  PublishedWithWarnings: 'A file was published with a warning: it may not hold what readers expect.',
+  FileQuarantined: 'The gate stopped a file until a person releases it.',
   TableNotWritten: 'A table could not be written; its file is published.',
   SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',
-  UndeliveredStarts:
-    'A start by a rule, or the mail of a failed run, is undelivered: it is in the queue of undelivered starts.',
-  ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until somebody authorizes again.',
-  GrantRotatedButNotStored: 'A refreshed grant was lost before it could be stored; somebody has to authorize again.',
+  UndeliveredStarts: 'EventBridge could not deliver the start of a run, or the end of a failed run to its mail.',
+  ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until a person authorizes again.',
+  GrantRotatedButNotStored:
+    'The CRM issued a new refresh token, and storing it failed: a person has to authorize again.',
   TokenEndpointUnanswered: 'The token endpoint of the CRM has not answered any refresh for four hours.',
   SecretVersionsNearLimit:
     'The grant was refreshed so often in a day that refreshes may soon stop until versions are a day old.',
   FunctionThrottled:
-    'AWS Lambda refused to run a function: the account has reached its limit of concurrent executions.',
+    'AWS Lambda refused to run a function because the account has reached its limit of concurrent executions.',
 } as const satisfies Record<string, string>;
 
 export type AlarmId = keyof typeof ALARMS;

@@ -9,10 +9,9 @@ export interface Entry {
   commands: { label: Label; command: string }[];
 }
 
-/** The entries of the runbook: every heading of the third level. One without a part "Replay" has the usual command. */
+/** The entries of the runbook: every heading of the third level. One without a part "Look" or "Replay" has the usual command. */
 export function runbookEntries(text = readFileSync('docs/runbook.md', 'utf8')): Entry[] {
-  const usual = allCommands(text.split('Unless the entry has its own **Replay**')[1] ?? '')[0];
-  if (!usual) throw new Error('docs/runbook.md does not say how to replay.');
+  const usual = [usualCommand(text, 'Look'), usualCommand(text, 'Replay')];
   return text
     .split(/^(?=#{2,3} )/m)
     .filter((part) => part.startsWith('### '))
@@ -24,11 +23,18 @@ export function allCommands(text: string): string[] {
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap((block) => (block[1] ?? '').trim().split('\n'));
 }
 
-function commandsOf(part: string, usualReplay: string): Entry['commands'] {
+/** The command that the introduction gives for a part which an entry leaves out. */
+function usualCommand(text: string, label: Label): { label: Label; command: string } {
+  const [command] = allCommands(text.split(`**${label}**:`)[1] ?? '');
+  if (!command) throw new Error(`docs/runbook.md does not give the usual command of "${label}".`);
+  return { label, command };
+}
+
+function commandsOf(part: string, usual: Entry['commands']): Entry['commands'] {
   const labelled = part.split(/^(?=\*\*(?:Look|Fix|Verify|Replay)\.\*\*)/m).slice(1);
   const commands = labelled.flatMap((text) => {
     const label = /^\*\*(\w+)\./.exec(text)?.[1] as Label;
     return allCommands(text).map((command) => ({ label, command }));
   });
-  return part.includes('**Replay.**') ? commands : [...commands, { label: 'Replay', command: usualReplay }];
+  return [...commands, ...usual.filter(({ label }) => !part.includes(`**${label}.**`))];
 }
