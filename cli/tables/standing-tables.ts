@@ -1,10 +1,9 @@
-import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { isGone, storageError } from '../../core/storage/storage-errors.ts';
-import { SETTINGS_KEY, settingsDigest } from '../../core/table/settings-digest.ts';
+import { parquetObjects } from '../../core/storage/parquet-objects.ts';
+import { settingsDigest } from '../../core/table/settings-digest.ts';
 import { tableOfKey } from '../../core/table/table-key.ts';
 import type { Target } from '../support/target.ts';
 
@@ -35,24 +34,15 @@ export async function standingTables(
     const table = tableOfKey(key);
     return table ? [{ ...table, key }] : [];
   });
+  const objects = parquetObjects(target.s3, target.BucketName);
   const found = await eachOf(tables, async ({ entity, date, version, key }): Promise<StandingTable[]> => {
     const plan = entities[entity];
-    const digest = await digestOf(target, key);
-    if (digest === undefined) return [];
+    const head = await objects.head(key);
+    if (!head) return [];
+    const { settings: digest = '' } = head.metadata;
     const current = plan.tables !== undefined && digest === settingsDigest(plan);
     const lags = plan.tables?.version === version ? (digest === '' ? 'unknown' : 'other') : 'left';
     return [{ entity, date, key, settings: current ? 'today' : lags }];
   });
   return found.flat().sort((a, b) => (a.date < b.date ? -1 : 1));
-}
-
-/** '' where the table has none; `undefined` where it is gone. */
-async function digestOf({ s3, BucketName: Bucket }: TablesBucket, Key: string): Promise<string | undefined> {
-  try {
-    const { Metadata = {} } = await s3.send(new HeadObjectCommand({ Bucket, Key }));
-    return Metadata[SETTINGS_KEY] ?? '';
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw storageError(error, 'read', Key);
-  }
 }

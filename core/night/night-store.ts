@@ -4,8 +4,9 @@ import type { Entity } from '../config/entities.ts';
 import { readManifest } from '../export/manifest.ts';
 import { datePointerKey, readPointer, runPrefix } from '../export/pointer.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
+import type { ParquetObjects } from '../storage/parquet-objects.ts';
 import { metAnotherWrite } from '../storage/storage-errors.ts';
-import type { StandingTable } from '../table/standing-table.ts';
+import { standingTable } from '../table/standing-table.ts';
 import { tableKey } from '../table/table-key.ts';
 import { startsOfNight } from './expected.ts';
 import { completeKey, type Marked, nightKey, nightText, readNight } from './marker.ts';
@@ -14,8 +15,7 @@ import type { NightStore } from './record-night.ts';
 
 export interface NightDeps {
   bucket: Pick<Bucket, 'read' | 'putOnce' | 'replace'>;
-  /** The table or feed at a key; of a table also of which run it is. */
-  standingTable: (key: string) => Promise<Pick<StandingTable, 'run' | 'etag'> | undefined>;
+  objects: Pick<ParquetObjects, 'head'>;
   deployment: Deployment;
 }
 
@@ -80,12 +80,12 @@ async function tableOf(
   date: string,
   version: number | null,
   run: string,
-  { standingTable, deployment }: NightDeps,
+  { objects, deployment }: NightDeps,
 ): Promise<Marked['table']> {
   if (version === null) return null;
   for (const each of new Set([deployment.entities[entity].tables?.version ?? version, version])) {
     const key = tableKey(entity, date, each);
-    const table = await standingTable(key);
+    const table = await standingTable(objects, key);
     if (table?.run === run) return { key, etag: table.etag };
   }
   return null;
@@ -95,10 +95,10 @@ async function tableOf(
 async function feedOf(
   entity: Entity,
   to: { date: string; run: string },
-  { standingTable, deployment }: NightDeps,
+  { objects, deployment }: NightDeps,
 ): Promise<Marked['feed']> {
   if (!deployment.entities[entity].changes) return null;
   const key = feedKey(entity, to);
-  const feed = await standingTable(key);
+  const feed = await objects.head(key);
   return feed ? { key, etag: feed.etag } : null;
 }

@@ -16,6 +16,3 @@ export function settingsDigest(plan: Pick<EntityPlan, 'columns' | 'tables'>): st
   const decides = { rules: RULES, except: sorted(exceptedOf(plan)), tables: sorted(except), hash: sorted(hash) };
   return createHash('sha256').update(canonicalText(decides)).digest('hex').slice(0, 16);
 }
-
-/** Where the metadata of a table in S3 have the digest. */
-export const SETTINGS_KEY = 'settings';

@@ -1,44 +1,41 @@
-import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { isGone, storageError } from '../storage/storage-errors.ts';
-import { SETTINGS_KEY } from './settings-digest.ts';
+import type { ParquetObjects } from '../storage/parquet-objects.ts';
 
 /** What the metadata of a table say: names of executions and a digest, no data. */
 export interface TableAuthor {
   /** The run whose file it is made of. */
   run: string;
-  /** The execution that wrote it: another one where a person asked for it. */
+  /** The execution that wrote it: another one if a person asked for it. */
   execution: string;
-  /** Digest of the settings that it was written under; '' where another program wrote it. */
+  /** Digest of the column settings that it was written under; '' if it has none. */
   settings: string;
 }
 
 export interface StandingTable extends TableAuthor {
   etag: string;
+  bytes: number;
+}
+
+/** The metadata of a table. A header takes few letters, and the name of an execution may have any. */
+export function tableMetadata({ run, execution, settings }: TableAuthor): Record<string, string> {
+  return { run: encodeURIComponent(run), execution: encodeURIComponent(execution), settings };
 }
 
 /**
- * `undefined` where there is none.
- * @param count called for the request
+ * `undefined` if there is none.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
-export async function readStandingTable(
-  client: S3Client,
-  bucket: string,
+export async function standingTable(
+  objects: Pick<ParquetObjects, 'head'>,
   key: string,
-  count: () => void = () => undefined,
 ): Promise<StandingTable | undefined> {
-  count();
-  try {
-    const { ETag = '', Metadata = {} } = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
-    const { run, execution, [SETTINGS_KEY]: settings = '' } = Metadata;
-    return { etag: ETag, run: decoded(run), execution: decoded(execution), settings };
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw storageError(error, 'read', key);
-  }
+  const found = await objects.head(key);
+  if (!found) return undefined;
+  const { etag, bytes, metadata } = found;
+  const { run, execution, settings = '' } = metadata;
+  return { etag, bytes, run: decoded(run), execution: decoded(execution), settings };
 }
 
-/** What the metadata says; empty where it is none of ours. */
+/** What the metadata says; empty if another program wrote it. */
 function decoded(text = ''): string {
   try {
     return decodeURIComponent(text);

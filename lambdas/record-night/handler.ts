@@ -9,7 +9,7 @@ import { lambdaPlatform, once, type Platform } from '../../core/step/invocation.
 import { runStateSchema } from '../../core/step/states.ts';
 import { RECORDER } from '../../core/step/steps.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { readStandingTable } from '../../core/table/standing-table.ts';
+import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { checkNights } from './check-nights.ts';
 import { recordNight } from './record-night.ts';
 
@@ -21,8 +21,7 @@ export function recorder({ log, deployment }: Platform = lambdaPlatform(RECORDER
   const connect = once(() => {
     const { BUCKET_NAME } = readEnv(process.env, 'BUCKET_NAME');
     const client = new S3Client(AWS_LIMITS);
-    const standingTable = (key: string) => readStandingTable(client, BUCKET_NAME, key);
-    return { bucket: createBucket(client, BUCKET_NAME), standingTable };
+    return { bucket: createBucket(client, BUCKET_NAME), objects: parquetObjects(client, BUCKET_NAME) };
   });
   return async (event: unknown, { awsRequestId }: Context): Promise<void> => {
     try {

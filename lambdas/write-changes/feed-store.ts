@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pairDigest } from '../../core/changes/chain/advance.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import { recordText } from '../../core/changes/chain/feed-record.ts';
-import type { FeedStore } from '../../core/changes/chain/feed-store.ts';
+import type { FeedStore, StandingFeed } from '../../core/changes/chain/feed-store.ts';
 import { type FeedEnd, type FeedPair, readHead, writeHead } from '../../core/changes/chain/head.ts';
 import type { EngineLimits } from '../../core/changes/engine.ts';
 import { BaseGone } from '../../core/changes/feed-error.ts';
@@ -11,8 +11,9 @@ import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { type Bucket, writeOver } from '../../core/storage/bucket.ts';
+import type { ParquetObject, ParquetObjects } from '../../core/storage/parquet-objects.ts';
+import { standingTable } from '../../core/table/standing-table.ts';
 import { tableKey } from '../../core/table/table-key.ts';
-import { type FeedObjects, feedMetadata, feedOf } from './feed-objects.ts';
 import { LocalCopies } from './local-copies.ts';
 
 export interface S3FeedStoreOptions {
@@ -22,7 +23,7 @@ export interface S3FeedStoreOptions {
   /** Columns of the table whose values are hashes. */
   hashed: readonly string[];
   bucket: Bucket;
-  objects: FeedObjects;
+  objects: ParquetObjects;
   now: () => Date;
   /** Memory of the function. */
   memoryMB: number;
@@ -96,15 +97,15 @@ async function newestTable({ entity, version, bucket, objects }: S3FeedStoreOpti
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.kind === 'partial') return undefined;
   const key = tableKey(entity, run.date, version);
-  const table = await objects.head(key);
-  if (!table || table.metadata.run !== encodeURIComponent(run.execution)) return undefined;
+  const table = await standingTable(objects, key);
+  if (table?.run !== run.execution) return undefined;
   return { ...run, table: { key, etag: table.etag, bytes: table.bytes } };
 }
 
 /** @throws BaseGone */
 async function localBase(
   base: { key: string; etag: string },
-  objects: FeedObjects,
+  objects: ParquetObjects,
   copies: LocalCopies,
 ): Promise<string> {
   const known = copies.known(base);
@@ -119,7 +120,7 @@ async function localBase(
 async function putFeed(
   pair: FeedPair,
   { changes, keys, gone, unmatched, rows }: WrittenFeed,
-  { entity, objects, path }: { entity: Entity; objects: FeedObjects; path: string },
+  { entity, objects, path }: { entity: Entity; objects: ParquetObjects; path: string },
 ): Promise<void> {
   const counted = { inserts: changes.insert, deletes: changes.delete, updates: changes.update_postimage };
   const digest = pairDigest(pair);
@@ -127,10 +128,21 @@ async function putFeed(
   const standing = await objects.head(key);
   // Equal pairs make equal feeds. The feed of a pair that was given back is replaced.
   if (standing && feedOf(standing).pair === digest) return;
-  const metadata = feedMetadata(digest, { ...counted, unmatched, keys, gone, rows });
+  const counts = { ...counted, unmatched, keys, gone, rows };
+  const metadata = Object.fromEntries(
+    Object.entries({ ...counts, pair: digest }).map(([name, value]) => [name, String(value)]),
+  );
   if (await objects.put(key, path, metadata, standing?.etag)) return;
   const stored = await objects.head(key);
   if (!stored || feedOf(stored).pair !== digest) throw anotherCame(key);
+}
+
+/** The feed of such an object; one of another program is of no pair. */
+function feedOf({ etag, bytes, metadata }: ParquetObject): StandingFeed {
+  const count = (name: string) => Number(metadata[name] ?? 0);
+  const changes = { inserts: count('inserts'), deletes: count('deletes'), updates: count('updates') };
+  const compared = { unmatched: count('unmatched'), keys: count('keys'), gone: count('gone'), rows: count('rows') };
+  return { pair: metadata.pair ?? '', etag, bytes, ...changes, ...compared };
 }
 
 /** Transient: the next try reads what there is now. */

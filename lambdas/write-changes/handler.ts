@@ -5,7 +5,7 @@ import { freeDisk } from '../../core/content/free-disk.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { feedObjects } from './feed-objects.ts';
+import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { type WriteChangesDeps, writeChanges } from './write-changes.ts';
 
 /** Makes the clients of a container from its environment. */
@@ -19,7 +19,7 @@ export const connect: Connect<WriteChangesDeps> = () => {
     return {
       ...invocation,
       bucket: createBucket(client, BUCKET_NAME, count),
-      objects: feedObjects(client, BUCKET_NAME, count),
+      objects: parquetObjects(client, BUCKET_NAME, count),
       freeDisk,
     };
   };

@@ -11,14 +11,14 @@ import { lateTry } from '../../core/step/late-try.ts';
 import { requestedEntity } from '../../core/step/pacing.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
+import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
 import { tableColumnName } from '../../core/table/columns.ts';
 import { WHOLE_CORE_MB } from '../../core/whole-core.ts';
-import type { FeedObjects } from './feed-objects.ts';
 import { s3FeedStore } from './feed-store.ts';
 
 export interface WriteChangesDeps extends Invocation {
   bucket: Bucket;
-  objects: FeedObjects;
+  objects: ParquetObjects;
   /** Bytes that may still be put on the function's disk. */
   freeDisk: () => Promise<number>;
 }

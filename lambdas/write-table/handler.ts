@@ -5,8 +5,8 @@ import { readEnv } from '../../core/aws/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
+import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { readHashKey } from './hash-key.ts';
-import { createTableStore } from './table-store.ts';
 import { type WriteTableDeps, writeTable } from './write-table.ts';
 
 /** Makes the clients of a container from its environment. */
@@ -21,7 +21,7 @@ export const connect: Connect<WriteTableDeps> = () => {
     return {
       ...invocation,
       bucket: createBucket(client, BUCKET_NAME, count),
-      tables: createTableStore(client, BUCKET_NAME, count),
+      objects: parquetObjects(client, BUCKET_NAME, count),
       hashKey: () => readHashKey(secrets, process.env.HASH_KEY_SECRET_ID),
       softwareVersion: SOFTWARE_VERSION,
     };

@@ -8,11 +8,12 @@ import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
+import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
 import { type Covered, NOTHING } from '../../core/table/columns.ts';
 import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
 import { settingsDigest } from '../../core/table/settings-digest.ts';
-import type { StandingTable } from '../../core/table/standing-table.ts';
+import { type StandingTable, standingTable, tableMetadata } from '../../core/table/standing-table.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';
 import { parseTableInput } from '../../core/table/table-input.ts';
@@ -21,12 +22,11 @@ import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 import { afterTrouble } from './after-trouble.ts';
 import { publishedBytes, readingLimits } from './published-bytes.ts';
-import type { TableStore } from './table-store.ts';
 import { tableWarnings } from './table-warnings.ts';
 
 export interface WriteTableDeps extends Invocation {
   bucket: Bucket;
-  tables: TableStore;
+  objects: ParquetObjects;
   /** Reads the key of the hashed columns. */
   hashKey: () => Promise<string>;
   softwareVersion: string;
@@ -52,7 +52,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     // The rows of a partial run are of another plan than those of other dates.
     const due = feedIsDue(subject);
     if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
-    const standing = await deps.tables.standing(key);
+    const standing = await standingTable(deps.objects, key);
     const replaced = replaceTable(subject, standing, state, deps).catch((error: unknown) => {
       throw withStanding(error, manifest, standing);
     });
@@ -111,7 +111,8 @@ async function replaceTable(
   const digest = settingsDigest(plan);
   const covered = await coveredOf(manifest, plan, deps);
   const hashKey = settings.hash ? await deps.hashKey() : null;
-  const upload = deps.tables.begin(key, { run: manifest.execution, execution: state.execution, settings: digest });
+  const author = { run: manifest.execution, execution: state.execution, settings: digest };
+  const upload = deps.objects.begin(key, tableMetadata(author));
   try {
     const source = publishedBytes(manifest.file, deps);
     const read = { source, limits: await readingLimits(deps) };
@@ -153,7 +154,8 @@ async function afterOther(
 ): Promise<Answer<'WriteTable'>> {
   if (!(await isNamed(subject.manifest, deps))) return { outcome: 'SUPERSEDED' };
   // The answer to an earlier request was lost: the table is this one.
-  if ((await deps.tables.standing(subject.key))?.execution === execution) return finished(subject, written, deps);
+  if ((await standingTable(deps.objects, subject.key))?.execution === execution)
+    return finished(subject, written, deps);
   throw new RunError('StorageUnavailable', `The table ${subject.key} was written by others at the same time.`);
 }
 

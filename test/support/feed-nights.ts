@@ -5,7 +5,6 @@ import { readHead, writeHead } from '../../core/changes/chain/head.ts';
 import { freeDisk } from '../../core/content/free-disk.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { tableKey } from '../../core/table/table-key.ts';
-import { feedObjects } from '../../lambdas/write-changes/feed-objects.ts';
 import { type WriteChangesDeps, writeChanges } from '../../lambdas/write-changes/write-changes.ts';
 import { type WriteTableDeps, writeTable } from '../../lambdas/write-table/write-table.ts';
 import { deployment, runState } from './builders.ts';
@@ -27,7 +26,7 @@ export type StepDeps = WriteTableDeps & WriteChangesDeps;
 export async function feedNights() {
   const world = await publishedRuns();
   const { store, client } = world;
-  const { bucket, tables } = world.stored(1);
+  const { bucket, objects } = world.stored(1);
   const text = (key: string) => store.object(key)?.body.toString();
   const open = { ...bucket, put: world.put, text };
   const leadsOf = (settings: FeedSettings) => ({ ...settings, guards: { maxShrink: 0.9 } });
@@ -35,7 +34,7 @@ export async function feedNights() {
   /** @param now of the function's clock */
   const depsOf = (settings: FeedSettings, now: string): StepDeps => ({
     ...testDeps({ deployment: deployment({ entities: { leads: leadsOf(settings) } }), now: () => new Date(now) }),
-    ...{ bucket, tables, objects: feedObjects(client, 'exports', undefined, 1), softwareVersion: '1.2.3', freeDisk },
+    ...{ bucket, objects, softwareVersion: '1.2.3', freeDisk },
     hashKey: async () => 'k'.repeat(64),
   });
 

@@ -1,6 +1,5 @@
 import { freeDisk } from '../../core/content/free-disk.ts';
 import { latestPointerKey } from '../../core/export/pointer.ts';
-import { feedObjects } from '../../lambdas/write-changes/feed-objects.ts';
 import { writeChanges } from '../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../lambdas/write-table/write-table.ts';
 import { deployment, runState, STARTED_AT } from './builders.ts';
@@ -19,7 +18,7 @@ export interface FeedSettings {
 
 export function depsOn(world: FeedWorld, { tables = {}, changes = {} }: FeedSettings = {}) {
   const leads = { tables, changes: { key: 'id', ...changes } };
-  const own = { objects: feedObjects(world.client, 'exports', undefined, 1), softwareVersion: '1.2.3', freeDisk };
+  const own = { softwareVersion: '1.2.3', freeDisk };
   const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1), ...own };
   return { ...deps, hashKey: async () => 'k'.repeat(64) };
 }

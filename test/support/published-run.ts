@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type Manifest, manifestText } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { createTableStore } from '../../lambdas/write-table/table-store.ts';
+import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { STARTED_AT } from './builders.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
@@ -50,7 +50,7 @@ export async function publishedRuns(options: StoreOptions = {}) {
     put(latestPointerKey('leads'), JSON.stringify(pointerTo(manifestOf({ execution, startedAt: STARTED_AT }))));
   const stored = (partBytes?: number) => ({
     bucket: createBucket(client, 'exports'),
-    tables: createTableStore(client, 'exports', undefined, partBytes),
+    objects: parquetObjects(client, 'exports', undefined, partBytes),
   });
   return { store, client, put, publish, point, pointLatest, stored };
 }

@@ -7,6 +7,7 @@ import { lackingIn } from '../../../core/night/lacking.ts';
 import { completeKey, nightKey, nightSchema } from '../../../core/night/marker.ts';
 import { nightStore } from '../../../core/night/night-store.ts';
 import { recordNight } from '../../../core/night/record-night.ts';
+import type { ParquetObject } from '../../../core/storage/parquet-objects.ts';
 import { deployment } from '../../support/builders.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
@@ -17,7 +18,8 @@ const withTables = deployment({ entities: { leads: { tables: {} } } });
 /** A bucket in which runs of the date are published, and tables written. */
 function nightOf(options: Parameters<typeof fakeBucket>[0] = {}) {
   const bucket = fakeBucket(options);
-  const tables = new Map<string, { run: string; etag: string }>();
+  const tables = new Map<string, ParquetObject>();
+  const setTable = (key: string, run: string, etag: string) => tables.set(key, { etag, bytes: 1, metadata: { run } });
   const publish = (entity: Entity, changes: ManifestChanges = {}) => {
     const manifest = manifestOf({ entity, date: DATE, execution: `${entity}-1`, ...changes });
     bucket.put(manifestKeyOf(manifest.execution, entity), manifestText(manifest));
@@ -25,11 +27,11 @@ function nightOf(options: Parameters<typeof fakeBucket>[0] = {}) {
   };
   const record = (settings = deployment(), failure?: Parameters<typeof recordNight>[1]) =>
     recordNight(
-      nightStore(DATE, { bucket, standingTable: async (key) => tables.get(key), deployment: settings }),
+      nightStore(DATE, { bucket, objects: { head: async (key) => tables.get(key) }, deployment: settings }),
       failure,
     );
   const standing = () => nightSchema.parse(JSON.parse(bucket.text(nightKey(DATE)) ?? 'null'));
-  return { bucket, tables, publish, record, standing };
+  return { bucket, setTable, publish, record, standing };
 }
 
 const publishAll = ({ publish }: ReturnType<typeof nightOf>) => {
@@ -120,13 +122,13 @@ describe('a night with tables', () => {
   test('is complete with the table of the run that readers have', async () => {
     const night = nightOf();
     publishAll(night);
-    night.tables.set(KEY, { run: 'leads-0', etag: '"a"' });
+    night.setTable(KEY, 'leads-0', '"a"');
     expect(await night.record(withTables, { entity: 'leads', error: 'TableNotWritten' })).toMatchObject({
       complete: false,
       entities: { leads: { table: null, error: 'TableNotWritten' } },
     });
 
-    night.tables.set(KEY, { run: 'leads-1', etag: '"b"' });
+    night.setTable(KEY, 'leads-1', '"b"');
     expect(await night.record(withTables)).toMatchObject({
       complete: true,
       entities: { leads: { tableVersion: 1, table: { key: KEY, etag: '"b"' }, error: null } },
@@ -137,13 +139,13 @@ describe('a night with tables', () => {
     const later = deployment({ entities: { leads: { tables: { version: 2 } } } });
     const night = nightOf();
     publishAll(night);
-    night.tables.set(KEY, { run: 'leads-1', etag: '"a"' });
+    night.setTable(KEY, 'leads-1', '"a"');
     await night.record(withTables);
     expect(await night.record(later)).toMatchObject({ revision: 1, complete: true });
 
     night.publish('leads', { execution: 'leads-2' });
     const key = KEY.replace('tables/', 'tables/v2/');
-    night.tables.set(key, { run: 'leads-2', etag: '"b"' });
+    night.setTable(key, 'leads-2', '"b"');
     expect(await night.record(later)).toMatchObject({ complete: true, entities: { leads: { table: { key } } } });
   });
 

@@ -8,6 +8,7 @@ import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Platform } from '../../../core/step/invocation.ts';
 import type { InvokedName } from '../../../core/step/steps.ts';
+import { parquetObjects } from '../../../core/storage/parquet-objects.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { connect as connectApplyChunk } from '../../../lambdas/apply-chunk/handler.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
@@ -23,7 +24,6 @@ import { connect as connectSummarizeBatch } from '../../../lambdas/summarize-bat
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { connect as connectValidateBatch } from '../../../lambdas/validate-batch/handler.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
-import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
 import { connect as connectWriteChanges } from '../../../lambdas/write-changes/handler.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { connect as connectWriteTable } from '../../../lambdas/write-table/handler.ts';
@@ -250,7 +250,7 @@ const connectSmallDownload: typeof connectDownloadFile = () => {
 const connectSmallChanges: typeof connectWriteChanges = () => {
   const connected = connectWriteChanges();
   const client = new S3Client(AWS_LIMITS);
-  return (invocation) => ({ ...connected(invocation), objects: feedObjects(client, 'exports', undefined, PART) });
+  return (invocation) => ({ ...connected(invocation), objects: parquetObjects(client, 'exports', undefined, PART) });
 };
 
 function platformOf(step: InvokedName, settings: ReturnType<typeof deployment>): Platform {

@@ -75,7 +75,7 @@ async function nightsFrom({
       return delay === null ? [] : [{ entity, date, at: at.getTime() + delay }];
     }),
   );
-  const deps = { ...testDeps({ deployment: configured }), bucket, standingTable: async () => undefined };
+  const deps = { ...testDeps({ deployment: configured }), bucket, objects: { head: async () => undefined } };
   const counts: Count[] = [];
   // Half a day of checks before the first night, as every deployment has had.
   const begin = Date.parse(madeAt ?? `${dateAfter(from, -1)}T12:00:00Z`);
@@ -251,7 +251,7 @@ describe('a new deployment', () => {
 
   test('says since when it checks, once', async () => {
     const bucket = fakeBucket();
-    const deps = { ...testDeps(), bucket, standingTable: async () => undefined };
+    const deps = { ...testDeps(), bucket, objects: { head: async () => undefined } };
 
     for (const hour of ['12', '13']) await checkNights(new Date(`2026-11-18T${hour}:30:00Z`), deps);
 
@@ -261,7 +261,7 @@ describe('a new deployment', () => {
 
   test('counts nothing while what it knows of that cannot be read', async () => {
     const bucket = fakeBucket({ objects: { [SINCE_KEY]: 'yesterday' } });
-    const deps = { ...testDeps(), bucket, standingTable: async () => undefined };
+    const deps = { ...testDeps(), bucket, objects: { head: async () => undefined } };
 
     await checkNights(new Date('2026-11-18T12:30:00Z'), deps);
 

@@ -18,7 +18,7 @@ function nights(options: Parameters<typeof fakeBucket>[0] = {}) {
     bucket.put(manifestKeyOf(manifest.execution, entity), manifestText(manifest));
     bucket.put(datePointerKey(entity, date), JSON.stringify(pointerTo(manifest)));
   };
-  const deps = { ...testDeps(), bucket, standingTable: async () => undefined };
+  const deps = { ...testDeps(), bucket, objects: { head: async () => undefined } };
   const night = (date: string) => {
     const text = bucket.text(nightKey(date));
     return text === undefined ? undefined : nightSchema.parse(JSON.parse(text));

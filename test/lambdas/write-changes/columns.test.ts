@@ -25,10 +25,13 @@ test('another order of the columns is no change, and a row that changed beside i
   ]);
 });
 
+/** Rows whose names are numbers. */
+const numbered = (count: number, from = 0) => many(count, from).replace(/,n(?=\d)/g, ',');
+
 test.each([
   ['an added column', wider(40), {}],
   ['a removed column', 'id\n'.concat(Array.from({ length: 40 }, (_, id) => `${id}\n`).join('')), {}],
-  ['a retyped column', many(40), { tables: { columns: { name: { type: 'decimal', precision: 5, scale: 0 } } } }],
+  ['a retyped column', numbered(40), { tables: { columns: { name: { type: 'decimal', precision: 5, scale: 0 } } } }],
   ['a retyped key', many(40), { tables: { columns: { id: 'integer' } } }],
   ['another ignored column', many(40), { changes: { ignore: ['name'] } }],
 ])('%s makes a snapshot that counts the keys of the table before', async (_, csv, settings) => {
@@ -45,7 +48,7 @@ test.each([
 test.each([
   ['an added column', wider(40, 1000), {}],
   ['a retyped key', many(40, 1000), { tables: { columns: { id: 'integer' } } }],
-  ['another type of a column', many(40, 1000), { tables: { columns: { name: 'date' } } }],
+  ['another type of a column', numbered(40, 1000), { tables: { columns: { name: 'integer' } } }],
 ])('as many other keys beside %s are a mass deletion', async (_, csv, settings) => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(40));

@@ -43,7 +43,7 @@ test('nothing but a release passes a stopped head, also where all rows would be 
 
 test.each([
   ['the copy of the table before is gone', {}],
-  ['its settings are other ones', { tables: { columns: { name: 'date' } } }],
+  ['its settings are other ones', { tables: { columns: { id: 'integer' } } }],
   ['its key is another one', { changes: { key: 'name' } }],
 ])('all rows are told only where not too many fewer are left, also when %s', async (_, settings) => {
   const world = await publishedRuns();

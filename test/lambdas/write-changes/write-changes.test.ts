@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
-import { feedObjects } from '../../../lambdas/write-changes/feed-objects.ts';
+import { parquetObjects } from '../../../core/storage/parquet-objects.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { runState } from '../../support/builders.ts';
@@ -78,7 +78,7 @@ test('a run of the same date is compared with the one before, though its table s
 });
 
 test.each([
-  ['another type of a column', { tables: { columns: { name: 'date' } } }],
+  ['another type of a column', { tables: { columns: { id: 'integer' } } }],
   ['another key', { changes: { key: ['id', 'name'] } }],
   ['another ignored column', { changes: { ignore: ['name'] } }],
 ])('%s makes a feed of all rows', async (_, settings) => {
@@ -169,7 +169,7 @@ test('a feed takes 20 requests to the bucket, five of them writes', async () => 
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   const before = world.store.calls.length;
 
-  await writeChanges(stateOf('night-2'), { ...depsOn(world), objects: feedObjects(world.client, 'exports') });
+  await writeChanges(stateOf('night-2'), { ...depsOn(world), objects: parquetObjects(world.client, 'exports') });
 
   const asked = world.store.calls.slice(before).map(({ operation }) => operation);
   expect([asked.length, asked.filter((operation) => operation === 'PutObject').length]).toEqual([20, 5]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { standingTable } from '../../../core/table/standing-table.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
@@ -139,7 +140,7 @@ test('a table that another program wrote has no digest, which reads as none', as
   const world = await worldOf();
   await world.put(KEY, 'old');
 
-  expect(await world.stored().tables.standing(KEY)).toMatchObject({ settings: '' });
+  expect(await standingTable(world.stored().objects, KEY)).toMatchObject({ settings: '' });
 });
 
 describe('a file of another plan than the configured one', () => {

@@ -9,13 +9,13 @@ import type { Invocation } from '../../../core/step/invocation.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { RECORDER, type StepName } from '../../../core/step/steps.ts';
 import type { Bucket } from '../../../core/storage/bucket.ts';
+import type { ParquetObjects } from '../../../core/storage/parquet-objects.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import type { ClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
-import type { TableStore } from '../../../lambdas/write-table/table-store.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { composed, unclaimed } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
@@ -62,8 +62,8 @@ export interface World {
   transfer?: DownloadFileDeps['transfer'];
   /** What PublishFile does with the bucket; anything else was not expected. */
   bucket?: Partial<Bucket>;
-  /** What WriteTable does with tables. */
-  tables?: TableStore;
+  /** What WriteTable and WriteChanges do with their files. */
+  objects?: ParquetObjects;
   /** Records of earlier runs; none unless told otherwise. */
   records?: ExportRecords;
 }
@@ -108,8 +108,7 @@ function clients(world: World) {
   return {
     crm,
     bucket,
-    tables: world.tables ?? { standing: refuse, begin: () => unexpected() },
-    objects: { head: async () => undefined, put: async () => false },
+    objects: world.objects ?? { head: async () => undefined, begin: () => unexpected(), put: async () => false },
     hashKey: refuse,
     records,
     read,

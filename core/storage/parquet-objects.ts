@@ -1,8 +1,10 @@
+import { createReadStream } from 'node:fs';
 import {
   AbortMultipartUploadCommand,
   type CompletedPart,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  HeadObjectCommand,
   PutObjectCommand,
   type S3Client,
   UploadPartCommand,
@@ -11,6 +13,68 @@ import { RunError } from '../errors.ts';
 import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 const CONTENT_TYPE = 'application/vnd.apache.parquet';
+
+/** A Parquet file of the bucket, without its bytes. */
+export interface ParquetObject {
+  etag: string;
+  bytes: number;
+  metadata: Record<string, string>;
+}
+
+/** The Parquet files of a bucket: tables, feeds, and copies of tables. */
+export interface ParquetObjects {
+  /** `undefined` if there is none. @throws RunError `StorageDenied` or `StorageUnavailable` */
+  head(key: string): Promise<ParquetObject | undefined>;
+  /** Begins to write a file. @param metadata of the object; its values are ASCII */
+  begin(key: string, metadata: Record<string, string>): ParquetUpload;
+  /**
+   * Stores a file of the disk.
+   * @param etag of the object that it replaces; `undefined` if there is none
+   * @returns whether no other write came in between
+   */
+  put(key: string, path: string, metadata: Record<string, string>, etag?: string): Promise<boolean>;
+}
+
+/** Parts of this size reach 80 GB: S3 takes 10,000 of them. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** @param count called for every request, except retries of the client */
+export function parquetObjects(
+  client: S3Client,
+  bucket: string,
+  count: () => void = () => undefined,
+  partBytes = PART_BYTES,
+): ParquetObjects {
+  const begin = (key: string, metadata: Record<string, string>) =>
+    new ParquetUpload({ client, bucket, key, count, partBytes }, metadata);
+  return {
+    begin,
+    head: async (key) => {
+      count();
+      try {
+        const { ETag, ContentLength, Metadata } = await client.send(
+          new HeadObjectCommand({ Bucket: bucket, Key: key }),
+        );
+        // A page of something in front of S3 would count as an object without metadata.
+        if (!ETag) throw new RunError('StorageUnavailable', `The answer for ${key} names no object.`);
+        return { etag: ETag, bytes: ContentLength ?? 0, metadata: Metadata ?? {} };
+      } catch (error) {
+        if (isGone(error)) return undefined;
+        throw storageError(error, 'read', key);
+      }
+    },
+    put: async (key, path, metadata, etag) => {
+      const upload = begin(key, metadata);
+      try {
+        for await (const chunk of createReadStream(path)) await upload.write(chunk);
+        return (await upload.complete(etag)) !== undefined;
+      } finally {
+        // What cannot be removed now, the lifecycle rules remove.
+        await upload.abort().catch(() => undefined);
+      }
+    },
+  };
+}
 
 interface UploadOptions {
   client: S3Client;
@@ -26,7 +90,7 @@ interface UploadOptions {
  * A Parquet file that is being written: one object, of as many parts as it takes. Nothing is in its place before `complete`. Every
  * method throws RunError `StorageDenied` or `StorageUnavailable`.
  */
-export class ParquetUpload {
+class ParquetUpload {
   readonly #options: UploadOptions;
   readonly #described: { Bucket: string; Key: string; ContentType: string; Metadata: Record<string, string> };
   readonly #parts: CompletedPart[] = [];
