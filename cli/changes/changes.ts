@@ -19,7 +19,7 @@ import { type ChangesDocument, feedRecords, feedText, type WantedFeeds } from '.
 
 /**
  * `changes` shows the feeds of an entity by their records: place in the chain, counts, gaps, and why the chain is stopped. It lets a
- * stopped feed through. It reads no row: docs/reading.md has recipes for those.
+ * stopped feed through. It reads no row: docs/recipes has queries for those.
  */
 
 interface ChangesOptions extends TargetOptions {
@@ -32,7 +32,7 @@ interface ChangesOptions extends TargetOptions {
 
 const NOTE = `
 The command prints counts, no rows. The rows of a feed are in changes/entity=ENTITY/date=DATE/run=RUN/changes.parquet in the bucket;
-docs/reading.md has queries for DuckDB and Athena, with the history of a record.`;
+docs/recipes has queries for DuckDB and Athena, with the history of a record.`;
 
 /** Registers `changes`. */
 export function addChanges(command: Command): void {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32, gunzipSync } from 'node:zlib';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
@@ -13,7 +13,6 @@ import { crc32Text } from '../../transfer/base/crc32.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
-import { fencedBlock } from '../support/fenced-block.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 useAllCommands();
@@ -206,13 +205,11 @@ it('tells the night as a page: what is published, what failed, what is switched 
   expect(await cli('report', '-o', join(dir, 'nowhere', 'x.html'))).toMatchObject({ code: 2 });
 });
 
-describe('the Python of docs/reading.md', () => {
-  const script = fencedBlock('docs/reading.md', '### Python', 'python');
-
+describe('docs/recipes/read_file.py', () => {
   /** The records that it prints. */
   async function records(entity: string, which: string): Promise<Record<string, string>[]> {
     const { python, env } = system.cloud;
-    const args = ['-I', '-c', script, system.target.BucketName, entity, which];
+    const args = ['-I', resolve('docs/recipes/read_file.py'), system.target.BucketName, entity, which];
     const { stdout } = await promisify(execFile)(python, args, { cwd: dir, env, maxBuffer: 1 << 26 });
     return stdout
       .trimEnd()

@@ -17,7 +17,7 @@ import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
 
 /**
  * Nights with everything that may befall them, through the steps themselves. Each morning a copy in SQLite is kept in step by the
- * Python of `docs/reading.md`, which is killed at some line now and then, and the feeds are folded by its DuckDB.
+ * Python of `docs/recipes`, which is killed at some line now and then, and the feeds are folded by its DuckDB.
  */
 
 const NIGHTS = 30;

@@ -1,29 +1,32 @@
-import { fencedBlock } from './fenced-block.ts';
+import { readFileSync } from 'node:fs';
 
-/** Where the recipes of `docs/reading.md` for feeds stand, by the line above each. */
+/** The file and the number of each query in it. */
 const RECIPES = {
-  chain: '### Feeds in DuckDB',
-  told: 'What was told since a date, feed by feed:',
-  fold: 'All feeds from the newest snapshot on make the newest table, and the last query has no row:',
-  history: '### History in DuckDB',
-  record: 'The versions of one record, by its key:',
-  balance: 'What has changed since that date on balance, snapshots or not:',
-  start: 'The rows before it are those of the newest table, less all that was told since:',
-  athenaTold: '### Feeds in Athena',
-  athenaFold: 'The feeds from the newest snapshot on, less the newest table; no row is left:',
-  athenaHistory: 'The [history](#history-in-duckdb), from the oldest snapshot on:',
+  chain: ['feeds-duckdb.sql', 1],
+  told: ['feeds-duckdb.sql', 2],
+  fold: ['feeds-duckdb.sql', 3],
+  history: ['feeds-duckdb.sql', 4],
+  record: ['feeds-duckdb.sql', 5],
+  balance: ['feeds-duckdb.sql', 6],
+  start: ['feeds-duckdb.sql', 7],
+  athenaTold: ['feeds-athena.sql', 1],
+  athenaFold: ['feeds-athena.sql', 2],
+  athenaHistory: ['feeds-athena.sql', 3],
 } as const;
 
-/** @param bucket a folder in place of the bucket */
+/**
+ * A query of `docs/recipes` for feeds.
+ * @param bucket a folder in place of the bucket
+ */
 export function feedRecipe(
   name: keyof typeof RECIPES,
   { bucket, newest = '', since = '' }: { bucket: string; newest?: string; since?: string },
 ): string {
-  return fencedBlock('docs/reading.md', RECIPES[name], 'sql')
+  const [file, number] = RECIPES[name];
+  const text = readFileSync(`docs/recipes/${file}`, 'utf8').split(/^-- \d+\. /m)[number];
+  if (text === undefined) throw new Error(`docs/recipes/${file} has no query ${number}`);
+  return `-- ${text}`
     .replaceAll('s3://BUCKET', bucket)
     .replaceAll('2026-11-20', newest)
     .replaceAll('2026-11-19', since);
 }
-
-/** The Python that keeps a copy. */
-export const copyRecipe = () => fencedBlock('docs/reading.md', '### A copy in another database', 'python');

@@ -7,7 +7,7 @@ import { openDuckDb } from '../../core/table/support.ts';
 import { type FeedSettings, feedNights } from '../../support/feed-nights.ts';
 import { feedRecipe } from '../../support/feed-recipes.ts';
 
-/** What `docs/reading.md` does with feeds, by DuckDB; thirty nights of it, and its Python: `test/long/feed-nights.test.ts`. */
+/** What `docs/recipes` does with feeds, by DuckDB; thirty nights of it, and its Python: `test/long/feed-nights.test.ts`. */
 
 const SETTINGS: FeedSettings = { tables: {}, changes: { key: 'id', ignore: ['updatedAt'] } };
 const OTHER = { ...SETTINGS, changes: { ...SETTINGS.changes, maxRemoved: 1 }, tables: { columns: { name: 'text' } } };

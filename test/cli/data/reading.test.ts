@@ -16,7 +16,7 @@ import { runCli, useCommands } from '../support/run-cli.ts';
 
 useCommands({ download: addDownload });
 
-/** What `docs/reading.md` tells readers to do, done as it is written there; its Python: `test/e2e/operator-reading.slow.test.ts`. */
+/** What `docs/reading.md` tells readers to do, done as it is written there; `read_file.py`: `test/e2e/operator-reading.slow.test.ts`. */
 
 const DOCUMENT = 'docs/reading.md';
 const RECORDS = [
@@ -172,7 +172,7 @@ describe('tables', () => {
 
   test('of several dates are read at once, and a column that an older one does not have is null there', async () => {
     const { dir, duckdb } = await folder();
-    const query = fencedBlock(DOCUMENT, '### Several dates, where they are', 'sql').replace('s3://BUCKET', dir);
+    const query = fencedBlock(DOCUMENT, '### Several dates', 'sql').replace('s3://BUCKET', dir);
 
     const statuses = await duckdb.rows(
       `SELECT date::text, status FROM (${query.trim().replace(';', '')}) ORDER BY ALL`,

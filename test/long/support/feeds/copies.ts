@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ensureEnvironment } from '../../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../../local/processes/run-record.ts';
-import { copyRecipe } from '../../../support/feed-recipes.ts';
 
 const ENVIRONMENT = {
   name: 'copies',
@@ -35,12 +34,12 @@ export async function pythonForCopies(): Promise<string> {
 }
 
 /**
- * The Python of `docs/reading.md` that keeps a copy of leads, against a server of S3's interface.
+ * `docs/recipes/copy_feeds.py`, which keeps a copy of leads, against a server of S3's interface.
  * @param dir takes the script and the copies
  */
 export function openCopies(python: string, endpoint: string, dir: string) {
   const script = join(dir, 'copy.py');
-  writeFileSync(script, copyRecipe());
+  copyFileSync('docs/recipes/copy_feeds.py', script);
   const own = { AWS_ENDPOINT_URL: endpoint, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' };
   const env = { PATH: process.env.PATH, TZ: 'Asia/Jerusalem', AWS_DEFAULT_REGION: 'eu-west-1', ...own };
   const child = spawn(python, ['-I', join(import.meta.dirname, 'copies.py'), script], {
