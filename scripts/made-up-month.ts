@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { PublishedRun } from '../cli/data/manifests.ts';
-import type { Attempt, Facts } from '../cli/night/facts.ts';
-import { nightlyPlanOf } from '../cli/schedule/nightly-plan.ts';
+import type { Rules } from '../cli/deployment-state.ts';
+import type { Attempt, Facts } from '../cli/night/night-facts.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
@@ -15,9 +15,9 @@ import { crc32Text } from '../transfer/base/crc32.ts';
 const NIGHTS = 30;
 const LAST = Date.UTC(2026, 10, 20);
 const DAY_MS = 86_400_000;
-const PLAN = nightlyPlanOf(
-  deploymentSchema.parse({ crm: { baseUrl: 'https://crm.invalid/api/v1', authUrl: 'https://crm.invalid/auth' } }),
-);
+const CONFIGURED = deploymentSchema.parse({
+  crm: { baseUrl: 'https://crm.invalid/api/v1', authUrl: 'https://crm.invalid/auth' },
+});
 
 /** Records at the beginning, and how many are added in a day. */
 const SIZES: Partial<Record<Entity, [records: number, added: number]>> = {
@@ -60,19 +60,20 @@ export function madeUpMonth(
   const cells = nights.flatMap((ago) => ENTITIES.map((entity) => ({ ago, entity, wrong: troubleAt(ago, entity) })));
   return {
     deployment: 'prod',
-    plan: PLAN,
+    configured: CONFIGURED,
     now: new Date(LAST + 7 * 3_600_000),
     nights: NIGHTS,
     published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedRun(ago, entity)),
     attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
     attemptsKnown: true,
-    withoutTable: [],
-    marked: [],
+    recorded: [],
     newest: {},
     deployedAt: undefined,
-    paused,
-    withoutRule,
-    changed: [],
+    rules: Object.fromEntries(
+      ENTITIES.map((entity) => {
+        return [entity, paused.includes(entity) ? 'paused' : withoutRule.includes(entity) ? 'withoutRule' : 'on'];
+      }),
+    ) as Rules,
   };
 }
 

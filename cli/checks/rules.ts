@@ -2,7 +2,7 @@ import { DescribeRuleCommand, ListTargetsByRuleCommand } from '@aws-sdk/client-e
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
-import { RULE_WORDS } from '../schedule/rule-state.ts';
+import { RULE_WORDS } from '../deployment-state.ts';
 import { RESTORE } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target, TargetOptions } from '../support/target.ts';

@@ -4,10 +4,10 @@ import { NOT_RELEASABLE } from '../../core/gate/words.ts';
 import { isOfVerify } from '../../core/step/verify-run.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
-import type { Attempt, Cell } from '../night/facts.ts';
+import { type Cell, startText } from '../night/night.ts';
+import type { Attempt } from '../night/night-facts.ts';
 import { outcomeWord } from '../runs/run/words.ts';
 import { runbookEntry } from '../runs/show/links.ts';
-import { startText } from '../schedule/nightly-plan.ts';
 import { quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { bytesText, manyText } from '../support/text.ts';
@@ -42,15 +42,19 @@ function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] 
 }
 
 /** The command that publishes the date after all. */
-function makeUp({ plan, madeAt }: ReportData, { entity, date, attempts }: Cell): string {
+function makeUp({ configured, madeAt }: ReportData, { entity, date, attempts }: Cell): string {
   const last = attempts.at(-1);
   const releasable = last?.outcome === 'quarantined' && !last.cause?.includes(NOT_RELEASABLE);
-  return releasable ? `release ${quoted(last.run)} --reason "…"` : startText([entity], date, plan, new Date(madeAt));
+  return releasable
+    ? `release ${quoted(last.run)} --reason "…"`
+    : startText([entity], date, configured, new Date(madeAt));
 }
 
-function tableWarnings({ lacksTable, published }: Cell): string[] {
+function tableWarnings({ outcome, published }: Cell): string[] {
   const run = published?.manifest.execution ?? '';
-  return lacksTable ? [`Its table was not written. To write it: ${CRM_EXPORT} table ${quoted(run)}`] : [];
+  return outcome === 'withoutTable'
+    ? [`Its table was not written. To write it: ${CRM_EXPORT} table ${quoted(run)}`]
+    : [];
 }
 
 /** One that a guard had stopped is here because a person released it. */
@@ -83,13 +87,11 @@ function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Mar
 }
 
 function attemptFacts(attempt: Attempt, before: boolean): Markup {
-  const { run, outcome, startedAt, status, error, cause } = attempt;
-  const gone = outcome === 'gone';
+  const { run, startedAt, status, error, cause } = attempt;
   const word = outcomeWord(attempt);
   const name = `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
-  const text = gone ? 'The run was published, but no pointer of this date leads to its file any more.' : (cause ?? '');
   const runbook = runbookEntry(error, status ?? '');
   const entry = runbook === null ? null : html` Runbook: <code>${runbook}</code>`;
-  return html`<section><h3>${before ? 'Another attempt: ' : ''}${name}</h3><p>${text}${entry}</p>
+  return html`<section><h3>${before ? 'Another attempt: ' : ''}${name}</h3><p>${cause ?? ''}${entry}</p>
 <p class="small">${run}, started ${timeText(startedAt)}</p></section>`;
 }

@@ -1,9 +1,8 @@
-import type { Cell, NightOutcome } from '../night/facts.ts';
-import { isOpen } from '../night/judge.ts';
-import { RULE_WORDS } from '../schedule/rule-state.ts';
+import { RULE_WORDS } from '../deployment-state.ts';
+import { type Cell, isOpen, type NightOutcome } from '../night/night.ts';
 import { bytesText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
-import { markedOf, type ReportData } from './report-data.ts';
+import type { ReportData } from './report-data.ts';
 import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './words.ts';
 
 /** So many days of the month have room for their number on a printed page. */
@@ -44,8 +43,8 @@ export function lastNightTable(data: ReportData): Markup {
 
 /** A long name may break before a capital letter: windows are narrow. */
 function outcomeText(cell: Cell): Markup[] {
-  const { outcome, attempts } = cell;
-  const text = (isEnded(outcome) && attempts.at(-1)?.error) || CELLS[outcome].word;
+  const { outcome, error } = cell;
+  const text = (isEnded(outcome) && error) || CELLS[outcome].word;
   return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => html`${index > 0 ? html`<wbr>` : null}${part}`);
 }
 
@@ -79,9 +78,9 @@ export function gridTable(data: ReportData): Markup {
 <ul class="legend" aria-label="What the signs mean">${legend(data)}</ul>`;
 }
 
-/** A row of what the nights say of themselves, where they do. */
+/** A row of what is recorded of the nights. */
 function wholeNights(data: ReportData): Markup | null {
-  if (data.marked.length === 0) return null;
+  if (data.recorded.length === 0) return null;
   const cells = data.nights.map((date) => {
     const [text] = completenessOf(data, date);
     if (text === undefined) return html`<td></td>`;
@@ -94,7 +93,7 @@ function wholeNights(data: ReportData): Markup | null {
 
 /** A night that is not complete may still become so. */
 function outcomeOfNight(data: ReportData, date: string): NightOutcome {
-  if (markedOf(data, date)?.complete) return 'published';
+  if (data.recorded.some((night) => night.date === date && night.complete)) return 'published';
   const open = data.rows.some(({ cells }) => cells.some((cell) => cell.date === date && isOpen(cell)));
   return open ? 'running' : 'failed';
 }

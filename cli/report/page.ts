@@ -12,7 +12,7 @@ import { headlineOf, nightName, timeText } from './words.ts';
 /** The report: one page that needs nothing but itself. @param warnings what could not be read */
 export function reportPage(data: ReportData, warnings: string[] = []): string {
   const { tone, text, notes } = headlineOf(data);
-  const { deployment, madeAt, timeZone, nights } = data;
+  const { deployment, madeAt, configured, nights } = data;
   const body = html`<a class="skip" href="#nights">To the nights</a>
 <main>
 <header>
@@ -26,7 +26,7 @@ ${plotSections(data)}
 </main>
 ${factsOf(data)}
 <footer>
-<p>Deployment ${deployment}, ${nights.length} nights, dates in ${timeZone}. Made ${timeText(madeAt)} from the manifests in the
+<p>Deployment ${deployment}, ${nights.length} nights, dates in ${configured.timeZone}. Made ${timeText(madeAt)} from the manifests in the
 bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
 </footer>`;
   return framed(`${text} (${deployment})`, body);

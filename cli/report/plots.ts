@@ -1,8 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
-import type { Cell } from '../night/facts.ts';
-import { isPublished } from '../night/judge.ts';
+import { type Cell, isPublished } from '../night/night.ts';
 import { bytesText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
 import type { ReportData } from './report-data.ts';

@@ -1,66 +1,38 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { dateIn } from '../../core/schedule/local-time.ts';
-import type { Cell, Facts } from '../night/facts.ts';
-import { judgesOf } from '../night/judge.ts';
-import type { MarkedNight } from '../night/marked.ts';
-import { nightOf } from '../night/starts.ts';
-import type { NightlyPlan } from '../schedule/nightly-plan.ts';
-import type { RuleState } from '../schedule/rule-state.ts';
+import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
+import { beforeFirstNight, type Cell, type Judge, judgesOf } from '../night/night.ts';
+import type { Facts } from '../night/night-facts.ts';
+import { lastNightOf } from '../night/night-starts.ts';
 
-export interface ReportData {
-  deployment: string;
-  plan: NightlyPlan;
-  timeZone: string;
+export interface ReportData extends Pick<Facts, 'deployment' | 'configured' | 'recorded' | 'rules'> {
   madeAt: string;
   /** The newest date of the night that began last. */
   lastNight: string;
+  /** Before the first night, what is published. */
+  exported: Entity[] | null;
   /** Dates, oldest first. */
   nights: string[];
   rows: Row[];
-  /** What the objects of these nights, and of the last, say of them; nothing of a night that has none. */
-  marked: MarkedNight[];
 }
 
-interface Row {
+interface Row extends Pick<Judge, 'rule' | 'next' | 'failedSince'> {
   entity: Entity;
-  rule: RuleState;
   /** The cell of the night that began last, whose starts may lie on both sides of midnight. */
   last: Cell;
   /** A cell for each of the nights. */
   cells: Cell[];
 }
 
-const DAY_MS = 86_400_000;
-
 export function reportDataOf(facts: Facts): ReportData {
-  const { deployment, plan, now } = facts;
+  const { deployment, configured, now, recorded, rules } = facts;
   const judge = judgesOf(facts);
-  const judges = ENTITIES.map((entity) => ({ entity, ...judge(entity) }));
-  const lastNight = newestOf([...nightOf(plan, now).values()]) ?? dateIn(plan.timeZone, now);
-  const newest = newestOf([lastNight, ...facts.published.map(({ manifest }) => manifest.date)]) ?? lastNight;
-  const nights = datesUpTo(newest, facts.nights);
-  const marked = facts.marked.filter(({ date }) => date === lastNight || nights.includes(date));
-  const rows = judges.map(({ entity, rule, last, cellOf }) => ({
-    entity,
-    rule,
-    last: cellOf(last),
-    cells: nights.map(cellOf),
-  }));
-  return { deployment, plan, timeZone: plan.timeZone, madeAt: now.toISOString(), lastNight, nights, rows, marked };
-}
-
-/** What the object of a night says of it; `null` where there is none. */
-export function markedOf({ marked }: Pick<ReportData, 'marked'>, date: string): MarkedNight | null {
-  return marked.find((night) => night.date === date) ?? null;
-}
-
-function newestOf(dates: string[]): string | undefined {
-  return dates.sort().at(-1);
-}
-
-function datesUpTo(last: string, count: number): string[] {
-  const end = Date.parse(last);
-  return Array.from({ length: count }, (_, index) =>
-    new Date(end - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
-  );
+  const lastNight = lastNightOf(configured, now)?.date ?? dateIn(configured.timeZone, now);
+  const newest = [lastNight, ...facts.published.map(({ manifest }) => manifest.date)].sort().at(-1) ?? lastNight;
+  const nights = Array.from({ length: facts.nights }, (_, index) => dateAfter(newest, index + 1 - facts.nights));
+  const rows = ENTITIES.map((entity): Row => {
+    const { last, cellOf, ...judged } = judge(entity);
+    return { entity, ...judged, last: cellOf(last), cells: nights.map(cellOf) };
+  });
+  const exported = beforeFirstNight(facts);
+  return { deployment, configured, recorded, rules, madeAt: now.toISOString(), lastNight, exported, nights, rows };
 }

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { gatherFacts } from '../night/gather.ts';
-import { nightlyPlanOf } from '../schedule/nightly-plan.ts';
+import { gatherFacts } from '../night/night-facts.ts';
 import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
@@ -52,6 +51,6 @@ async function report(options: ReportOptions): Promise<void> {
 async function dataOf(options: ReportOptions, warn: (sentence: string) => void): Promise<ReportData> {
   const { deployment, nights } = options;
   const target = await connect(options);
-  const plan = nightlyPlanOf(await deployedConfiguration(target, warn));
-  return reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
+  const configured = await deployedConfiguration(target, warn);
+  return reportDataOf(await gatherFacts(target, { deployment, configured, nights, now: new Date(), warn }));
 }

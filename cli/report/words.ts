@@ -1,22 +1,23 @@
 import { countChanges } from '../../core/columns/changes.ts';
-import type { Cell, NightOutcome } from '../night/facts.ts';
-import { isOpen, isPublished } from '../night/judge.ts';
-import { completenessText } from '../night/marked.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { lackingIn } from '../../core/night/lacking.ts';
+import type { Night } from '../../core/night/marker.ts';
+import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
+import { type Cell, isOpen, isPublished, type Judge, type NightOutcome } from '../night/night.ts';
 import { OUTCOMES } from '../runs/run/outcomes.ts';
 import { SIGNS } from '../runs/run/words.ts';
-import { RULE_WORDS, rulesNotes, rulesOf } from '../schedule/rule-state.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
-import { markedOf, type ReportData } from './report-data.ts';
+import type { ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
 export const CELLS: Record<NightOutcome, { sign: string; word: string }> = {
   published: { sign: SIGNS.good, word: OUTCOMES.published.word },
   warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning` },
   failed: { sign: SIGNS.bad, word: OUTCOMES.failed.word },
+  withoutTable: { sign: SIGNS.bad, word: `${OUTCOMES.published.word}, ${OUTCOMES.withoutTable.word}` },
   quarantined: { sign: SIGNS.bad, word: 'quarantined' },
-  gone: { sign: '∅', word: OUTCOMES.gone.word },
-  notStarted: { sign: '?', word: 'not started' },
-  late: { sign: '?', word: 'late' },
+  notStarted: { sign: SIGNS.unknown, word: 'not started' },
+  late: { sign: SIGNS.unknown, word: 'late' },
   running: { sign: SIGNS.open, word: OUTCOMES.running.word },
   due: { sign: '◦', word: 'still to come' },
   paused: { sign: '‖', word: RULE_WORDS.paused },
@@ -39,31 +40,58 @@ export interface NightNames {
 }
 export const LAST_NIGHT: NightNames = { past: 'Last night', open: 'This night' };
 
-export function headlineOf(data: ReportData): Headline {
-  const night = data.rows.map(({ last }) => last);
-  const known = data.rows.some(({ cells }) => cells.some((cell) => cell.published || cell.attempts.length > 0));
-  return { ...answerOf(night, LAST_NIGHT, known), notes: notesOf(data, night) };
+/** An entity as the headline counts it. */
+interface Counted extends Pick<Judge, 'failedSince' | 'next'> {
+  last: Cell;
 }
 
-/** The answer to "did it work?". @param known whether a run is known of any night */
-export function answerOf(night: Cell[], { past, open: openName }: NightNames, known = true): Omit<Headline, 'notes'> {
+export function headlineOf(data: ReportData): Headline {
+  const known = data.rows.some(({ cells }) => cells.some((cell) => cell.published || cell.attempts.length > 0));
+  const night = data.rows.map(({ last }) => last);
+  return { ...answerOf(data.rows, LAST_NIGHT, { known, exported: data.exported }), notes: notesOf(data, night) };
+}
+
+/**
+ * The answer to "did it work?".
+ * @param known whether a run is known of any night; @param exported before the first night, what is published
+ */
+export function answerOf(
+  rows: Counted[],
+  names: NightNames,
+  { known, exported }: { known: boolean; exported: Entity[] | null },
+): Omit<Headline, 'notes'> {
+  const night = rows.map(({ last }) => last);
+  const isBefore = exported && !night.some((cell) => cell.missing);
+  const first = { tone: 'open', text: firstNightText(rows, exported ?? [], known) } as const;
+  const { tone, text } = isBefore ? first : countsOf(night, names, known);
+  const failed = rows.filter(({ failedSince }) => failedSince).map(({ last }) => last.entity);
+  return failed.length > 0 ? { tone: 'bad', text: `${text}; failed since: ${failed.join(', ')}` } : { tone, text };
+}
+
+function firstNightText(rows: Counted[], exported: Entity[], known: boolean): string {
+  const [next] = rows.flatMap((row) => row.next?.at.toISOString() ?? []).sort();
+  if (!known || next === undefined) return NOTHING_YET;
+  return `First night at ${next.slice(11, 16)} UTC; exported so far: ${exported.join(', ') || 'nothing'}`;
+}
+
+const NOTHING_YET = 'Nothing is due yet: no run is known';
+
+function countsOf(night: Cell[], { past, open: openName }: NightNames, known: boolean): Omit<Headline, 'notes'> {
   const missing = night.filter((cell) => cell.missing);
   const published = night.filter(isPublished);
   const open = night.filter(isOpen);
   const count = missing.length + published.length + open.length;
-  if (count === 0)
-    return { tone: 'open', text: known ? `${past}: no run was due` : 'Nothing is due yet: no run is known' };
+  if (count === 0) return { tone: 'open', text: known ? `${past}: no run was due` : NOTHING_YET };
   const tone = missing.length > 0 ? 'bad' : open.length > 0 ? 'open' : 'good';
   const of = (cells: Cell[]) => `${cells.length} of ${count}`;
-  const names = missing.map(({ entity }) => entity).join(', ');
+  const names = missing.map(({ entity, outcome }) => (outcome === 'withoutTable' ? `${entity} (table)` : entity));
+  const list = names.join(', ');
   if (open.length === 0) {
-    return {
-      tone,
-      text: `${past}: ${missing.length > 0 ? `${of(missing)} missing: ${names}` : `${of(published)} published`}`,
-    };
+    const text = missing.length > 0 ? `${of(missing)} missing: ${list}` : `${of(published)} published`;
+    return { tone, text: `${past}: ${text}` };
   }
   const word = missing.every(({ outcome }) => outcome === 'failed') ? 'failed' : 'missing';
-  const bad = `${of(missing)} ${word}: ${names}; ${published.length} published`;
+  const bad = `${of(missing)} ${word}: ${list}; ${published.length} published`;
   const sofar = missing.length > 0 ? bad : `${of(published)} published`;
   return { tone, text: `${openName} so far: ${sofar}, ${open.length} still to come` };
 }
@@ -86,14 +114,32 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
-    ...rulesNotes(rulesOf(data.rows)),
+    ...rulesNotes(data.rules),
   ];
 }
 
-/** What the object of a night says of it; nothing where there is none. */
-export function completenessOf(data: ReportData, date: string): string[] {
-  const night = markedOf(data, date);
-  return night ? [completenessText(night, rulesOf(data.rows).paused)] : [];
+/** What is recorded of a night; nothing where there is no record. */
+export function completenessOf({ recorded, rules }: ReportData, date: string): string[] {
+  const night = recorded.find((one) => one.date === date);
+  const isPaused = (entity: string) => rules[entity as Entity] === 'paused';
+  return night ? [completenessText({ ...night, lacking: lackingIn(night) }, isPaused)] : [];
+}
+
+interface Completeness extends Pick<Night, 'complete' | 'revision'> {
+  /** What the night waits for: `leads`, or `leads (table)`. */
+  lacking: string[];
+}
+
+/**
+ * `complete; revision 2`, or `not complete, lacks leads (paused), contacts (table); revision 3`. A paused entity is a part of the
+ * night: without it none is complete.
+ */
+export function completenessText(
+  { complete, revision, lacking }: Completeness,
+  isPaused: (entity: string) => boolean,
+): string {
+  const names = lacking.map((name) => (isPaused(name.split(' ')[0] ?? '') ? `${name} (paused)` : name));
+  return `${complete ? 'complete' : `not complete, lacks ${names.join(', ')}`}; revision ${revision}`;
 }
 
 /** The entities whose run in this night has another date than the newest. */
@@ -105,11 +151,10 @@ function otherDates({ lastNight }: ReportData, night: Cell[]): string[] {
 }
 
 /** What became of a cell, in a few words: `published, 1,240 rows`, `failed (ExportFailed)`. */
-export function cellText({ outcome, published, attempts }: Cell): string {
+export function cellText({ outcome, published, error }: Cell): string {
   const { word } = CELLS[outcome];
   const rows = published?.manifest.file.rows;
   if (published) return rows === null || rows === undefined ? word : `${word}, ${manyText(rows, 'row')}`;
-  const error = attempts.at(-1)?.error;
   return isEnded(outcome) && error ? `${word} (${error})` : word;
 }
 

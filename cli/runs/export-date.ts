@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
+import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
+import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { isDated } from '../schedule/nightly-plan.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -43,4 +44,10 @@ export async function refuseSameData(target: Target, entities: Entity[], where: 
   const what = `The deployed ${plans} of ${undated.join(', ')} ${it} not depend on the date, so every run would file the data of today ${where}.`;
   const advice = `Put a date into entities.${undated.length > 1 ? 'ENTITY' : undated[0]}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
   throw new CommandError(`${what} ${advice}`, USAGE);
+}
+
+/** Whether the plan of an entity selects other records for another date. @param deployment as configured, or as deployed */
+export function isDated({ entities }: Deployment, entity: Entity): boolean {
+  const { filters = [] } = entities[entity];
+  return dependsOnDate(filters) || filters.some((filter) => filter.dependsOnDate === true);
 }

@@ -61,7 +61,7 @@ async function newestOf(target: DatedMachine, entity: Entity, date: string | und
 
 interface Sought {
   since?: Date | undefined;
-  /** Looks for runs that ended in anything but success, and no others. */
+  /** Only runs that ended in anything but success, or are under way; with both, either. */
   failed?: boolean | undefined;
   running?: boolean | undefined;
   entity?: Entity | undefined;
@@ -74,12 +74,13 @@ export async function* executionsOf(
   { sfn, StateMachineArn: stateMachineArn }: ExportMachine,
   options: Sought,
 ): AsyncGenerator<FoundRun> {
-  const wanted = { stateMachineArn, ...(options.running && { statusFilter: 'RUNNING' as const }) };
+  const { running, failed } = options;
+  const wanted = { stateMachineArn, ...(running && !failed && { statusFilter: 'RUNNING' as const }) };
   for await (const { executions = [] } of paginateListExecutions({ client: sfn }, wanted)) {
     const young = executions.filter(({ startDate }) => !options.since || (startDate && startDate >= options.since));
     const wanted = young.filter(({ status = '' }) => {
-      if (options.running) return status === 'RUNNING';
-      return !options.failed || !['RUNNING', 'SUCCEEDED'].includes(status);
+      if (!running && !failed) return true;
+      return status === 'RUNNING' ? running : failed && status !== 'SUCCEEDED';
     });
     for (let first = 0; first < wanted.length; first += DESCRIBED_AT_ONCE) {
       const some = wanted.slice(first, first + DESCRIBED_AT_ONCE);

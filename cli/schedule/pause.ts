@@ -1,15 +1,18 @@
+import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Command } from 'commander';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessText } from '../../core/config/timing.ts';
 import { isOfNights, isWatchedAlone } from '../../core/night/expected.ts';
+import { isGone } from '../deployment-state.ts';
+import { isDated } from '../runs/export-date.ts';
+import { RESTORE } from '../support/aws-error.ts';
 import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { partialFailure } from '../support/ended.ts';
+import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { isDated } from './nightly-plan.ts';
-import { type SwitchedRule, switchRule } from './rules.ts';
 
 interface PauseOptions extends TargetOptions {
   all?: boolean;
@@ -76,20 +79,44 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   for (const text of past) printErr(`Past dates of ${text}`);
 }
 
-async function switchRules(target: Target, entities: Entity[], state: SwitchedRule['state']): Promise<void> {
+type Switch = 'ENABLED' | 'DISABLED';
+
+async function switchRules(target: Target, entities: Entity[], state: Switch): Promise<void> {
   const switched: Entity[] = [];
   for (const entity of entities) {
-    const rule = await switchRule(target, entity, state).catch((error: unknown) => {
+    const { rule, changed } = await switchRule(target, entity, state).catch((error: unknown) => {
       if (switched.length === 0) throw error;
       const done = `Switched ${wordFor(state)} before that: ${switched.join(', ')}; not: ${entity}.`;
       throw partialFailure(error, done);
     });
     switched.push(entity);
-    const text = `${rule.changed ? 'switched' : 'was'} ${wordFor(state)}${rule.changed ? '' : ' already'}`;
-    printOut(`${entity}: ${text} (rule ${rule.rule}).`);
+    const text = `${changed ? 'switched' : 'was'} ${wordFor(state)}${changed ? '' : ' already'}`;
+    printOut(`${entity}: ${text} (rule ${rule}).`);
   }
 }
 
-function wordFor(state: SwitchedRule['state']): 'on' | 'off' {
+function wordFor(state: Switch): 'on' | 'off' {
   return state === 'ENABLED' ? 'on' : 'off';
+}
+
+/**
+ * Switches the nightly rule of an entity on or off.
+ * @returns its name, and whether it was otherwise before
+ * @throws CommandError (exit code 3) where the stack has no such rule
+ */
+export async function switchRule(
+  { events, stack }: Pick<Target, 'events' | 'stack'>,
+  entity: Entity,
+  state: Switch,
+): Promise<{ rule: string; changed: boolean }> {
+  const Name = `${stack}-${entity}`;
+  try {
+    const changed = (await events.send(new DescribeRuleCommand({ Name }))).State !== state;
+    const Command = state === 'ENABLED' ? EnableRuleCommand : DisableRuleCommand;
+    if (changed) await events.send(new Command({ Name }));
+    return { rule: Name, changed };
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    throw new CommandError(`There is no rule ${Name}: ${RESTORE}.`, ENVIRONMENT, { cause: error });
+  }
 }

@@ -9,12 +9,11 @@ import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
+import { RULE_WORDS, type RuleState, type Rules, rulesOf } from '../deployment-state.ts';
 import { commandFor, dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { type NightlyPlan, nightlyPlanOf } from './nightly-plan.ts';
-import { RULE_WORDS, type RuleState, ruleStateOf } from './rule-state.ts';
 
 interface PlanOptions extends TargetOptions {
   configuration?: string;
@@ -60,27 +59,22 @@ export function addPlan(command: Command): void {
 async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
   const { deployment } = readConfiguration(options.deployment, options.configuration, NO_CLOUD);
   const date = options.date ?? dateIn(deployment.timeZone, new Date());
-  const ruleOf = options.configuration ? () => null : await deployedRules(options, nightlyPlanOf(deployment));
+  const rules = options.configuration ? null : await deployedRules(options, deployment);
   for (const entity of named.length > 0 ? named : ENTITIES) {
-    const planned = plannedRun(deployment, entity, date, ruleOf(entity));
+    const planned = plannedRun(deployment, entity, date, rules?.[entity] ?? null);
     if (options.json) printJson(planned);
     else printOut(plannedText(planned, deployment, options));
   }
 }
 
 /** How the rules stand, where they can be looked at: before the first deployment there is none. */
-async function deployedRules(options: PlanOptions, plan: NightlyPlan): Promise<(entity: Entity) => RuleState | null> {
-  const [{ connect }, { notStarted }, { ended }] = await Promise.all([
-    import('../support/target.ts'),
-    import('./rules.ts'),
-    import('../support/ended.ts'),
-  ]);
+async function deployedRules(options: PlanOptions, deployment: Deployment): Promise<Rules | null> {
+  const [{ connect }, { ended }] = await Promise.all([import('../support/target.ts'), import('../support/ended.ts')]);
   try {
-    const found = await notStarted(await connect({ ...options, callTimeout: CALL_SECONDS }), plan);
-    return (entity) => ruleStateOf(found, plan, entity);
+    return await rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
   } catch (error) {
     printErr(`The rules were not looked at: ${ended(error).sentence}`);
-    return () => null;
+    return null;
   }
 }
 

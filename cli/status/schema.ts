@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../../core/config/entities.ts';
-import { NIGHT_OUTCOMES } from '../night/facts.ts';
-import { RULE_STATES } from '../schedule/rule-state.ts';
+import { RULE_STATES } from '../deployment-state.ts';
+import { NIGHT_OUTCOMES } from '../night/night.ts';
 
 const startSchema = z.object({ entity: entitySchema, at: z.iso.datetime(), date: z.iso.date() });
 
@@ -11,10 +11,13 @@ const rowSchema = z.object({
     .date()
     .check(z.describe('The date that is judged: of the night that began last, or of the newest start.')),
   state: z.enum(NIGHT_OUTCOMES),
-  missing: z.boolean().check(z.describe('The date is due, and readers do not have it.')),
+  missing: z.boolean().check(z.describe('The date is due, and readers do not have all of it.')),
   rule: z.enum(RULE_STATES).check(z.describe('paused: by hand; off: by the configuration.')),
   run: z.nullable(z.string()).check(z.describe('The run that counts, or the last attempt.')),
   error: z.nullable(z.string()),
+  failedSince: z
+    .nullable(z.object({ run: z.string(), error: z.nullable(z.string()) }))
+    .check(z.describe('The newest run of the entity, if it failed after the newest file was published.')),
   readers: z
     .nullable(z.object({ date: z.iso.date(), run: z.string(), startedAt: z.iso.datetime(), hours: z.int() }))
     .check(z.describe('What readers get now, and how long ago its run started; null = nothing.')),
@@ -28,7 +31,11 @@ export const statusSchema = z.object({
   madeAt: z.iso.datetime(),
   ok: z
     .nullable(z.boolean())
-    .check(z.describe('Whether every date that is due is whole, or none is due yet; null = it cannot be told.')),
+    .check(
+      z.describe(
+        'Whether readers have every date that is due, no newer run failed, and the grant can be used; null = not known.',
+      ),
+    ),
   headline: z.string(),
   entities: z.array(rowSchema),
   night: z

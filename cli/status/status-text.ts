@@ -1,7 +1,7 @@
-import { completenessText } from '../night/marked.ts';
-import { CELLS } from '../report/words.ts';
-import { painterOf } from '../runs/run/words.ts';
-import { RULE_WORDS, rulesOf } from '../schedule/rule-state.ts';
+import { RULE_WORDS } from '../deployment-state.ts';
+import { CELLS, completenessText } from '../report/words.ts';
+import type { Tone } from '../runs/run/outcomes.ts';
+import { painterOf, SIGNS } from '../runs/run/words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
@@ -9,17 +9,16 @@ import { fittedTable } from '../support/text-table.ts';
 import type { Status, StatusRow } from './schema.ts';
 
 type Stream = { isTTY?: boolean; columns?: number };
-type Tone = 'good' | 'warned' | 'bad' | 'open';
 
 /** The screen of one deployment: the answer, what is missing and how to mend it, then the rest. */
 export function statusText(status: Status, place: TargetOptions, stream: Stream): string {
   const { deployment, headline, ok, entities, warnings } = status;
   const paint = painterOf(stream);
   const tone = toneOf(status);
-  if (entities.length === 0) return paint(tone)(`${SIGN[tone]} ${headline} (${deployment}).`);
+  if (entities.length === 0) return paint(tone)(`${SIGNS[tone]} ${headline} (${deployment}).`);
   const told = ok === null ? `It cannot be told whether every date that is due is whole. ${headline}` : headline;
   return [
-    paint(tone)(`${SIGN[tone]} ${told} (${deployment})`),
+    paint(tone)(`${SIGNS[tone]} ${told} (${deployment})`),
     '',
     ...tableLines(entities, stream),
     '',
@@ -28,10 +27,8 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
   ].join('\n');
 }
 
-const SIGN = { good: '✓', warned: '?', bad: '✕', open: '…' };
-
-export function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): Tone {
-  if (ok === null) return 'warned';
+export function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): 'good' | 'bad' | 'open' | 'unknown' {
+  if (ok === null) return 'unknown';
   if (!ok) return 'bad';
   const tones = entities.map(({ state }) => TONES[state]);
   return tones.includes('open') || tones.every((tone) => tone === undefined) ? 'open' : 'good';
@@ -47,7 +44,7 @@ const TONES: Partial<Record<StatusRow['state'], Tone>> = {
 
 /** What is missing comes first, each with its command below it. */
 function tableLines(entities: StatusRow[], stream: Stream): string[] {
-  const place = (row: StatusRow) => (row.missing ? 0 : TONES[row.state] === 'open' ? 1 : 2);
+  const place = (row: StatusRow) => (row.missing || row.failedSince ? 0 : TONES[row.state] === 'open' ? 1 : 2);
   const alike = ({ state, advice }: StatusRow) => `${state} ${advice}`;
   const rows = entities.toSorted((a, b) => place(a) - place(b) || (a.missing ? alike(a).localeCompare(alike(b)) : 0));
   const severalDates = new Set(rows.map(({ date }) => date)).size > 1;
@@ -72,7 +69,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
   return lines.flatMap((line, index) => {
     const row = rows[index - 1];
     if (!row) return [line];
-    const tone = row.missing ? 'bad' : TONES[row.state];
+    const tone = row.missing || row.failedSince ? 'bad' : TONES[row.state];
     return [
       tone ? paint(tone)(line) : line,
       ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${plainLine(row.advice)}`] : []),
@@ -81,9 +78,10 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
 }
 
 /** Its error says more than that it failed; a rule is named where the state does not. What is missing for sure has an advice. */
-function stateText({ state, error, rule, missing, advice }: StatusRow): string {
+function stateText({ state, error, rule, missing, advice, failedSince }: StatusRow): string {
   if (missing && advice === null) return 'not known';
-  const word = state === 'failed' && error ? plainLine(error) : CELLS[state].word;
+  const since = failedSince ? `; ${plainLine(failedSince.error ?? 'failed')} since` : '';
+  const word = `${state === 'failed' && error ? plainLine(error) : CELLS[state].word}${since}`;
   return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
@@ -97,9 +95,9 @@ function footLines(
     alarms === null ? 'not known' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
   const at =
     nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
-  const { paused } = rulesOf(entities);
+  const isPaused = (entity: string) => entities.some((row) => row.entity === entity && row.rule === 'paused');
   const lines = [
-    ...(night ? [`Night of ${night.date}: ${completenessText(night, paused)}`] : []),
+    ...(night ? [`Night of ${night.date}: ${completenessText(night, isPaused)}`] : []),
     alarms?.length ? paint('bad')(`Alarms: ${raised}`) : `Alarms: ${raised}`,
     ...(grant?.trouble
       ? [paint('bad')(`Grant: ${plainLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]

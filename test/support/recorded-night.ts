@@ -1,16 +1,18 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Night, nightKey } from '../../core/night/marker.ts';
+import { manifestKeyOf } from './manifests.ts';
 
-/** What is recorded of a date, and its key: all entities have their files but those that lack. */
+/** What is recorded of a date, and its key: all entities but those that lack have the files of their runs `ENTITY-DATE`. */
 export function recordedNight(
   date: string,
   lacking: readonly Entity[] = [],
   revision = 3,
 ): [key: string, text: string] {
-  const file = { run: 'a', manifestKey: 'm', key: 'k', rows: 1, bytes: 1, crc32: '' };
   const entities: Night['entities'] = {};
   for (const entity of ENTITIES) {
+    const run = `${entity}-${date}`;
+    const file = { run, manifestKey: manifestKeyOf(run, entity), key: 'k', rows: 1, bytes: 1, crc32: '' };
     const marked = lacking.includes(entity) ? null : file;
     entities[entity] = { file: marked, tableVersion: null, table: null, feed: null, error: null };
   }

@@ -1,19 +1,19 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { eachOf } from '../../../core/each-of.ts';
-import type { PublishedRun } from '../../data/manifests.ts';
 import { awsErrorText } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';
 import { lastSeen } from '../executions.ts';
 import { type ExportMachine, executionsOf } from '../find-run.ts';
 import { completeRun, createPublished, type Published } from '../run/published.ts';
-import { type FoundRun, type Joined, type Run, runOf, runOfManifest } from '../run/run.ts';
+import { type FoundRun, type Joined, type Run, runOfManifest } from '../run/run.ts';
 import { type Waiting, waitingOf } from '../run/waiting.ts';
 
 interface Wanted {
   /** The entities whose runs are wanted; an empty list stands for all. */
   entities: Entity[];
   since: Date;
+  /** Only runs that ended in anything but success, or are under way; with both, either. */
   failed: boolean;
   running?: boolean;
   /** How many of the newest runs are listed. */
@@ -43,50 +43,11 @@ export async function listRuns(target: RunSources, wanted: Wanted): Promise<Run[
   return all.slice(0, wanted.limit);
 }
 
-interface Unpublished {
-  /** Runs that failed or are under way, and those that succeeded and whose file is missing though it is not expired. */
-  runs: Run[];
-  /** Names of published runs whose table was not written, then or later. */
-  withoutTable: string[];
-}
-
-/** What became of the runs that `published` does not tell of, and of their tables. */
-export async function unpublishedRuns(
-  target: ExportMachine,
-  published: PublishedRun[],
-  { since, now, timeZone }: Pick<Wanted, 'since' | 'timeZone'> & { now: Date },
-): Promise<Unpublished> {
-  const counting = new Map(published.map((run) => [run.manifest.execution, run]));
-  const executions = await foundRuns(target, [...ENTITIES], { since, failed: false }, counting);
-  // A published run that succeeded has all that it was to have: it is not looked up.
-  const others = executions.filter(({ name, status }) => !counting.has(name) || status === 'FAILED');
-  const ended = await eachOf(others, async (found) => runOf(await described(target, found), { timeZone }));
-  const runs = ended.flatMap((run): Run[] => {
-    // Releases, table runs and unpublished runs publish no file of their own.
-    if (counting.has(run.run) || run.what !== 'export' || run.outcome === 'stored') return [];
-    if (run.outcome !== 'published') return [run];
-    if (run.keptUntil !== null && run.keptUntil <= now.toISOString().slice(0, 10)) return [];
-    // The run published its file after the published ones were read.
-    const justNow = run.endedAt !== null && run.endedAt > now.toISOString();
-    return [
-      justNow ? { ...run, outcome: 'running', status: 'RUNNING' } : { ...run, outcome: 'gone', needsPerson: true },
-    ];
-  });
-  return { runs, withoutTable: lackingTables(ended).filter((run) => counting.has(run)) };
-}
-
-/** Names of the runs whose table was not written, then or later. */
-function lackingTables(ended: Run[]): string[] {
-  const written = new Set(ended.map(({ outcome, of }) => outcome === 'table' && of));
-  const lacking = ended.filter(({ error }) => error === 'TableNotWritten').map(({ of, run }) => of ?? run);
-  return [...new Set(lacking)].filter((run) => !written.has(run));
-}
-
 async function foundRuns(
   target: ExportMachine,
   entities: Entity[],
   { since, failed, running, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'limit'>,
-  published: Map<string, PublishedRun>,
+  published: Map<string, Joined>,
 ): Promise<FoundRun[]> {
   const runs: FoundRun[] = [];
   const [entity] = entities.length === 1 ? entities : [];

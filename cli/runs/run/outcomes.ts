@@ -1,5 +1,5 @@
 /** How an outcome is painted; its word always stands beside it. */
-export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle';
+export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
 
 interface Described {
   /** The outcome in the column of a table. */
@@ -35,8 +35,6 @@ export const OUTCOMES = {
   /** The file is published, its table is not written. */
   withoutTable: bad('no table'),
   quarantined: bad('FileQuarantined'),
-  /** It was published, and no pointer leads to its file any more. */
-  gone: bad('published, and gone'),
   /** The run is named by its error, or by the status of the execution. */
   failed: bad('failed'),
 } satisfies Record<string, Described>;

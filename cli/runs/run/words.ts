@@ -77,10 +77,10 @@ export function toneOf({ outcome, standing, warningCount }: Pick<Run, 'outcome' 
 }
 
 /** How each tone is shown where there is no colour. */
-export const SIGNS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', open: '…', idle: '·' };
+export const SIGNS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', open: '…', idle: '·', unknown: '?' };
 
 export function painterOf(stream: { isTTY?: boolean }): (tone: Tone) => (text: string) => string {
   const { green, yellow, red, cyan, dim } = colorsFor(stream);
-  const paint = { good: green, warned: yellow, bad: red, open: cyan, idle: dim };
+  const paint = { good: green, warned: yellow, bad: red, open: cyan, idle: dim, unknown: yellow };
   return (tone) => paint[tone];
 }

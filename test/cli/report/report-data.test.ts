@@ -1,13 +1,14 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, test } from 'vitest';
-import type { Attempt, Facts } from '../../../cli/night/facts.ts';
+import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { type ReportData, reportDataOf } from '../../../cli/report/report-data.ts';
 import { headlineOf } from '../../../cli/report/words.ts';
-import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import type { Night } from '../../../core/night/marker.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { deployment } from '../../support/builders.ts';
+import { recordedNight } from '../../support/recorded-night.ts';
 
 const NIGHT = '2026-11-20';
 const ALL = ENTITIES.length;
@@ -15,7 +16,7 @@ const outcomes = (data: ReportData, date = NIGHT) =>
   data.rows.flatMap(({ cells }) => cells.filter((cell) => cell.date === date).map(({ outcome }) => outcome));
 const headline = (facts: Facts) => headlineOf(reportDataOf(facts)).text;
 const withSchedule = (entity: Entity, schedule: string, timeZone = 'UTC') =>
-  nightlyPlanOf(deployment({ timeZone, entities: { [entity]: { schedule } } }));
+  deployment({ timeZone, entities: { [entity]: { schedule } } });
 const pageOf = (facts: Facts) => parseHTML(reportPage(reportDataOf(facts))).document;
 
 test('the headline says how many of last night are published, or which are missing', () => {
@@ -43,14 +44,11 @@ test('an entity that is paused is named so, and is missed: the configuration wan
 });
 
 test('of every night that is recorded the page has whether it is complete, and beside the headline that of the last', () => {
-  const marked = [
-    { date: '2026-11-18', revision: 7, complete: true, lacking: [] },
-    { date: NIGHT, revision: 6, complete: false, lacking: ['meetings', 'leads (table)'] },
-  ];
-  const facts = { ...madeUpMonth({ paused: ['meetings'] }), marked };
+  const recorded = [recordOf('2026-11-18', [], 7), recordOf(NIGHT, ['leads', 'meetings'], 6)];
+  const facts = { ...madeUpMonth({ paused: ['meetings'] }), recorded };
   const cells = [...pageOf(facts).querySelectorAll('.grid tbody tr')].at(-1);
 
-  const lacks = 'not complete, lacks meetings (paused), leads (table); revision 6';
+  const lacks = 'not complete, lacks leads, meetings (paused); revision 6';
   expect(headlineOf(reportDataOf(facts)).notes).toContain(`the night is ${lacks}`);
   expect(cells?.querySelector('th')?.textContent).toBe('whole night');
   expect([...(cells?.querySelectorAll('td') ?? [])].slice(-3).map((cell) => cell.textContent)).toEqual([
@@ -63,8 +61,8 @@ test('of every night that is recorded the page has whether it is complete, and b
 
 test('a night that is not complete while runs of it are to come is no failure', () => {
   const now = new Date(`${NIGHT}T01:01:00Z`);
-  const marked = [{ date: NIGHT, revision: 1, complete: false, lacking: ['meetings'] }];
-  const row = pageOf({ ...madeUpMonth({ missing: ['meetings'] }), now, marked }).querySelectorAll('.grid tbody tr');
+  const recorded = [recordOf(NIGHT, ['meetings'])];
+  const row = pageOf({ ...madeUpMonth({ missing: ['meetings'] }), now, recorded }).querySelectorAll('.grid tbody tr');
 
   expect([...row].at(-1)?.querySelector('td:last-child span')?.className).toBe('cell running');
 });
@@ -102,6 +100,8 @@ test('a file that nobody has looked into has a warning in its night, which says 
   expect(headlineOf(reportDataOf(facts)).notes).toContain('with a warning: leads');
   expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('Nobody has looked into this file');
 });
+
+const recordOf = (...night: Parameters<typeof recordedNight>): Night => JSON.parse(recordedNight(...night)[1]);
 
 const EXPORT = { what: 'export', byVerify: false, kind: null, unjudged: false } as const;
 const FAILED = { ...EXPORT, outcome: 'failed', status: 'FAILED', error: 'ExportFailed' } as const;
@@ -149,8 +149,8 @@ describe('in the middle of a night', () => {
 
   test('each row has one date, also where starts lie on both sides of midnight', () => {
     const month = madeUpMonth();
-    const plan = withSchedule('leads', 'cron(0 20 * * ? *)');
-    const data = reportDataOf({ ...month, plan, attempts: [], now: new Date(`${NIGHT}T21:00:00Z`) });
+    const configured = withSchedule('leads', 'cron(0 20 * * ? *)');
+    const data = reportDataOf({ ...month, configured, attempts: [], now: new Date('2026-11-21T01:30:00Z') });
     expect(data.rows.map(({ last }) => `${last.date} ${last.outcome}`)).toEqual([
       `${NIGHT} published`,
       ...Array(ALL - 1).fill('2026-11-21 due'),
@@ -216,7 +216,7 @@ test('a failure of last evening is one of last night, though others run in the m
   );
   const failure = { run: 'x', entity: 'leads' as const, date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' };
   const attempts: Attempt[] = [{ ...failure, ...FAILED, what: 'export', kind: null, cause: null }];
-  const facts = { ...month, plan: evening, published, attempts };
+  const facts = { ...month, configured: evening, published, attempts };
   expect(headline(facts)).toBe(`Last night: 1 of ${ALL} missing: leads`);
   expect(headlineOf(reportDataOf(facts)).notes).toContain('of 19 November: leads');
   for (const nights of [1, 30]) {
@@ -230,17 +230,19 @@ test('a failure of last evening is one of last night, though others run in the m
 
 test('starts that are spread over midnight are one night', () => {
   const month = madeUpMonth();
-  const plan = nightlyPlanOf(deployment({ nightly: { at: '23:50', spreadMinutes: 7 } }));
+  const configured = deployment({ nightly: { at: '23:50', spreadMinutes: 7 } });
   const night = (entity: string) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
   const published = month.published.filter(({ manifest }) => manifest.date <= night(manifest.entity));
-  expect(headline({ ...month, plan, published, attempts: [] })).toBe(`Last night: ${ALL} of ${ALL} published`);
+  expect(headline({ ...month, configured, published, attempts: [] })).toBe(`Last night: ${ALL} of ${ALL} published`);
   const one = published.filter(({ manifest }) => manifest.entity !== 'leads' || manifest.date < '2026-11-19');
-  expect(headline({ ...month, plan, published: one, attempts: [] })).toBe(`Last night: 1 of ${ALL} missing: leads`);
+  expect(headline({ ...month, configured, published: one, attempts: [] })).toBe(
+    `Last night: 1 of ${ALL} missing: leads`,
+  );
 });
 
 test('a date that no start belongs to, as where clocks are changed, is not missing', () => {
   const month = madeUpMonth();
-  const plan = withSchedule('leads', 'cron(30 21 * * ? *)', 'Asia/Jerusalem');
+  const configured = withSchedule('leads', 'cron(30 21 * * ? *)', 'Asia/Jerusalem');
   const old = {
     ...month.published[0]?.manifest,
     entity: 'leads' as const,
@@ -249,7 +251,7 @@ test('a date that no start belongs to, as where clocks are changed, is not missi
   };
   const published = month.published.slice(0, 1).map((run) => ({ ...run, manifest: { ...run.manifest, ...old } }));
   const at = (date: string, now: string) =>
-    outcomes(reportDataOf({ ...month, plan, published, now: new Date(now) }), date)[0];
+    outcomes(reportDataOf({ ...month, configured, published, now: new Date(now) }), date)[0];
   expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('notStarted');
   expect(at('2026-03-27', '2026-03-30T12:00:00Z')).toBe('none');
   expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('notStarted');
@@ -271,19 +273,21 @@ test('a young deployment that made up for a night long ago has no missing nights
   expect(cells.filter(({ outcome }) => outcome === 'published')).toHaveLength(2 * ALL + 1);
 });
 
-test('an entity that began later is not missed before; one that never ran is, since the first run of all', () => {
+test('an entity that began later is not missed before; one that never ran is', () => {
   const month = madeUpMonth();
   const published = month.published.filter(
     ({ manifest }) =>
       manifest.entity !== 'meetings' && (manifest.entity !== 'customers' || manifest.date >= '2026-11-15'),
   );
-  const data = reportDataOf({ ...month, published });
+  const night = recordOf('2026-11-10', ['meetings']);
+  delete night.entities.customers;
+  const data = reportDataOf({ ...month, published, recorded: [night, recordOf(NIGHT)] });
   expect(outcomes(data, '2026-11-10').slice(4, 6)).toEqual(['none', 'notStarted']);
 });
 
 test('nights have their dates in the time zone of the deployment', () => {
-  const plan = withSchedule('leads', 'cron(0 13 * * ? *)', 'Pacific/Auckland');
-  const facts = { ...madeUpMonth(), plan, now: new Date(`${NIGHT}T14:00:00Z`) };
+  const configured = withSchedule('leads', 'cron(0 13 * * ? *)', 'Pacific/Auckland');
+  const facts = { ...madeUpMonth(), configured, now: new Date(`${NIGHT}T14:00:00Z`) };
   expect(reportDataOf(facts).lastNight).toBe('2026-11-21');
 });
 
@@ -295,8 +299,8 @@ test('where nothing was to be expected nothing is missing: before the first run,
     attempts: [],
   };
   expect(new Set(outcomes(reportDataOf(young), '2026-11-10'))).toEqual(new Set(['none']));
-  const plan = withSchedule('customers', 'rate(7 days)');
-  const weekly = { ...madeUpMonth({ missing: ['customers'] }), plan };
+  const configured = withSchedule('customers', 'rate(7 days)');
+  const weekly = { ...madeUpMonth({ missing: ['customers'] }), configured };
   expect(headlineOf(reportDataOf(weekly))).toMatchObject({
     text: `Last night: ${ALL} of ${ALL} published`,
     notes: expect.arrayContaining(['of 19 November: customers']),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
 import { addDownload } from '../../../cli/data/download.ts';
-import type { Facts } from '../../../cli/night/facts.ts';
+import type { Facts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { addReport } from '../../../cli/report/report.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { gatherFacts } from '../../../cli/night/gather.ts';
+import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { findRun } from '../../../cli/runs/find-run.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { addRetry } from '../../../cli/runs/retry.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
-import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { deployment, runState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -83,7 +82,7 @@ test('the report counts the runs of a night, not the starts of its rules', async
 
   const facts = await gatherFacts(target, {
     deployment: 'test',
-    plan: nightlyPlanOf(deployment()),
+    configured: deployment(),
     nights: 3,
     now,
     warn: () => undefined,

@@ -191,13 +191,17 @@ test('a stack that is not there cannot be told of, in one sentence', async () =>
 
 describe('of a date', () => {
   test('in the past it is said what readers got, and what they did not', async () => {
-    const { cli, publish } = await deployed(whole);
-    publish({ entity: 'leads', date: '2026-11-17', execution: 'old', pointers: ['date'] });
+    const { cli, publish, objects } = await deployed(whole);
+    for (const [key, night] of [recordedNight('2026-11-18', ['leads']), recordedNight(NIGHT)]) {
+      objects.set(key, Buffer.from(night));
+    }
+    for (const entity of ENTITIES)
+      publish({ entity, date: '2026-11-18', execution: `${entity}-2026-11-18`, pointers: [] });
 
     const { code, stdout } = await cli('status', '--date', '2026-11-18');
 
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^✕ 2026-11-18: 1 of 1 missing: leads \(test\)\n/);
+    expect(stdout).toMatch(/^✕ 2026-11-18: 1 of 7 missing: leads \(test\)\n/);
     expect(stdout).toMatch(/\n {4}-> npx --no -- crm-export start leads --\S+ \S+ --deployment test\n/);
   });
 
@@ -222,9 +226,69 @@ test('before its first night nothing is due, which is said', async () => {
   expect(stdout).toContain('Next start: 2026-11-01 01:00 UTC, leads of 2026-11-01');
 });
 
+describe('after a night that is whole', () => {
+  const DEAD = { state: { S: 'DEAD' }, owner: { S: '' }, deadline: { N: '0' }, reason: { S: 'Revoked.' } };
+
+  test('a newer run that failed is named, with the command that shows it', async () => {
+    const later = { start: `${NIGHT}T06:00:00Z`, stop: `${NIGHT}T06:01:00Z` };
+    const { cli } = await deployed(whole, executions([{ ...failed('leads', 'CrmUnavailable'), ...later }]));
+
+    const { code, stdout } = await cli('status');
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✕ Last night: 7 of 7 published; failed since: leads \(test\)\n/);
+    expect(stdout).toContain('published; CrmUnavailable since');
+    expect(stdout).toContain('-> npx --no -- crm-export show leads-20261120T010005Z-abcdef ');
+  });
+
+  test('a dead grant is an answer of its own', async () => {
+    const { cli } = await deployed(whole, grant(DEAD));
+
+    const { code, stdout } = await cli('status');
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✕ Last night: 7 of 7 published; the grant cannot be used \(test\)\n/);
+    expect(stdout).toContain('-> npx --no -- crm-export authorize ');
+  });
+
+  test('readers that lack the night before are told as long as the new one is under way', async () => {
+    vi.setSystemTime('2026-11-21T01:30:00Z');
+    const { cli } = await deployed({ ...whole, leads: '2026-11-19' });
+
+    const { code, stdout } = await cli('status', '--json');
+
+    const status: Status = JSON.parse(stdout);
+    expect({ code, ok: status.ok }).toEqual({ code: 1, ok: false });
+    expect(status.entities.find(({ entity }) => entity === 'leads')).toMatchObject({ date: NIGHT, missing: true });
+  });
+
+  test('a clock that is a day behind is said', async () => {
+    vi.setSystemTime('2026-11-19T07:00:00Z');
+    const { cli } = await deployed(whole);
+
+    expect((await cli('status')).stdout).toContain(
+      '! The clock of this machine is behind: here it is 2026-11-19T07:00',
+    );
+  });
+});
+
+test('before the first night, what a person has exported is not counted as a night', async () => {
+  vi.setSystemTime('2026-11-01T00:30:00Z');
+  const { cli, publish, objects } = await aws(SIX_HOURS, grant(), alarms());
+  publish({ date: '2026-11-01', manifest: { startedAt: '2026-11-01T00:10:00.000Z' } });
+  const [key, night] = recordedNight('2026-11-01', ENTITIES.slice(1));
+  objects.set(key, Buffer.from(night.replaceAll('leads-2026-11-01', 'leads-night')));
+
+  const { code, stdout } = await cli('status');
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^… First night at 01:00 UTC; exported so far: leads \(test\)\n/);
+  expect(stdout).not.toContain('not complete');
+});
+
 describe('on a terminal', () => {
   const place = { deployment: 'prod' };
-  const row = { entity: 'leads', date: NIGHT, run: 'x', rule: 'on', readers: null } as const;
+  const row = { entity: 'leads', date: NIGHT, run: 'x', rule: 'on', readers: null, failedSince: null } as const;
   const status: Status = {
     ...{ deployment: 'prod', madeAt: `${NIGHT}T07:00:00Z`, ok: false, headline: 'Last night: 1 of 7 missing: leads' },
     entities: ENTITIES.map((entity) => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gatherFacts } from '../../../cli/night/gather.ts';
+import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { addFollow } from '../../../cli/runs/follow.ts';
@@ -7,8 +7,9 @@ import { runsText } from '../../../cli/runs/list/list.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { addRetry } from '../../../cli/runs/retry.ts';
 import { addShow } from '../../../cli/runs/show/show.ts';
-import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
 import { addTable } from '../../../cli/tables/table.ts';
+import { LAYOUT } from '../../../core/export/layout.ts';
+import { nightKey } from '../../../core/night/marker.ts';
 import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -147,20 +148,21 @@ test('an execution that wrote a table alone is shown as that, and counts as no e
   );
 });
 
-test.each<[string, Execution[], string[]]>([
-  ['warns of a published run without its table', [lacking], [NIGHT]],
-  ['warns no more once the table is written', [written, lacking], []],
-])('the report %s', async (_, executions, expected) => {
-  const { target } = await cloudWith(executions);
+test.each<[string, object | null, string]>([
+  ['misses the table of a published run that the night waits for', null, 'withoutTable'],
+  ['misses nothing once the table is written', { key: 'k', etag: 'e' }, 'published'],
+])('the report %s', async (_, table, outcome) => {
+  const { target, objects } = await cloudWith([lacking]);
+  const file = { run: NIGHT, manifestKey, key: 'k', rows: 1, bytes: 1, crc32: '' };
+  const leads = { file, tableVersion: 1, table, feed: null, error: null };
+  const night = { schemaVersion: LAYOUT, date: DATE, revision: 1, complete: table !== null, entities: { leads } };
+  objects.set(nightKey(DATE), Buffer.from(JSON.stringify(night)));
   const now = new Date('2026-11-20T12:00:00Z');
-  const plan = nightlyPlanOf(deployment());
+  const wanted = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
 
-  const facts = await gatherFacts(target, { deployment: 'test', plan, nights: 3, now, warn: () => undefined });
-  const data = reportDataOf(facts);
+  const data = reportDataOf(await gatherFacts(target, wanted));
 
-  expect(facts.withoutTable).toEqual(expected);
-  expect(facts.attempts).toEqual([]);
   const cell = data.rows.find(({ entity }) => entity === 'leads')?.cells.find(({ date }) => date === DATE);
-  expect(cell?.outcome).toBe(expected.length > 0 ? 'warned' : 'published');
-  expect(reportPage(data).includes('npx --no -- crm-export table leads-night')).toBe(expected.length > 0);
+  expect(cell).toMatchObject({ outcome, attempts: [] });
+  expect(reportPage(data).includes('npx --no -- crm-export table leads-night')).toBe(table === null);
 });

@@ -1,22 +1,30 @@
 import { describe, expect, test } from 'vitest';
-import type { Attempt, Facts } from '../../../cli/night/facts.ts';
-import { judgesOf } from '../../../cli/night/judge.ts';
+import type { RuleState, Rules } from '../../../cli/deployment-state.ts';
+import { judgesOf, startText } from '../../../cli/night/night.ts';
+import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
+import { lastNightOf } from '../../../cli/night/night-starts.ts';
 import type { Outcome } from '../../../cli/runs/run/outcomes.ts';
-import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { deployedOf } from '../../../core/config/deployed.ts';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import type { Night } from '../../../core/night/marker.ts';
 import { deployment } from '../../support/builders.ts';
 import { manifestOf } from '../../support/manifests.ts';
+import { recordedNight } from '../../support/recorded-night.ts';
 
 const NIGHT = '2026-11-20';
 const BEFORE = '2026-11-19';
 /** Leads start at 01:00 UTC; a run gives up after six hours. */
 const POLLING = { deadlineSeconds: 21_600, largestWaitSeconds: 300 };
-const plan = (leads: object = {}, timeZone = 'UTC') =>
-  nightlyPlanOf(deployment({ timeZone, polling: POLLING, entities: { leads } }));
+const configuredWith = (leads: object) => deployment({ polling: POLLING, entities: { leads } });
+const rules = (leads: RuleState) => ({
+  rules: { ...Object.fromEntries(ENTITIES.map((entity) => [entity, 'on'])), leads } as Rules,
+});
 
 const file = (date: string, startedAt = `${date}T01:00:05.000Z`) => ({
   manifestKey: date,
   manifest: manifestOf({ date, startedAt, execution: `run-${date}` }),
 });
+const fileOf = (date: string) => ({ run: `run-${date}`, manifestKey: date });
 const attempt = (outcome: Outcome, date = NIGHT, startedAt = `${date}T01:00:05.000Z`): Attempt => ({
   ...{ run: 'x', what: 'export', byVerify: false, kind: null, unjudged: false, status: null, error: null, cause: null },
   ...{ entity: 'leads', date, outcome, startedAt },
@@ -26,17 +34,16 @@ const attempt = (outcome: Outcome, date = NIGHT, startedAt = `${date}T01:00:05.0
 function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { at?: string } = {}) {
   const known: Facts = {
     deployment: 'prod',
-    plan: plan(),
+    configured: configuredWith({}),
     now: new Date(at),
     nights: 3,
     deployedAt: new Date('2026-11-01T12:00:00Z'),
     published: [file(BEFORE)],
     attempts: [],
     attemptsKnown: true,
-    withoutTable: [],
-    marked: [],
+    recorded: [],
     newest: {},
-    ...{ paused: [], withoutRule: [], changed: [] },
+    ...rules('on'),
     ...changes,
   };
   return judgesOf(known)('leads');
@@ -49,8 +56,7 @@ function judged(changes: Parameters<typeof leadsOf>[0], date?: string) {
   return `${date ?? last} ${outcome}${missing ? ', missing' : ''}`;
 }
 
-const wanted = (entity: object = {}) => ({ plan: plan(entity) });
-const off = { plan: plan({ enabled: false }) };
+const wanted = (entity: object) => ({ configured: configuredWith(entity) });
 
 test.each<[string, Parameters<typeof leadsOf>[0], string]>([
   ['published', { published: [file(BEFORE), file(NIGHT)] }, 'published'],
@@ -61,7 +67,6 @@ test.each<[string, Parameters<typeof leadsOf>[0], string]>([
   ],
   ['failed', { attempts: [attempt('failed')] }, 'failed, missing'],
   ['quarantined', { attempts: [attempt('quarantined')] }, 'quarantined, missing'],
-  ['published, and gone', { attempts: [attempt('gone')] }, 'gone, missing'],
   ['under way, until its deadline', { attempts: [attempt('running')] }, 'running'],
   [
     'under way, past its start and its deadline',
@@ -80,23 +85,21 @@ test.each<[string, Parameters<typeof leadsOf>[0], string]>([
     { at: `${NIGHT}T02:00:00Z`, ...wanted({ polling: { deadlineSeconds: 600 } }) },
     'late, missing',
   ],
-  ['paused by hand', { paused: ['leads'] }, 'paused, missing'],
-  ['paused after its run', { paused: ['leads'], published: [file(NIGHT)] }, 'published'],
-  ['paused after its run failed', { paused: ['leads'], attempts: [attempt('failed')] }, 'failed, missing'],
+  ['paused by hand', { ...rules('paused') }, 'paused, missing'],
+  ['paused after its run', { ...rules('paused'), published: [file(NIGHT)] }, 'published'],
+  ['paused after its run failed', { ...rules('paused'), attempts: [attempt('failed')] }, 'failed, missing'],
   [
     'paused for weeks: only the newest file is known',
     {
-      paused: ['leads'],
+      ...rules('paused'),
       published: [],
       newest: { leads: { date: '2026-11-02', startedAt: '2026-11-02T01:00:00Z', execution: 'x' } },
     },
     'paused, missing',
   ],
-  ['without a rule', { withoutRule: ['leads'] }, 'withoutRule, missing'],
-  ['switched off by the configuration', { ...off, paused: ['leads'] }, 'off'],
-  ['switched off by the configuration, and its rule is gone', { ...off, withoutRule: ['leads'] }, 'off'],
-  ['switched on by hand against the configuration', off, 'notStarted, missing'],
-  ['of a rule that was changed by hand, and did not start it', { changed: ['leads'] }, 'notStarted, missing'],
+  ['without a rule', { ...rules('withoutRule') }, 'withoutRule, missing'],
+  ['switched off by the configuration', rules('off'), 'off'],
+  ['of a rule that was changed by hand, and did not start it', { ...rules('changed') }, 'notStarted, missing'],
 ])('last night is %s', (_, changes, expected) => {
   expect(judged(changes)).toBe(`${NIGHT} ${expected}`);
 });
@@ -121,7 +124,9 @@ describe('on the first day after the deployment', () => {
     const contacts = { ...other, manifest: { ...other.manifest, entity: 'contacts' as const } };
     const deployedAt = new Date(`${BEFORE}T12:00:00Z`);
     expect(judged({ published: [contacts], deployedAt })).toBe(`${NIGHT} notStarted, missing`);
-    expect(judged({ published: [contacts], deployedAt, withoutRule: ['leads'] })).toBe(`${NIGHT} withoutRule, missing`);
+    expect(judged({ published: [contacts], deployedAt, ...rules('withoutRule') })).toBe(
+      `${NIGHT} withoutRule, missing`,
+    );
   });
 
   test('a start before the deployment was none of it', () => {
@@ -133,9 +138,11 @@ describe('on the first day after the deployment', () => {
 
 describe('where clocks change', () => {
   const local = {
-    plan: nightlyPlanOf(
-      deployment({ timeZone: 'Asia/Jerusalem', polling: POLLING, nightly: { at: '02:30', spreadMinutes: 0 } }),
-    ),
+    deployedAt: new Date('2026-01-01T12:00:00Z'),
+    configured: deployment({
+      ...{ timeZone: 'Asia/Jerusalem', polling: POLLING },
+      nightly: { at: '02:30', spreadMinutes: 0 },
+    }),
   };
 
   test.each([
@@ -237,5 +244,94 @@ test.each([
 
 test('the next start is that of a rule which is on', () => {
   expect(leadsOf().next).toEqual({ at: new Date('2026-11-21T01:00:00Z'), date: '2026-11-21' });
-  expect(leadsOf({ paused: ['leads'] }).next).toBeNull();
+  expect(leadsOf({ ...rules('paused') }).next).toBeNull();
+});
+
+describe('what is recorded of the night', () => {
+  const record = (marked: Partial<Night['entities'][string]>, lacking: Entity[] = ['leads']) => {
+    const night: Night = JSON.parse(recordedNight(NIGHT, lacking)[1]);
+    Object.assign(night.entities.leads ?? {}, marked);
+    return { recorded: [night] };
+  };
+
+  test.each<[string, Parameters<typeof leadsOf>[0], string]>([
+    ['an error counts where the execution is not known', record({ error: 'ExportFailed' }), 'failed, missing'],
+    ['a file that a check stopped is quarantined', record({ error: 'FileQuarantined' }), 'quarantined, missing'],
+    [
+      'a run that is under way counts more than an error before it',
+      { ...record({ error: 'ExportFailed' }), attempts: [attempt('running')] },
+      'running',
+    ],
+    ['a night that another run has begun waits for this one', record({}), 'notStarted, missing'],
+    [
+      'a file without the table that the night waits for is not all',
+      {
+        ...record({ tableVersion: 1, file: { ...fileOf(NIGHT), key: 'k', rows: 1, bytes: 1, crc32: '' } }, []),
+        published: [file(NIGHT)],
+      },
+      'withoutTable, missing',
+    ],
+  ])('%s', (_, changes, expected) => {
+    expect(judged(changes)).toBe(`${NIGHT} ${expected}`);
+  });
+
+  test('an entity that the night did not wait for, as it was added later, is not missing', () => {
+    const [earlier, later]: Night[] = [BEFORE, NIGHT].map((date) => JSON.parse(recordedNight(date)[1]));
+    if (earlier) delete earlier.entities.leads;
+
+    expect(judged({ recorded: [earlier, later].flatMap((night) => night ?? []), published: [] }, BEFORE)).toBe(
+      `${BEFORE} none`,
+    );
+  });
+});
+
+test('as long as a night is open, a date before that readers lack is told', () => {
+  const at = `${NIGHT}T01:30:00Z`;
+  const failed = [attempt('failed', BEFORE)];
+
+  expect(judged({ at, published: [file('2026-11-18')], attempts: failed })).toBe(`${BEFORE} failed, missing`);
+  expect(judged({ at, published: [file(NIGHT)], attempts: failed })).toBe(`${NIGHT} published`);
+});
+
+test.each<[string, Attempt[], string | undefined]>([
+  ['failed after the newest file', [attempt('failed', BEFORE, `${NIGHT}T06:00:00Z`)], 'x'],
+  ['failed before the newest file', [attempt('failed', BEFORE, `${BEFORE}T06:00:00Z`)], undefined],
+  ['is under way', [attempt('running', NIGHT, `${NIGHT}T06:00:00Z`)], undefined],
+])('the newest run of an entity that %s', (_, attempts, expected) => {
+  expect(leadsOf({ published: [file(NIGHT)], attempts }).failedSince?.run).toBe(expected);
+});
+
+describe('the night that began last', () => {
+  const dateAt = (now: string, settings: object) => lastNightOf(deployment(settings), new Date(now))?.date;
+
+  test.each(['2026-03-27T00:30:00Z', '2026-10-25T00:30:00Z', '2026-11-20T00:30:00Z'])(
+    'has one date where clocks change, too: %s',
+    (now) => {
+      const nightly = { at: '01:50', spreadMinutes: 20 };
+      expect(dateAt(now, { timeZone: 'Asia/Jerusalem', nightly })).toBe(now.slice(0, 10));
+    },
+  );
+
+  test('is the one before until the first start', () => {
+    const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
+    expect(dateAt('2026-11-19T23:59:00Z', settings)).toBe('2026-11-19');
+    expect(dateAt('2026-11-20T00:00:00Z', settings)).toBe('2026-11-20');
+  });
+});
+
+const filters = [{ field: 'updatedAt', operator: 'gte', value: { $date: 'day-1d' } }];
+const dated = deployment({ entities: { leads: { filters }, contacts: { filters } } });
+
+test.each<[Entity[], string, string]>([
+  [['leads'], '2026-11-19', 'start leads --date 2026-11-19'],
+  [['leads', 'contacts'], '2026-11-19', 'start leads contacts --date 2026-11-19'],
+  [['meetings'], '2026-11-19', 'start meetings'],
+  [['leads', 'meetings'], '2026-11-19', 'start leads meetings'],
+  [['meetings'], '2026-11-20', 'start meetings --date 2026-11-20'],
+])('the start of %j for %s, on 2026-11-20, is %s', (entities, date, command) => {
+  const now = new Date('2026-11-20T12:00:00Z');
+
+  expect(startText(entities, date, dated, now)).toBe(command);
+  // A template has digests in the place of filters.
+  expect(startText(entities, date, deployedOf(dated), now)).toBe(command);
 });

@@ -1,50 +1,14 @@
-import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
-import { gatherFacts } from '../../../cli/night/gather.ts';
-import { reportPage } from '../../../cli/report/page.ts';
-import { reportDataOf } from '../../../cli/report/report-data.ts';
-import { headlineOf } from '../../../cli/report/words.ts';
-import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { deployment, run, runState } from '../../support/builders.ts';
+import { deployment } from '../../support/builders.ts';
+import { recordedNight } from '../../support/recorded-night.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { rules } from '../support/cloud/rules.ts';
 
 const NIGHT = '2026-11-20';
-
-test('runs that were published, and whose files are gone, are shown as gone', async () => {
-  const now = new Date('2026-11-20T12:00:00Z');
-  const start = '2026-11-20T01:00:00.000Z';
-  const output = (date: string, keptUntil: string) =>
-    JSON.stringify(runState({ run: run({ date, keptUntil }), outcome: 'PUBLISHED' }));
-  const succeeded = { status: 'SUCCEEDED', start, stop: start };
-  const cloud = await aws(
-    executions([
-      { name: 'gone', ...succeeded, input: { entity: 'leads' }, output: output(NIGHT, '2026-12-20') },
-      { name: 'expired', ...succeeded, input: { entity: 'contacts' }, output: output(NIGHT, NIGHT) },
-      { name: 'replaced', ...succeeded, input: { entity: 'customers' }, output: output(NIGHT, '2026-12-20') },
-      { name: 'later', ...succeeded, input: { entity: 'meetings' }, stop: '2026-11-20T12:00:03.000Z' },
-      { name: 'counts', ...succeeded, input: { entity: 'customers' } },
-    ]),
-  );
-  cloud.publish({ entity: 'customers', execution: 'counts' });
-  const wanted = { deployment: 'test', plan: nightlyPlanOf(deployment()), nights: 3, now, warn: () => undefined };
-  const facts = await gatherFacts(cloud.target, wanted);
-  expect(facts.attempts).toMatchObject([
-    { run: 'gone', status: 'SUCCEEDED', outcome: 'gone', needsPerson: true },
-    { run: 'later', status: 'RUNNING', outcome: 'running', needsPerson: false },
-  ]);
-  const data = reportDataOf(facts);
-  expect(data.rows[0]?.last.outcome).toBe('gone');
-  expect(headlineOf({ ...data, rows: data.rows.slice(0, 1) })).toMatchObject({
-    tone: 'bad',
-    text: 'Last night: 1 of 1 missing: leads',
-  });
-  expect(reportPage(data)).toContain('published, and gone');
-  expect(parseHTML(reportPage(data)).document.getElementById(`leads-${NIGHT}`)?.textContent).toContain('no pointer');
-});
 
 test('runs that count are not looked up one by one', async () => {
   const now = new Date('2026-11-20T12:00:00Z');
@@ -53,9 +17,24 @@ test('runs that count are not looked up one by one', async () => {
   const common = { status: 'SUCCEEDED', input: {}, start, stop: start };
   const cloud = await aws(executions(names.map((name) => ({ name, ...common }))));
   for (const entity of ENTITIES) cloud.publish({ entity, execution: `rule-${entity}` });
-  const wanted = { deployment: 'test', plan: nightlyPlanOf(deployment()), nights: 3, now, warn: () => undefined };
+  const wanted = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
   expect((await gatherFacts(cloud.target, wanted)).published).toHaveLength(ENTITIES.length);
   expect(cloud.asked).not.toContain('DescribeExecution');
+});
+
+test('the files of a recorded night are those of its record, without a look at the pointers to dates', async () => {
+  const cloud = await aws();
+  const [key, night] = recordedNight(NIGHT, ['leads']);
+  cloud.objects.set(key, Buffer.from(night));
+  for (const entity of ENTITIES) cloud.publish({ entity, execution: `${entity}-${NIGHT}`, pointers: [] });
+  const now = new Date('2026-11-20T12:00:00Z');
+  const wanted = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
+
+  const facts = await gatherFacts(cloud.target, wanted);
+
+  expect(facts.published.map(({ manifest }) => manifest.entity).sort()).toEqual(ENTITIES.slice(1).sort());
+  expect(facts.recorded.map(({ date, complete }) => [date, complete])).toEqual([[NIGHT, false]]);
+  expect(cloud.asked.filter((line) => /entity=.*date=/.test(line))).toEqual([]);
 });
 
 test('an object that cannot be read costs its own cell, not the page', async () => {
@@ -67,19 +46,19 @@ test('an object that cannot be read costs its own cell, not the page', async () 
   const told: string[] = [];
   const wanted = {
     deployment: 'test',
-    plan: nightlyPlanOf(deployment()),
+    configured: deployment(),
     nights: 5,
     now: new Date('2026-11-20T12:00:00Z'),
   };
   const facts = await gatherFacts(cloud.target, { ...wanted, warn: (line) => void told.push(line) });
-  expect(facts.published.map(({ manifest }) => manifest.date)).toEqual(['2026-11-17', NIGHT]);
+  expect(facts.published.map(({ manifest }) => manifest.date).sort()).toEqual(['2026-11-17', NIGHT]);
   expect(told.sort()).toEqual([
     expect.stringMatching(/^The object published\/entity=leads\/date=2026-11-18\.json does not hold/),
     expect.stringMatching(/^The object runs\/entity=leads\/run=run-2026-11-19\/_manifest\.json does not hold/),
   ]);
 });
 
-test('facts are gathered from pointers, failed runs and rules; superseded runs do not count', async () => {
+test('where no night is recorded, facts are gathered from pointers, failed runs and rules; superseded runs do not count', async () => {
   const now = new Date('2026-11-20T12:00:00Z');
   const start = '2026-11-20T01:21:00.000Z';
   const failure = { status: 'FAILED', input: { entity: 'contacts', scheduledFor: start }, start, stop: start };
@@ -93,7 +72,7 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
   const said: string[] = [];
   const wanted = {
     deployment: 'test',
-    plan: nightlyPlanOf(deployment()),
+    configured: deployment(),
     nights: 30,
     now,
     warn: (line: string) => said.push(line),
@@ -103,7 +82,7 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
   expect(facts.attempts).toMatchObject([
     { run: 'rule-1', entity: 'contacts', date: '2026-11-20', error: 'RateLimited' },
   ]);
-  expect(facts).toMatchObject({ paused: ['meetings'], withoutRule: ['leads'] });
+  expect(facts.rules).toMatchObject({ meetings: 'paused', leads: 'withoutRule', contacts: 'on' });
   expect(said).toEqual([]);
 });
 
@@ -112,22 +91,17 @@ test('what may not be read is reported, and left out', async () => {
   cloud.publish();
   cloud.objects.delete('runs/entity=leads/run=leads-night/_manifest.json');
   const said: string[] = [];
-  const plan = {
-    ...nightlyPlanOf(deployment()),
-    enabled: { ...nightlyPlanOf(deployment()).enabled, employers: false },
-  };
-  const now = new Date('2026-11-20T12:00:00Z');
   const facts = await gatherFacts(cloud.target, {
     deployment: 'test',
-    plan,
+    configured: deployment({ entities: { employers: { enabled: false } } }),
     nights: 3,
-    now,
+    now: new Date('2026-11-20T12:00:00Z'),
     warn: (line) => said.push(line),
   });
-  expect(facts).toMatchObject({ published: [], attempts: [], paused: ['employers'], withoutRule: [] });
+  expect(facts).toMatchObject({ published: [], attempts: [], rules: { employers: 'off', leads: 'on' } });
   expect(said.sort()).toEqual([
+    'A published file has no manifest any more: runs/entity=leads/run=leads-night/_manifest.json.',
     expect.stringMatching(/^Runs that failed are not shown: .*AccessDenied/),
-    'The pointer to the leads of 2026-11-20 names a manifest that is gone.',
     expect.stringMatching(/^Whether rules are paused is taken from the configuration/),
   ]);
 });

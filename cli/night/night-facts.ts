@@ -1,0 +1,130 @@
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import type { Pointer } from '../../core/export/pointer.ts';
+import type { Night } from '../../core/night/marker.ts';
+import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../data/manifests.ts';
+import { type Rules, rulesOf } from '../deployment-state.ts';
+import { listRuns } from '../runs/list/list-runs.ts';
+import type { Run } from '../runs/run/run.ts';
+import type { Target } from '../support/target.ts';
+import { lookedBackTo } from './night-starts.ts';
+
+/** A run that failed or is under way. */
+export interface Attempt
+  extends Pick<
+    Run,
+    'run' | 'what' | 'byVerify' | 'kind' | 'unjudged' | 'outcome' | 'startedAt' | 'status' | 'error' | 'cause'
+  > {
+  entity: Entity;
+  date: string;
+}
+
+/** All that is read of a deployment to judge its nights. */
+export interface Facts {
+  deployment: string;
+  configured: Deployment;
+  now: Date;
+  /** The number of nights to look at; more where the newest start of an entity was earlier. */
+  nights: number;
+  /** When the stack was made. */
+  deployedAt: Date | undefined;
+  recorded: Night[];
+  /** The runs that these records and the newest pointers name. */
+  published: PublishedRun[];
+  newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
+  attempts: Attempt[];
+  /** Whether the executions could be read. */
+  attemptsKnown: boolean;
+  rules: Rules;
+}
+
+type Sources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack' | 'stackCreatedAt'>;
+
+interface Wanted extends Pick<Facts, 'deployment' | 'configured' | 'nights' | 'now'> {
+  /** Called for what could not be read. */
+  warn: (sentence: string) => void;
+}
+
+/** Reads bucket, machine and rules. What cannot be read, except for the bucket, is reported and left out. */
+export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted): Promise<Facts> {
+  const { configured, now, nights } = wanted;
+  const since = lookedBackTo(configured, now, nights);
+  const manifests = createManifests(target);
+  // Before the records: a run that ends in between is in the one or in the other.
+  const attempts = await attemptsOf(target, since, configured.timeZone, warn);
+  const [recorded, newest, rules] = await Promise.all([
+    recordedNights(manifests, since, warn),
+    newestRuns(manifests, warn),
+    rulesOf(target, configured).catch((error: unknown) => {
+      const what = 'Whether rules are paused is taken from the configuration: EventBridge could not be read';
+      warn(`${what} (${nameOf(error)}).`);
+      const state = (entity: Entity) => (configured.entities[entity].enabled ? 'on' : 'off');
+      return Object.fromEntries(ENTITIES.map((entity) => [entity, state(entity)])) as Rules;
+    }),
+  ]);
+  const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
+  const known = { attempts: attempts ?? [], attemptsKnown: attempts !== null };
+  return { ...wanted, deployedAt: target.stackCreatedAt, recorded, newest, rules, published, ...known };
+}
+
+/** The exports that failed or are under way; `null` where executions cannot be read. */
+async function attemptsOf(target: Sources, since: Date, timeZone: string, warn: Wanted['warn']) {
+  try {
+    const runs = await listRuns(target, { entities: [], since, failed: true, running: true, timeZone, warn });
+    return runs.flatMap((run): Attempt[] => {
+      const { entity, date, what, outcome } = run;
+      const counts = entity !== null && date !== null && what === 'export' && outcome !== 'onPurpose';
+      return counts ? [{ ...run, entity, date }] : [];
+    });
+  } catch (error) {
+    warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);
+    return null;
+  }
+}
+
+async function newestRuns(manifests: Manifests, warn: Wanted['warn']) {
+  const found = await eachOf(ENTITIES, async (entity) => {
+    const pointer = await ifReadable(manifests.pointer(entity, 'latest'), warn);
+    return pointer ? [[entity, pointer] as const] : [];
+  });
+  return Object.fromEntries(found.flat()) as Partial<Record<Entity, Pointer>>;
+}
+
+async function recordedNights(manifests: Manifests, since: Date, warn: Wanted['warn']): Promise<Night[]> {
+  const dates = (await manifests.nights()).filter((date) => date >= dayOf(since));
+  const found = await eachOf(dates, (date) => ifReadable(manifests.night(date), warn));
+  return found.flatMap((night) => night ?? []);
+}
+
+/** Nights have no entity that starts several times a day, or by `rate(…)`: of these the pointers to the dates count. */
+async function publishedRuns(
+  manifests: Manifests,
+  { recorded, newest, since }: { recorded: Night[]; newest: Partial<Record<Entity, Pointer>>; since: Date },
+  warn: Wanted['warn'],
+): Promise<PublishedRun[]> {
+  const apart = ENTITIES.filter((entity) => recorded.every(({ entities }) => !entities[entity]));
+  const pointers = await eachOf(apart, async (entity) => {
+    const dates = (await manifests.dates(entity)).filter((date) => date >= dayOf(since));
+    return eachOf(dates, (date) => ifReadable(manifests.pointer(entity, date), warn));
+  });
+  const files = recorded.flatMap(({ entities }) => Object.values(entities).flatMap(({ file }) => file ?? []));
+  const latest = Object.values(newest).filter(({ date }) => date >= dayOf(since));
+  const keys = new Set([...latest, ...pointers.flat(), ...files].flatMap((one) => one?.manifestKey ?? []));
+  const runs = await eachOf([...keys], async (manifestKey) => {
+    const told: string[] = [];
+    const manifest = await ifReadable(manifests.manifest(manifestKey), (sentence) => void told.push(sentence));
+    if (manifest) return [{ manifest, manifestKey }];
+    warn(told[0] ?? `A published file has no manifest any more: ${manifestKey}.`);
+    return [];
+  });
+  return runs.flat();
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown trouble';
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}

@@ -1,0 +1,58 @@
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
+import { timingOf } from '../../core/config/timing.ts';
+import { nextStarts } from '../../core/schedule/next-starts.ts';
+import type { Start, Timing } from '../../core/schedule/timing.ts';
+
+/** The starts of nights that have passed, by the schedules. */
+
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A night begins with its first start, and has the starts of its date within this time. */
+const NIGHT_MS = 12 * HOUR_MS;
+
+/** The newest date of which a start has passed, and until when the starts of that night may lie. */
+export function lastNightOf(configured: Deployment, now: Date): { date: string; until: Date } | undefined {
+  const enabled = ENTITIES.filter((entity) => configured.entities[entity].enabled);
+  const starts = enabled.flatMap((entity) => lastStart(timingOf(configured, entity), now) ?? []);
+  const date = starts
+    .map((start) => start.date)
+    .sort()
+    .at(-1);
+  if (date === undefined) return undefined;
+  const times = starts.filter((start) => start.date === date).map(({ at }) => at.getTime());
+  return { date, until: new Date(Math.min(...times) + NIGHT_MS) };
+}
+
+/** How far back the newest start is looked for: most are daily. */
+const LOOKED_BACK_DAYS = [3, 32, 400];
+
+/** The newest start up to now, however rare they are. */
+function lastStart(timing: Timing, now: Date): Start | undefined {
+  for (const days of LOOKED_BACK_DAYS) {
+    const found = startsOf(timing, daysBefore(now, days), now).findLast(({ at }) => at <= now);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** From when on the nights that are looked at have their starts, and every entity its newest. */
+export function lookedBackTo(configured: Deployment, now: Date, nights: number): Date {
+  const newest = ENTITIES.flatMap((entity) => lastStart(timingOf(configured, entity), now)?.at ?? []);
+  return new Date(Math.min(...newest.map((at) => daysBefore(at, 1).getTime()), daysBefore(now, nights + 1).getTime()));
+}
+
+function daysBefore(time: Date, days: number): Date {
+  return new Date(time.getTime() - days * DAY_MS);
+}
+
+/** The starts after a time: those up to now, oldest first, and the next one; none for `rate(…)`. */
+export function startsOf(timing: Timing, from: Date, now: Date): Start[] {
+  for (let count = 8; ; count *= 4) {
+    const starts = nextStarts(timing, from, count) ?? [];
+    const next = starts.findIndex(({ at }) => at > now);
+    if (next >= 0) return starts.slice(0, next + 1);
+    if (starts.length < count) return starts;
+  }
+}

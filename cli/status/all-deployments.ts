@@ -1,0 +1,88 @@
+import { CloudFormationClient, paginateListStacks } from '@aws-sdk/client-cloudformation';
+import { eachOf } from '../../core/each-of.ts';
+import { painterOf, SIGNS } from '../runs/run/words.ts';
+import { ended } from '../support/ended.ts';
+import { CommandError, ENVIRONMENT } from '../support/exit.ts';
+import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
+import { plainLine } from '../support/text.ts';
+import type { Status } from './schema.ts';
+import { toneOf } from './status-text.ts';
+
+/** Where all deployments are: an account and a region. */
+type Place = Omit<TargetOptions, 'deployment'>;
+
+/** What was found of a deployment, or the sentence that says why it is not known. */
+export type Look = { deployment: string } & ({ found: Status; why: null } | { found: null; why: string });
+
+/** The default of `--call-timeout`. The limits of the SDK would let one silent deployment keep the others waiting. */
+export const CALL_SECONDS = 20;
+/** Step Functions allows two to five `ListExecutions` a second, by region, for the whole account. */
+const AT_ONCE = 5;
+const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
+
+/** The place with a limit for each call. */
+export function withLimits(place: Place): Place & { callTimeout: number } {
+  return { ...place, callTimeout: place.callTimeout ?? CALL_SECONDS };
+}
+
+/**
+ * Looks at every deployment of the account and region, a few at a time. A deployment that cannot be read does not stop the
+ * others.
+ * @throws CommandError (exit code 3) when the stacks cannot be listed, or none is a deployment
+ */
+export async function eachDeployment(
+  place: Place,
+  look: (target: Target, deployment: string) => Promise<Status>,
+): Promise<Look[]> {
+  const limited = withLimits(place);
+  const names = await deploymentsIn(limited);
+  return eachOf(
+    names,
+    async (deployment): Promise<Look> => {
+      try {
+        return { deployment, found: await look(await connect({ ...limited, deployment }), deployment), why: null };
+      } catch (error) {
+        return { deployment, found: null, why: ended(error).sentence };
+      }
+    },
+    AT_ONCE,
+  );
+}
+
+/** The names of all deployments, in alphabetical order: a deployment is a stack `crm-export-NAME`. */
+async function deploymentsIn(place: Place): Promise<string[]> {
+  const client = new CloudFormationClient(clientSettings(place));
+  const names = new Set<string>();
+  for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
+    for (const { StackName = '', StackStatus = '' } of StackSummaries) {
+      const name = NAME.exec(StackName)?.[1];
+      // AWS lists a stack for 90 days after it was deleted.
+      if (name && StackStatus !== 'DELETE_COMPLETE') names.add(name);
+    }
+  }
+  if (names.size > 0) return [...names].sort();
+  const sentence = `There is no deployment here: check --profile and --region (this is ${await client.config.region()}).`;
+  throw new CommandError(sentence, ENVIRONMENT);
+}
+
+/** The smallest code other than 0: a known fault (1) counts more than a deployment that is not known (3). */
+export function exitCodeOfAll(codes: number[]): number {
+  const bad = codes.filter((code) => code !== 0);
+  return bad.length > 0 ? Math.min(...bad) : 0;
+}
+
+const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
+
+/** A line for each deployment, the worst first. */
+export function allText(looks: Look[], stream: { isTTY?: boolean }): string {
+  const paint = painterOf(stream);
+  const rows = looks.map((look) => ({ ...look, tone: look.found ? toneOf(look.found) : 'unknown' }) as const);
+  const sorted = rows.toSorted((one, other) => FIRST.indexOf(one.tone) - FIRST.indexOf(other.tone));
+  return sorted
+    .map(({ deployment, found, why, tone }) => {
+      const alarms = found?.alarms?.length ? `; alarms: ${found.alarms.join(', ')}` : '';
+      const text = found ? `${found.headline}${alarms}` : `not known: ${plainLine(why ?? '')}`;
+      return paint(tone)(`${SIGNS[tone]} ${deployment}: ${text}`);
+    })
+    .join('\n');
+}
