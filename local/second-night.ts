@@ -8,7 +8,7 @@ import { manyText } from '../cli/support/text.ts';
 import { CRM_EXPORT } from '../core/commands.ts';
 import { createBucket } from '../core/storage/bucket.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { rowsOf } from '../sandbox/world/settings.ts';
+import { rowsOf } from '../sandbox/settings.ts';
 import { COMPARED, LOCAL_DEPLOYMENT } from './configuration.ts';
 import { runAll } from './runs.ts';
 import type { Screen } from './screen.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Target } from '../cli/support/target.ts';
 import { approveConsent } from '../sandbox/approve.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../sandbox/world/settings.ts';
+import type { SandboxOptions } from '../sandbox/settings.ts';
 import { cdkDeploy, synthesise } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
 import { LOCAL_DEPLOYMENT, writeConfiguration } from './configuration.ts';

@@ -9,19 +9,14 @@ import { z } from 'zod';
 import { addCustomers } from './api/customers.ts';
 import { addExports } from './api/exports.ts';
 import { Records } from './data/records.ts';
+import { Faults, faultSchema } from './faults.ts';
 import { addFiles } from './files/route.ts';
 import { addAuthorizeEndpoint } from './oauth/authorize.ts';
+import { Grants, type IssuedTokens, SCOPES } from './oauth/grants.ts';
 import { addTokenEndpoint } from './oauth/token.ts';
-import { problem } from './world/answers.ts';
-import { Clock } from './world/clock.ts';
-import { faultSchema } from './world/fault-schema.ts';
-import { Faults } from './world/faults.ts';
-import { Grants, type IssuedTokens, SCOPES } from './world/grants.ts';
-import { Jobs } from './world/jobs.ts';
-import { Ledger } from './world/ledger.ts';
-import { resolveSettings, type SandboxOptions } from './world/settings.ts';
-import { track } from './world/track.ts';
-import type { SandboxApp, SandboxEnv, World } from './world/world.ts';
+import { Clock, resolveSettings, type SandboxOptions } from './settings.ts';
+import { problem, track } from './track.ts';
+import { Jobs, Ledger, type SandboxApp, type SandboxEnv, type World } from './world.ts';
 
 /** A running sandbox CRM. */
 export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 'clock' | 'records'> {
@@ -34,7 +29,6 @@ export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 
   clientSecret: string;
   /** A fresh grant without a browser; by default with all scopes. */
   issueTokens: (options?: { scopes?: string[]; expiresInSeconds?: number }) => IssuedTokens;
-  revokeAccessToken: (accessToken: string) => void;
   /** Lets every access token that was issued so far expire. */
   expireAccessTokens: () => void;
   /** Ends the server and all its connections. */
@@ -99,7 +93,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     clock,
     records,
     issueTokens: ({ scopes = [...SCOPES], expiresInSeconds } = {}) => grants.issue(scopes, expiresInSeconds),
-    revokeAccessToken: (token) => grants.revokeAccessToken(token),
     expireAccessTokens: () => grants.expireAccessTokens(),
     close: async () => {
       closing.abort();

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { type CrmRecord, indexOf } from '../data/records.ts';
-import { problem } from '../world/answers.ts';
-import { bytesOf, rowsOf, type Settings } from '../world/settings.ts';
-import { track } from '../world/track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
-import { bearer } from './bearer.ts';
+import { bytesOf, rowsOf } from '../settings.ts';
+import { bearer, problem, track } from '../track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world.ts';
 import { fieldsAtFault } from './customer-rules.ts';
 import { readJson } from './exports.ts';
 
@@ -44,29 +41,6 @@ function withCanary(record: CrmRecord, canary: string, changed: CrmRecord): CrmR
   return Object.fromEntries(marked);
 }
 
-type Answer = (record: CrmRecord, before: CrmRecord) => Response;
-const ERRORS = [{ code: 'not_saved', message: 'The record is locked.' }];
-
-const ANSWERS: Record<Settings['updateAnswer'], Answer> = {
-  record: (record) => Response.json(record),
-  array: (record) => Response.json([record]),
-  text: () => Response.json('updated'),
-  nothing: () => new Response(null, { status: 204 }),
-  before: (_, before) => Response.json({ data: before }),
-  other: (record) => Response.json({ data: { customer: { ...record, id: randomUUID() } } }),
-  masked: (record) => Response.json(withTexts(record, (text) => text.replace(/.(?=.{2})/gsu, '*'))),
-  errors: (record) => Response.json({ ...record, errors: ERRORS }),
-  refusal: () => Response.json({ success: false, errors: ERRORS }),
-};
-
-function withTexts(record: CrmRecord, change: (text: string) => string): CrmRecord {
-  const entries = Object.entries(record).map(([name, value]) => [
-    name,
-    typeof value === 'string' && name !== 'id' ? change(value) : value,
-  ]);
-  return Object.fromEntries(entries);
-}
-
 async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
   const call = c.get('call');
   const id = c.req.param('id') ?? '';
@@ -74,17 +48,14 @@ async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
   const body = await readJson(world, c);
   if (typeof body === 'object' && body !== null) call.fieldNames = Object.keys(body);
   const index = customerIndex(world, id);
-  const { updateAnswer, canary } = world.settings;
   const change = toChange(readUpdate(world, body));
-  const before = { ...world.records.at('customers', index) };
-  const isRefused = updateAnswer === 'refusal';
-  const record = isRefused ? before : world.records.updateCustomer(index, change);
-  call.applied = !isRefused;
-  return ANSWERS[updateAnswer](withCanary(record, canary, change), withCanary(before, canary, change));
+  const record = world.records.updateCustomer(index, change);
+  call.applied = true;
+  return Response.json(withCanary(record, world.settings.canary, change));
 }
 
 /** `PATCH /customers/{id}` (`docs/interface/reference.md`). */
 export function addCustomers(app: SandboxApp, world: World): void {
-  const mayUpdate = bearer(world, () => 'customers:update');
+  const mayUpdate = bearer(world, 'customers:update');
   app.patch('/api/v1/customers/:id', track(world, 'update'), mayUpdate, (c) => update(world, c));
 }

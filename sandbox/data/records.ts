@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
-import type { Cell } from './column.ts';
-import { COLUMNS } from './columns.ts';
+import { type Cell, COLUMNS } from './columns.ts';
 import { Draw } from './draw.ts';
 import { drawPerson } from './words.ts';
 

@@ -4,9 +4,9 @@ import { parse } from 'csv-parse/sync';
 import { ZipFile } from 'yazl';
 import type { Entity } from '../../core/config/entities.ts';
 import { COLUMNS, ID_FIELD } from '../data/columns.ts';
-import { csvLine } from '../data/csv.ts';
-import { bufferContent, type FileContent } from '../world/content.ts';
-import type { Effect } from '../world/fault-schema.ts';
+import type { Effect } from '../faults.ts';
+import type { FileContent } from '../world.ts';
+import { bufferContent, csvLine } from './content.ts';
 
 type Written = NonNullable<Effect['written']>;
 
@@ -32,10 +32,7 @@ const FORMATS: Record<Written['format'], (table: Table, written: Written) => Buf
     const lines = rows.map((cells) => csvLine(cells, separator, lineBreak));
     return encoded([separatorLine ? `sep=${separator}${lineBreak}` : '', ...lines].join(''), written);
   },
-  xlsx: ({ rows }, { titleRows, moreSheets }) => {
-    const titles = Array.from({ length: titleRows }, () => ['Export of the CRM']);
-    return workbook(Array.from({ length: 1 + moreSheets }, () => [...titles, ...rows]));
-  },
+  xlsx: ({ rows }) => workbook(rows),
   'json-lines': ({ names, records }) => {
     const objects = records.map((cells) => Object.fromEntries(names.map((name, place) => [name, cells[place]])));
     return Buffer.from(objects.map((record) => `${JSON.stringify(record)}\n`).join(''));
@@ -58,8 +55,7 @@ function encoded(lines: string, { encoding, byteOrderMark }: Written): Buffer {
   const marked = byteOrderMark ? `\uFEFF${lines}` : lines;
   if (encoding === 'utf-8') return Buffer.from(marked);
   if (encoding === 'windows-1255') return Buffer.from(marked.replace(/[א-ת]/g, inWindows1255), 'latin1');
-  const wide = Buffer.from(marked, 'utf16le');
-  return encoding === 'utf-16be' ? wide.swap16() : wide;
+  return Buffer.from(marked, 'utf16le');
 }
 
 /** windows-1255 has the Hebrew letters in the order of Unicode, from E0 on. */
@@ -83,24 +79,18 @@ function zipped(files: Record<string, string | Buffer>): Promise<Buffer> {
   return buffer(zip.outputStream);
 }
 
-/** A workbook (xlsx) of inline texts; each sheet is a list of rows of cells. */
-function workbook(sheets: string[][][]): Promise<Buffer> {
-  const numbers = sheets.map((_, place) => place + 1);
-  const each = (write: (number: number) => string) => numbers.map(write).join('');
+/** A workbook (xlsx) of inline texts in one sheet. */
+function workbook(rows: string[][]): Promise<Buffer> {
   const override = (part: string, type: string) =>
     `<Override PartName="/xl/${part}.xml" ContentType="${TYPE}.${type}+xml"/>`;
-  const relation = (number: number | string, type: string, target: string) =>
-    `<Relationship Id="r${number}" Type="${OFFICE}/${type}" Target="${target}"/>`;
-  const relations = (content: string) => `<Relationships xmlns="${PACKAGE}/relationships">${content}</Relationships>`;
-  const listed = each((number) => `<sheet name="Sheet${number}" sheetId="${number}" r:id="r${number}"/>`);
+  const relations = (type: string, target: string) =>
+    `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="r1" Type="${OFFICE}/${type}" Target="${target}"/></Relationships>`;
   return zipped({
-    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>${override('workbook', 'sheet.main')}${each((number) => override(`worksheets/sheet${number}`, 'worksheet'))}</Types>`,
-    '_rels/.rels': relations(relation('', 'officeDocument', 'xl/workbook.xml')),
-    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${listed}</sheets></workbook>`,
-    'xl/_rels/workbook.xml.rels': relations(
-      each((number) => relation(number, 'worksheet', `worksheets/sheet${number}.xml`)),
-    ),
-    ...Object.fromEntries(sheets.map((rows, place) => [`xl/worksheets/sheet${place + 1}.xml`, sheetXml(rows)])),
+    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>${override('workbook', 'sheet.main')}${override('worksheets/sheet1', 'worksheet')}</Types>`,
+    '_rels/.rels': relations('officeDocument', 'xl/workbook.xml'),
+    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets><sheet name="Sheet1" sheetId="1" r:id="r1"/></sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': relations('worksheet', 'worksheets/sheet1.xml'),
+    'xl/worksheets/sheet1.xml': sheetXml(rows),
   });
 }
 

@@ -1,14 +1,11 @@
+import { createHmac } from 'node:crypto';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
-import type { Entity } from '../../core/config/entities.ts';
-import { bufferContent, type FileContent, strongEtag } from '../world/content.ts';
-import type { Job } from '../world/jobs.ts';
-import type { Settings } from '../world/settings.ts';
-import { entityOf, track } from '../world/track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
+import { entityOf, track } from '../track.ts';
+import type { FileContent, Job, SandboxApp, SandboxEnv, World } from '../world.ts';
+import { bufferContent, strongEtag } from './content.ts';
 import { rewritten } from './rewrite.ts';
 import { sendBody } from './send.ts';
-import { urlRefusal } from './signature.ts';
 
 type SandboxContext = Context<SandboxEnv>;
 
@@ -19,76 +16,42 @@ function xml(world: World, status: number, code: string): Response {
 }
 
 /** The refusal of a request that is not a plain GET of a valid, signed address. */
-function refusal(world: World, c: SandboxContext, job: Job | undefined): Response | undefined {
+function refusal(world: World, c: SandboxContext): Response | undefined {
   const credentials = ['authorization', 'cookie'].filter((name) => c.req.header(name) !== undefined);
   if (credentials.length > 0) {
     c.get('call').violation = `${credentials.join(' and ')} sent to the file server`;
     return xml(world, 400, 'InvalidRequest');
   }
   if (c.req.method !== 'GET') return xml(world, 403, 'SignatureDoesNotMatch');
-  const url = new URL(c.req.url);
-  const uses = job?.fetched.filter((query) => query === url.search).length ?? 0;
-  const reason = urlRefusal(world, url, uses);
-  job?.fetched.push(url.search);
+  const reason = urlRefusal(world, new URL(c.req.url));
   return reason === undefined ? undefined : xml(world, 403, reason);
 }
 
-function setHeaders(c: SandboxContext, entity: Entity, etag: string, range: boolean): void {
-  const { outgoing } = c.env;
-  const { contentType, contentDisposition, gzip, noEtag } = c.get('hit').effect;
-  outgoing.setHeader('Content-Type', contentType ?? 'text/csv; charset=utf-8');
-  const disposition = contentDisposition ?? `attachment; filename="${entity}.csv"`;
-  if (disposition !== '') outgoing.setHeader('Content-Disposition', disposition);
-  if (!noEtag) outgoing.setHeader('ETag', etag);
-  if (gzip) outgoing.setHeader('Content-Encoding', 'gzip');
-  else if (range) outgoing.setHeader('Accept-Ranges', 'bytes');
-}
-
-function etagOf(c: SandboxContext, content: FileContent): string {
-  const { effect, callNumber } = c.get('hit');
-  const changed = effect.etagChangesAt !== undefined && callNumber >= effect.etagChangesAt;
-  return changed ? strongEtag(content.etag, 'changed') : content.etag;
-}
-
 async function send(world: World, c: SandboxContext, content: FileContent): Promise<Response> {
-  const { range } = world.settings;
-  const { effect } = c.get('hit');
+  const { effect, callNumber } = c.get('hit');
+  const { outgoing } = c.env;
   const call = c.get('call');
-  const etag = etagOf(c, content);
-  const requested = c.req.header('range');
-  if (requested !== undefined) call.range = requested;
-  const taken = range && !effect.ignoreRange && !effect.gzip ? requested : undefined;
-  const { emptyRange } = world.settings;
-  if (content.size === 0 && taken !== undefined && emptyRange !== null) return sendEmpty(c, emptyRange);
-  const { status, from, to, contentRange } = plan(content, etag, {
-    range: taken,
-    ifMatch: c.req.header('if-match'),
-    ifRange: c.req.header('if-range'),
-  });
+  const entity = entityOf(world, c);
+  const isChanged = effect.etagChangesAt !== undefined && callNumber >= effect.etagChangesAt;
+  const etag = isChanged ? strongEtag(content.etag, 'changed') : content.etag;
+  const range = c.req.header('range');
+  if (range !== undefined) call.range = range;
+  const conditions = { range, ifMatch: c.req.header('if-match'), ifRange: c.req.header('if-range') };
+  const { status, from, to, contentRange } = plan(content, etag, conditions);
   call.status = status;
-  c.env.outgoing.statusCode = status;
-  setHeaders(c, entityOf(world, c), etag, range);
-  if (contentRange !== undefined) c.env.outgoing.setHeader('Content-Range', contentRange);
-  await sendBody(c.env.outgoing, { chunks: content.read(from, to), length: to - from, effect, call });
+  outgoing.statusCode = status;
+  outgoing.setHeader('Content-Type', effect.contentType ?? 'text/csv; charset=utf-8');
+  outgoing.setHeader('Content-Disposition', `attachment; filename="${entity}.csv"`);
+  outgoing.setHeader('ETag', etag);
+  outgoing.setHeader('Accept-Ranges', 'bytes');
+  if (contentRange !== undefined) outgoing.setHeader('Content-Range', contentRange);
+  await sendBody(outgoing, { chunks: content.read(from, to), length: to - from, effect, call });
   return RESPONSE_ALREADY_SENT;
-}
-
-/** What file servers answer to a range of an empty file. */
-const EMPTY_RANGES: Record<NonNullable<Settings['emptyRange']>, Record<string, string>> = {
-  200: { 'Content-Length': '0' },
-  204: {},
-  206: { 'Content-Range': 'bytes 0--1/0', 'Content-Length': '0' },
-  416: {},
-};
-
-function sendEmpty(c: SandboxContext, status: keyof typeof EMPTY_RANGES): Response {
-  c.get('call').status = status;
-  return new Response(null, { status, headers: EMPTY_RANGES[status] });
 }
 
 async function getFile(world: World, c: SandboxContext): Promise<Response> {
   const job = world.jobs.find(entityOf(world, c), c.req.param('id') ?? '');
-  const refused = refusal(world, c, job);
+  const refused = refusal(world, c);
   if (refused) return refused;
   if (!job) return xml(world, 404, 'NoSuchKey');
   const { body, written } = c.get('hit').effect;
@@ -137,4 +100,25 @@ function plan({ size }: FileContent, etag: string, { range, ifMatch, ifRange }: 
   if (wanted === undefined) return full;
   if (wanted === null) return { status: 416, from: 0, to: 0, contentRange: `bytes */${size}` };
   return { status: 206, ...wanted, contentRange: `bytes ${wanted.from}-${wanted.to - 1}/${size}` };
+}
+
+function sign({ fileKey, settings }: World, path: string, expires: number): string {
+  const mac = createHmac('sha256', fileKey).update(`${path}\n${expires}`).digest('base64url');
+  return settings.canary === '' ? mac : `${settings.canary}.${mac}`;
+}
+
+/** The address of an export's file, valid for `urlSeconds`: anyone who has it may fetch the file. */
+export function signedFileUrl(world: World, origin: string, { entity, id }: Job): URL {
+  const url = new URL(`/files/${entity}/${id}/${entity}.csv`, origin);
+  const expires = world.clock.now() + world.settings.urlSeconds * 1000;
+  url.searchParams.set('expires', String(expires));
+  url.searchParams.set('signature', sign(world, url.pathname, expires));
+  return url;
+}
+
+/** Why a file URL is refused; undefined where it is valid. */
+function urlRefusal(world: World, { pathname, searchParams }: URL): string | undefined {
+  const expires = Number(searchParams.get('expires'));
+  if (searchParams.get('signature') !== sign(world, pathname, expires)) return 'SignatureDoesNotMatch';
+  return expires <= world.clock.now() ? 'RequestExpired' : undefined;
 }

@@ -1,20 +1,13 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGzip } from 'node:zlib';
-import type { Effect } from '../world/fault-schema.ts';
-import type { LedgerCall } from '../world/ledger.ts';
+import type { Effect } from '../faults.ts';
+import type { LedgerCall } from '../world.ts';
 
 type Chunks = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** A slow sender hands over this many pieces a second. */
 const PIECES_PER_SECOND = 20;
-
-/** The number of body bytes after which the sending stops before its end; undefined = it does not. */
-function stopsAfter({ hangUp, chunkedCut, closeDelimited, stallAfter }: Effect): number | undefined {
-  return hangUp ?? chunkedCut ?? (typeof closeDelimited === 'number' ? closeDelimited : undefined) ?? stallAfter;
-}
 
 async function* firstBytes(chunks: Chunks, limit: number): AsyncGenerator<Buffer> {
   let left = limit;
@@ -35,27 +28,10 @@ async function* slowly(chunks: Chunks, bytesPerSecond: number, signal: AbortSign
   }
 }
 
-function shaped(chunks: Chunks, effect: Effect, signal: AbortSignal): Chunks {
-  const limit = stopsAfter(effect);
-  const coded = effect.gzip ? Readable.from(chunks).pipe(createGzip()) : chunks;
-  const cut = limit === undefined ? coded : firstBytes(coded, limit);
-  return effect.bytesPerSecond === undefined ? cut : slowly(cut, effect.bytesPerSecond, signal);
-}
-
-function declareLength(outgoing: ServerResponse, length: number, effect: Effect): void {
-  const { closeDelimited, chunkedCut, gzip, declaredLength = 0 } = effect;
-  if (closeDelimited !== undefined) {
-    outgoing.setHeader('Connection', 'close');
-    outgoing.removeHeader('Transfer-Encoding');
-  } else if (chunkedCut === undefined && !gzip) {
-    outgoing.setHeader('Content-Length', Math.max(0, length + declaredLength));
-  }
-}
-
-async function finish(outgoing: ServerResponse, effect: Effect, signal: AbortSignal): Promise<void> {
-  if (effect.stallAfter !== undefined) {
+async function finish(outgoing: ServerResponse, { stallAfter, hangUp }: Effect, signal: AbortSignal): Promise<void> {
+  if (stallAfter !== undefined) {
     if (!signal.aborted) await once(signal, 'abort');
-  } else if (stopsAfter(effect) !== undefined || effect.declaredLength !== undefined) {
+  } else if (hangUp !== undefined) {
     outgoing.socket?.destroySoon();
   } else {
     outgoing.end();
@@ -72,16 +48,20 @@ export async function sendBody(
   outgoing.once('close', () => gone.abort());
   call.bytes = 0;
   call.complete = false;
-  declareLength(outgoing, length, effect);
+  outgoing.setHeader('Content-Length', length);
   outgoing.flushHeaders();
+  const { bytesPerSecond, hangUp, stallAfter } = effect;
+  const limit = hangUp ?? stallAfter;
+  const cut = limit === undefined ? chunks : firstBytes(chunks, limit);
+  const sent = bytesPerSecond === undefined ? cut : slowly(cut, bytesPerSecond, gone.signal);
   try {
-    for await (const chunk of shaped(chunks, effect, gone.signal)) {
+    for await (const chunk of sent) {
       if (gone.signal.aborted) return;
       call.bytes += chunk.length;
       if (!outgoing.write(chunk)) await once(outgoing, 'drain', { signal: gone.signal });
     }
     await finish(outgoing, effect, gone.signal);
-    call.complete = stopsAfter(effect) === undefined;
+    call.complete = limit === undefined;
   } catch (error) {
     if (!gone.signal.aborted) throw error;
   }

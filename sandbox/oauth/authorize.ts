@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { type Consent, SCOPES } from '../world/grants.ts';
-import { track } from '../world/track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
+import { track } from '../track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { type Consent, SCOPES } from './grants.ts';
 
 interface Transaction extends Consent {
   state: string | undefined;

@@ -1,10 +1,9 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { fingerprint, type IssuedTokens, type Refusal } from '../world/grants.ts';
-import type { LedgerCall } from '../world/ledger.ts';
-import type { Settings } from '../world/settings.ts';
-import { track } from '../world/track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
+import type { Settings } from '../settings.ts';
+import { track } from '../track.ts';
+import type { LedgerCall, SandboxApp, SandboxEnv, World } from '../world.ts';
+import { fingerprint, type IssuedTokens, type Refusal } from './grants.ts';
 
 type ErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'invalid_scope' | 'unsupported_grant_type';
 
@@ -69,8 +68,6 @@ async function token(world: World, c: Context<SandboxEnv>): Promise<Response> {
   if ('refused' in result) {
     call.reuse = result.reuse;
     if (result.reuse) call.violation = `${parsed.data.grant_type} used a second time`;
-    const { tokenRefusal } = world.settings;
-    if (tokenRefusal) return Response.json(tokenRefusal.body, { status: tokenRefusal.status, headers: NO_STORE });
     return refuse(world, c, 'invalid_grant', result.refused);
   }
   const answer = {

@@ -7,7 +7,7 @@ import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { once } from '../../core/step/invocation.ts';
-import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
+import type { FaultInput } from '../../sandbox/faults.ts';
 import type { Template } from '../../scripts/template.ts';
 import { alarmMetrics, listedShapes, metricsIn, shapeOfMetric } from '../support/emf.ts';
 import { bucketTools } from './support/bucket-tools.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LOADERS } from '../../cli/loaders.ts';
 import { createProgram } from '../../cli/program.ts';
 import { endpointLines } from '../../local/endpoints.ts';
-import { faultSchema } from '../../sandbox/world/fault-schema.ts';
+import { faultSchema } from '../../sandbox/faults.ts';
 
 const RUNNING = {
   cloud: { endpoint: 'http://127.0.0.1:4566' },

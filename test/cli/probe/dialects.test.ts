@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { meet, type Seen } from '../../../cli/probe/meeting.ts';
 import { pointsOf } from '../../../cli/probe/points.ts';
+import type { CallKind, FaultInput } from '../../../sandbox/faults.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
-import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
-import type { Settings } from '../../../sandbox/world/settings.ts';
+import type { Settings } from '../../../sandbox/settings.ts';
 import { deployment } from '../../support/builders.ts';
 
 /** CRMs that the interface document allows, and the points that a probe has to report as otherwise. */
@@ -33,12 +34,55 @@ const asAssumed = (settings: Partial<Settings>, faults: FaultInput[] = []): Dial
   ...{ settings, faults, otherwise: [], fails: false },
 });
 
+/** The good answers of each call, in the shape of another CRM. */
+interface Shapes {
+  fields: (list: { fieldName: string }[]) => unknown;
+  create: (created: { id: string }) => unknown;
+  status: (record: { id: string; status: string }) => unknown;
+  download: (link: { url: string }) => unknown;
+}
+
+function answering(shapes: Partial<Shapes>): Partial<Settings> {
+  const byKind: Partial<Record<CallKind, (body: never) => unknown>> = shapes;
+  const rewrite: Settings['rewrite'] = async (answer, kind) => {
+    const shape = byKind[kind];
+    return answer.ok && shape
+      ? Response.json(shape((await answer.json()) as never), { status: answer.status })
+      : answer;
+  };
+  return { rewrite };
+}
+
+const OTHER_WORDS: Record<string, string> = { INITIATED: 'NEW', PROCESSING: 'RUNNING', PROCESSED: 'COMPLETED' };
+
+const linkedAt = (host: string) => answering({ download: ({ url }) => ({ url: url.replace('127.0.0.1', host) }) });
+
+/** The address says how long it lives, as those of S3 do. */
+function linkedFor(seconds: number) {
+  const date = () => new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+  return answering({
+    download: ({ url }) => ({ url: `${url}&X-Amz-Date=${date()}&X-Amz-Expires=${seconds}&X-Amz-Signature=x` }),
+  });
+}
+
 const DIALECTS: Record<string, Dialect> = {
   'the CRM of the interface document': asAssumed({}),
-  'fields as names alone': one('fields-shape', true, { fieldsShape: 'names' }),
-  'fields in an object by name': one('fields-shape', true, { fieldsShape: 'byName' }),
-  'fields with name instead of fieldName': one('fields-shape', true, { fieldsShape: 'name' }),
-  'fields below items': one('fields-shape', false, { fieldsShape: 'items' }),
+  'fields as names alone': one(
+    'fields-shape',
+    true,
+    answering({ fields: (list) => list.map(({ fieldName }) => fieldName) }),
+  ),
+  'fields in an object by name': one(
+    'fields-shape',
+    true,
+    answering({ fields: (list) => Object.fromEntries(list.map(({ fieldName, ...field }) => [fieldName, field])) }),
+  ),
+  'fields with name instead of fieldName': one(
+    'fields-shape',
+    true,
+    answering({ fields: (list) => list.map(({ fieldName: name, ...field }) => ({ name, ...field })) }),
+  ),
+  'fields below items': one('fields-shape', false, answering({ fields: (items) => ({ items }) })),
   'no agent numbers at the hyphenated address': {
     faults: [{ path: 'fields', entity: 'agent-numbers', answer: { status: 404 } }],
     ...{ otherwise: ['agent-numbers-address'], fails: true },
@@ -51,14 +95,27 @@ const DIALECTS: Record<string, Dialect> = {
     faults: [{ path: 'fields', entity: 'meetings', answer: { status: 500 } }],
     ...{ otherwise: ['fields-shape'], fails: true },
   },
-  'exports by another scope': one('export-scope', true, { exportScope: 'exports:read' }),
-  'an id that is called jobId': one('export-id-field', true, { createAnswer: 'jobId' }),
-  'an id inside of export': one('export-id-field', true, { createAnswer: 'nested' }),
-  'numbers as ids': one('export-id-field', true, { exportIds: 'numbers' }),
-  'an id that is called uuid': one('export-id-field', false, { createAnswer: 'uuid' }),
-  'an id as a bare string': one('export-id-field', false, { createAnswer: 'string' }),
-  'other status words': one('status-words', true, { statusWords: 'others' }),
-  'a record below data': one('status-record', false, { recordShape: 'wrapped' }),
+  'exports by another scope': {
+    faults: (['fields', 'create'] as const).map((path) => ({
+      path,
+      answer: {
+        status: 403,
+        headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="exports:read"' },
+      },
+    })),
+    ...{ otherwise: ['export-scope'], fails: true },
+  },
+  'an id that is called jobId': one('export-id-field', true, answering({ create: ({ id: jobId }) => ({ jobId }) })),
+  'an id inside of export': one('export-id-field', true, answering({ create: (body) => ({ export: body }) })),
+  'numbers as ids': file('export-id-field', true, [{ path: 'create', id: '100001' }]),
+  'an id that is called uuid': one('export-id-field', false, answering({ create: ({ id: uuid }) => ({ uuid }) })),
+  'an id as a bare string': one('export-id-field', false, answering({ create: ({ id }) => id })),
+  'other status words': one(
+    'status-words',
+    true,
+    answering({ status: (record) => ({ ...record, status: OTHER_WORDS[record.status] }) }),
+  ),
+  'a record below data': one('status-record', false, answering({ status: (data) => ({ data }) })),
   'a record below data, beside a status of the answer': {
     settings: { jobChecks: 1 },
     faults: [
@@ -69,18 +126,26 @@ const DIALECTS: Record<string, Dialect> = {
     ],
     ...{ otherwise: ['status-record'], fails: false },
   },
-  'a record below export': one('status-record', true, { recordShape: 'inExport' }),
-  'a record with another id': one('status-record', true, { recordShape: 'otherId' }),
-  'a link as downloadUrl': one('file-host', true, { linkAnswer: 'downloadUrl' }),
-  'a link without a host': one('file-host', true, { linkAnswer: 'relative' }),
-  'a link of another host': one('file-host', true, { linkHost: 'files.crm.example' }),
+  'a record below export': one('status-record', true, answering({ status: (record) => ({ export: record }) })),
+  'a record with another id': one(
+    'status-record',
+    true,
+    answering({ status: (record) => ({ ...record, id: randomUUID() }) }),
+  ),
+  'a link as downloadUrl': one('file-host', true, answering({ download: ({ url: downloadUrl }) => ({ downloadUrl }) })),
+  'a link without a host': one(
+    'file-host',
+    true,
+    answering({ download: ({ url }) => ({ url: url.slice(new URL(url).origin.length) }) }),
+  ),
+  'a link of another host': one('file-host', true, linkedAt('files.crm.example')),
   'a file behind a redirect to another host': file('file-host', true, [
     { path: 'file', redirect: 'https://files.crm.example/1' },
   ]),
   'a file behind a redirect without https': file('file-host', true, [
     { path: 'file', redirect: 'http://files.crm.example/1' },
   ]),
-  'a link for one minute': one('link-lifetime', false, { linkLife: 'amazon', urlSeconds: 60 }),
+  'a link for one minute': one('link-lifetime', false, linkedFor(60)),
   'a file in a zip': file('file-format', false, written({ packed: 'zip' }, { contentType: 'application/zip' })),
   'JSON lines': file('file-format', true, written({ format: 'json-lines' })),
   'a web page in place of the file': file('file-format', true, [
@@ -91,17 +156,32 @@ const DIALECTS: Record<string, Dialect> = {
     written({ header: 'labels', separator: ';', separatorLine: true, byteOrderMark: true }),
   ),
   'windows-1255': file('csv-dialect', false, written({ header: 'labels', encoding: 'windows-1255' })),
-  'labels that are not listed': file('header-texts', true, written({ header: 'labels' }), { fieldsShape: 'plain' }),
+  'labels that are not listed': file(
+    'header-texts',
+    true,
+    written({ header: 'labels' }),
+    answering({
+      fields: (list) => list.map(({ fieldName }) => ({ fieldName })),
+    }),
+  ),
   'a file without a header': file('header-texts', true, written({ header: 'none' })),
   'small letters, 202, Retry-After and errors of HTML': asAssumed({
-    ...{ statusWords: 'lower', goodStatus: { create: 202, status: 202 }, errorBody: 'html', fieldsShape: 'renamed' },
-    headers: { 'Retry-After': '1', 'X-RateLimit-Limit': '60' },
+    rewrite: async (answer, kind) => {
+      const init = { status: answer.status, headers: { 'Retry-After': '1', 'X-RateLimit-Limit': '60' } };
+      if (!answer.ok) return new Response('<!doctype html><h1>Error</h1>', init);
+      if (kind === 'create') return Response.json(await answer.json(), { ...init, status: 202 });
+      if (kind !== 'status') return answer;
+      const record: Record<string, unknown> = JSON.parse(await answer.text());
+      return Response.json({ ...record, status: String(record.status).toLowerCase() }, { ...init, status: 202 });
+    },
   }),
   'a workbook': asAssumed(
     {},
     written({ format: 'xlsx' }, { contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' }),
   ),
-  'a link that is good once': asAssumed({ linkHost: 'localhost', linkUses: 1 }),
+  'a link that is good once': asAssumed(linkedAt('localhost'), [
+    { path: 'file', calls: { from: 2 }, answer: { status: 403 } },
+  ]),
   'headers in capitals': asAssumed({}, written({ header: 'capitals' })),
 };
 
@@ -148,7 +228,7 @@ test.each(Object.entries(DIALECTS))('%s: what is otherwise is reported, and noth
 });
 
 test('every point is as assumed of one CRM at least, and of one otherwise or not seen', async () => {
-  const { points } = await met({ otherwise: [], fails: false, settings: { linkLife: 'amazon', urlSeconds: 600 } });
+  const { points } = await met({ otherwise: [], fails: false, settings: linkedFor(600) });
 
   expect(points.length).toBeLessThanOrEqual(15);
   expect(points.filter(({ verdict }) => verdict !== 'as assumed')).toEqual([]);

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { addProbe, probeReportSchema } from '../../../cli/probe/probe.ts';
+import type { FaultInput } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
-import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
-import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
+import type { SandboxOptions } from '../../../sandbox/settings.ts';
 import { CANARY } from '../../support/builders.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { refused } from '../support/cloud/answers.ts';
@@ -53,7 +53,13 @@ const writes = (asked: string[]) => asked.filter((call) => /Put|Update/.test(cal
 const lastLine = ({ stderr }: CliResult) => stderr.trim().split('\n').at(-1);
 
 test('the transcript has a line for each call, and the table one for each point; no value is printed', async () => {
-  const sandbox = await sandboxFor({ createAnswer: 'uuid', linkHost: 'files.crm.example' });
+  const sandbox = await sandboxFor({
+    rewrite: async (answer, kind) => {
+      if (kind !== 'create' && kind !== 'download') return answer;
+      const body = (await answer.text()).replace('"id"', '"uuid"').replace('127.0.0.1', 'files.crm.example');
+      return new Response(body, answer);
+    },
+  });
 
   const { code, stdout, stderr } = await (await deployedFor(sandbox)).cli('probe');
 

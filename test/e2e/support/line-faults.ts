@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import type { LineOutcome, ResultLine } from '../../../core/batch/result-line.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
-import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
-import type { Faults } from '../../../sandbox/world/faults.ts';
-import type { LedgerCall } from '../../../sandbox/world/ledger.ts';
+import type { FaultInput, Faults } from '../../../sandbox/faults.ts';
+import type { LedgerCall } from '../../../sandbox/world.ts';
 
 type Effect = Omit<FaultInput, 'path' | 'customers'>;
 

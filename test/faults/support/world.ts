@@ -29,7 +29,7 @@ import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { connect as connectWriteTable } from '../../../lambdas/write-table/handler.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
+import type { SandboxOptions } from '../../../sandbox/settings.ts';
 import { LIMITS } from '../../../transfer/base/limits.ts';
 import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { type Execution, execute, type Options } from '../../lib/support/interpreter.ts';

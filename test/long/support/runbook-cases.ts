@@ -4,7 +4,7 @@ import { followRun, startRun } from '../../../cli/runs/executions.ts';
 import type { NamedRun } from '../../../cli/runs/run/run.ts';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import type { Entity } from '../../../core/config/entities.ts';
-import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
+import type { FaultInput } from '../../../sandbox/faults.ts';
 import { bucketTools } from '../../e2e/support/bucket-tools.ts';
 import type { Deployed } from '../../e2e/support/deployed.ts';
 import { putTokens } from '../../e2e/support/secrets.ts';

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context, MiddlewareHandler } from 'hono';
-import { entitySchema } from '../../core/config/entities.ts';
-import { problem } from './answers.ts';
-import type { Effect } from './fault-schema.ts';
-import type { CallKind, LedgerCall } from './ledger.ts';
-import type { SandboxEnv, World } from './world.ts';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { entitySchema } from '../core/config/entities.ts';
+import type { CallKind, Effect } from './faults.ts';
+import { fingerprint } from './oauth/grants.ts';
+import type { LedgerCall, SandboxEnv, World } from './world.ts';
 
 type SandboxContext = Context<SandboxEnv>;
 
@@ -76,7 +77,7 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
     }
     await next();
     const { done, answer } = hit.effect;
-    const sent = done && answer ? faultAnswer(answer) : c.res;
+    const sent = done && answer ? faultAnswer(answer) : await rewritten(world, kind, c.res);
     const { status } = sent;
     const late = await afterWork(world, c, kind, hit.effect, sent);
     if (late !== c.res) {
@@ -94,4 +95,47 @@ export function entityOf(world: World, c: SandboxContext) {
   const { entity } = c.get('call');
   if (entity === undefined) throw problem(world, { status: 404, code: 'not_found', message: 'No such resource.' });
   return entity;
+}
+
+async function rewritten(world: World, kind: CallKind, answer: Response): Promise<Response> {
+  return answer === RESPONSE_ALREADY_SENT ? answer : world.settings.rewrite(answer, kind);
+}
+
+interface Problem {
+  status: ContentfulStatusCode;
+  /** The error for programs. */
+  code: string;
+  message: string;
+  /** Names of the request's fields that did not hold. */
+  fields?: string[];
+  headers?: Record<string, string>;
+}
+
+/** A refusal to throw from anywhere in a handler: `{ error: { code, message, fields? } }`, with the canary in it. */
+export function problem({ settings }: World, { status, headers = {}, ...error }: Problem): HTTPException {
+  const message = settings.canary === '' ? error.message : `${error.message} ${settings.canary}`;
+  const res = Response.json({ error: { ...error, message } }, { status, headers });
+  return new HTTPException(status, { res });
+}
+
+/** Requires a valid `Authorization: Bearer` token with the scope: 401 and 403 otherwise (RFC 6750). */
+export function bearer(world: World, scope: string): MiddlewareHandler<SandboxEnv> {
+  const refusal = (status: 401 | 403, code: string, message: string, challenge = '') => {
+    const headers = { 'WWW-Authenticate': `Bearer realm="sandbox"${challenge}` };
+    return problem(world, { status, code, message, headers });
+  };
+  return async (c, next) => {
+    const token = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+    if (token === undefined) throw refusal(401, 'unauthorized', 'A bearer token is required.');
+    c.get('call').tokenFingerprint = fingerprint(token);
+    const scopes = world.grants.check(token);
+    if (scopes === null) {
+      throw refusal(401, 'invalid_token', 'The token is unknown or expired.', ', error="invalid_token"');
+    }
+    if (!scopes.includes(scope)) {
+      const challenge = `, error="insufficient_scope", scope="${scope}"`;
+      throw refusal(403, 'insufficient_scope', `The scope ${scope} is missing.`, challenge);
+    }
+    await next();
+  };
 }

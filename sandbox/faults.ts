@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { entitySchema } from '../../core/config/entities.ts';
+import { type Entity, entitySchema } from '../core/config/entities.ts';
 
 const FAULT_PATHS = ['fields', 'create', 'status', 'download', 'file', 'update', 'token', 'authorize'] as const;
 
@@ -34,26 +34,10 @@ const onlyAt = {
     id: z.string(),
   },
   file: {
-    /** Chunked transfer that is cut after that many bytes. */
-    chunkedCut: bytes,
-    /**
-     * The answer has neither length nor chunks, the close ends the body: `true` = at its end, a number = after that
-     * many bytes.
-     */
-    closeDelimited: z.union([z.literal(true), bytes]),
-    /** The number is added to the true Content-Length. */
-    declaredLength: z.int(),
     contentType: z.string(),
-    /** '' = no such header. */
-    contentDisposition: z.string(),
-    /** Content-Encoding: gzip, whatever the client accepts; no Range. */
-    gzip: z.literal(true),
     bytesPerSecond: z.int().positive(),
     /** The ETag is another one from that call on, counted since the fault was added. */
     etagChangesAt: callNumber,
-    /** Range is announced but ignored. */
-    ignoreRange: z.literal(true),
-    noEtag: z.literal(true),
     /** This content instead of the export. */
     body: z.union([z.string(), z.instanceof(Uint8Array)]),
     /** The records of the export in another format: the document does not define one. */
@@ -63,13 +47,10 @@ const onlyAt = {
       header: z.enum(['names', 'labels', 'capitals', 'numbers', 'none']).default('names'),
       separator: z.enum([',', ';', '\t']).default(','),
       lineBreak: z.enum(['\r\n', '\n', '\r']).default('\r\n'),
-      encoding: z.enum(['utf-8', 'utf-16le', 'utf-16be', 'windows-1255']).default('utf-8'),
+      encoding: z.enum(['utf-8', 'utf-16le', 'windows-1255']).default('utf-8'),
       byteOrderMark: z.boolean().default(false),
       /** A first line `sep=;`, as Excel reads it. */
       separatorLine: z.boolean().default(false),
-      /** Rows of one text above the header of a workbook, and further sheets like the first. */
-      titleRows: z.int().nonnegative().default(0),
-      moreSheets: z.int().nonnegative().default(0),
       /** A file of gzip or zip, as such: not as an encoding of its transfer. */
       packed: z.enum(['no', 'gzip', 'zip']).default('no'),
     }),
@@ -114,4 +95,67 @@ export const faultSchema = z
 
 /** A fault as tests and `POST /_sandbox/faults` write it. */
 export type FaultInput = z.input<typeof faultSchema>;
-export type Fault = z.infer<typeof faultSchema>;
+export type CallKind = FaultInput['path'] | 'other';
+type Fault = z.infer<typeof faultSchema>;
+
+interface Armed {
+  id: number;
+  fault: Fault;
+  /** Calls seen since the fault was added, for each entity, or for each of the customers. */
+  seen: Map<string, number>;
+}
+
+/** What a call runs into: the merged effects and the ids of the faults. */
+export interface Hit {
+  ids: number[];
+  effect: Effect;
+  /** The largest call number among the faults that hit, for `etagChangesAt`. */
+  callNumber: number;
+}
+
+function isHit(calls: Fault['calls'], n: number): boolean {
+  if (calls === 'all') return true;
+  if (Array.isArray(calls)) return calls.includes(n);
+  return n >= calls.from && n <= (calls.to ?? Number.POSITIVE_INFINITY);
+}
+
+/** The faults that are armed, as data. Several may hit the same call: their effects add up, the latest wins. */
+export class Faults {
+  #armed: Armed[] = [];
+  #lastId = 0;
+
+  /** Arms a fault. @returns its id in the ledger. @throws Error that names every invalid part of the fault. */
+  add(input: FaultInput): number {
+    const parsed = faultSchema.safeParse(input);
+    if (!parsed.success) throw new Error(`Not a fault: ${z.prettifyError(parsed.error)}`);
+    this.#lastId += 1;
+    this.#armed.push({ id: this.#lastId, fault: parsed.data, seen: new Map() });
+    return this.#lastId;
+  }
+
+  remove(id: number): void {
+    this.#armed = this.#armed.filter((armed) => armed.id !== id);
+  }
+
+  clear(): void {
+    this.#armed = [];
+  }
+
+  /** Counts a call at that path, per entity (per customer where the fault names customers), and returns its faults. */
+  hit(path: string, entity: Entity | undefined, customer = ''): Hit {
+    const hit: Hit = { ids: [], effect: {}, callNumber: 0 };
+    for (const { id, fault, seen } of this.#armed) {
+      const { entity: faultEntity, path: faultPath, calls, customers, ...effect } = fault;
+      if (faultPath !== path || (faultEntity !== undefined && faultEntity !== entity)) continue;
+      if (customers && !customers.includes(customer)) continue;
+      const counted = customers ? customer : (entity ?? '');
+      const n = (seen.get(counted) ?? 0) + 1;
+      seen.set(counted, n);
+      if (!isHit(calls, n)) continue;
+      Object.assign(hit.effect, effect);
+      hit.ids.push(id);
+      hit.callNumber = Math.max(hit.callNumber, n);
+    }
+    return hit;
+  }
+}

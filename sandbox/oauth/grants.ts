@@ -1,6 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { Clock } from './clock.ts';
-import type { Settings } from './settings.ts';
+import type { Clock, Settings } from '../settings.ts';
 
 export const SCOPES = ['openid', 'profile', 'global:export', 'customers:update'] as const;
 
@@ -126,10 +125,6 @@ export class Grants {
     const known = this.#access.get(accessToken);
     if (!known || known.grant.revoked || known.expiresAt <= this.#clock.now()) return null;
     return known.scopes;
-  }
-
-  revokeAccessToken(accessToken: string): void {
-    this.#access.delete(accessToken);
   }
 
   expireAccessTokens(): void {

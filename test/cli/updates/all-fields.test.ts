@@ -1,17 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkUpdates } from '../../cli/updates/check-updates.ts';
-import { openUpdateFile } from '../../cli/updates/source.ts';
-import { createCrmClient } from '../../core/crm/client.ts';
-import { updateCustomer } from '../../core/crm/customers.ts';
-import { readUpdates } from '../../core/updates/read-updates.ts';
-import { isProblem } from '../../core/updates/record-check.ts';
-import { CUSTOMER_RULES } from '../../sandbox/api/customer-rules.ts';
-import { idAt } from '../../sandbox/data/records.ts';
-import { tempDir } from '../local/support/support.ts';
-import { recordingLog } from '../support/deps.ts';
-import { sandboxFor } from './client.ts';
+import { checkUpdates } from '../../../cli/updates/check-updates.ts';
+import { openUpdateFile } from '../../../cli/updates/source.ts';
+import { createCrmClient } from '../../../core/crm/client.ts';
+import { updateCustomer } from '../../../core/crm/customers.ts';
+import { readUpdates } from '../../../core/updates/read-updates.ts';
+import { isProblem } from '../../../core/updates/record-check.ts';
+import { CUSTOMER_RULES } from '../../../sandbox/api/customer-rules.ts';
+import { idAt } from '../../../sandbox/data/records.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { sandboxFor } from '../../sandbox/client.ts';
+import { recordingLog } from '../../support/deps.ts';
 
 const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 

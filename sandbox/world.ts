@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import type { HttpBindings } from '@hono/node-server';
+import type { Hono } from 'hono';
+import type { Entity } from '../core/config/entities.ts';
+import type { Records } from './data/records.ts';
+import type { CallKind, Faults, Hit } from './faults.ts';
+import type { Grants } from './oauth/grants.ts';
+import type { Clock, Settings } from './settings.ts';
+
+/** Everything that one running sandbox consists of: its exports, and what it saw. */
+
+/** Everything that one running sandbox consists of. */
+export interface World {
+  settings: Settings;
+  clock: Clock;
+  faults: Faults;
+  ledger: Ledger;
+  grants: Grants;
+  jobs: Jobs;
+  records: Records;
+  /** Signs file URLs; random for each start. */
+  fileKey: Uint8Array;
+  /** Aborted when the sandbox closes, so that delayed answers do not hold it. */
+  closing: AbortSignal;
+}
+
+/** What Hono carries for each call: the raw Node request and answer, the ledger entry and the faults that hit it. */
+export interface SandboxEnv {
+  Bindings: HttpBindings;
+  Variables: { call: LedgerCall; hit: Hit };
+}
+
+export type SandboxApp = Hono<SandboxEnv>;
+
+/** The bytes of one file, readable from any offset without holding the file. */
+export interface FileContent {
+  size: number;
+  /** A strong ETag, with its quotes. */
+  etag: string;
+  /** Yields the bytes from `from` up to, not including, `to`. */
+  read: (from: number, to: number) => Generator<Buffer>;
+}
+
+export type JobStatus = 'INITIATED' | 'PROCESSING' | 'PROCESSED';
+
+/** One export record. */
+export interface Job {
+  id: string;
+  entity: Entity;
+  createdAt: number;
+  /** How often its status was read. */
+  reads: number;
+  content: FileContent;
+}
+
+/** The export records of this sandbox and how they progress. */
+export class Jobs {
+  readonly #jobs = new Map<string, Job>();
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** A new export record under a random version 4 UUID. */
+  create(entity: Entity, content: FileContent): Job {
+    const job = { id: randomUUID(), entity, createdAt: this.#clock.now(), reads: 0, content };
+    this.#jobs.set(job.id, job);
+    return job;
+  }
+
+  /** The export record, or undefined where the id is unknown or another entity's. */
+  find(entity: Entity, id: string): Job | undefined {
+    const job = this.#jobs.get(id.toLowerCase());
+    return job?.entity === entity ? job : undefined;
+  }
+
+  /** The status of the export now. */
+  statusOf(job: Job): JobStatus {
+    const { jobChecks, jobSeconds } = this.#settings;
+    if (jobSeconds === null) return statusAfter(job.reads, jobChecks, 2);
+    return statusAfter(this.#clock.now() - job.createdAt, jobSeconds * 1000, (jobSeconds * 1000) / 3);
+  }
+}
+
+function statusAfter(done: number, needed: number, started: number): JobStatus {
+  if (done >= needed) return 'PROCESSED';
+  return done >= started ? 'PROCESSING' : 'INITIATED';
+}
+
+/** One call as the sandbox saw it. Holds no token, secret or signature. */
+export interface LedgerCall {
+  seq: number;
+  /** ISO 8601, by the sandbox's clock. */
+  at: string;
+  method: string;
+  /** The path without the query. */
+  path: string;
+  kind: CallKind;
+  entity?: Entity;
+  exportId?: string;
+  /** The HTTP status answered; null while the call is in flight and where the connection was dropped without one. */
+  status: number | null;
+  /** Ids of the faults that hit this call. */
+  faults: number[];
+  /** Something that a correct client never does. */
+  violation?: string;
+  /** Create: the request body. */
+  request?: unknown;
+  /** First 8 hex digits of the SHA-256 of the access token, refresh token or code that was presented. */
+  tokenFingerprint?: string;
+  /** Token: the grant type, and whether something single-use was presented a second time. */
+  grantType?: string;
+  reuse?: boolean;
+  /** Update: which customer, which fields, and whether the record was changed. */
+  customerId?: string;
+  fieldNames?: string[];
+  applied?: boolean;
+  /** File: the requested Range, the body bytes handed to the socket, and whether the body was sent to its end. */
+  range?: string;
+  bytes?: number;
+  complete?: boolean;
+}
+
+type CallFilter = { kind?: CallKind | undefined; entity?: Entity | undefined };
+
+/** Everything that the sandbox saw, in the order of arrival. */
+export class Ledger {
+  #calls: LedgerCall[] = [];
+  #seq = 0;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Enters a call that has just arrived; the caller completes the entry while it answers. */
+  open(call: Pick<LedgerCall, 'method' | 'path' | 'kind'> & Partial<LedgerCall>): LedgerCall {
+    this.#seq += 1;
+    const entry = { seq: this.#seq, at: new Date(this.#clock.now()).toISOString(), status: null, faults: [], ...call };
+    this.#calls.push(entry);
+    return entry;
+  }
+
+  /** The calls of that kind and entity, oldest first; all of them without a filter. */
+  calls({ kind, entity }: CallFilter = {}): LedgerCall[] {
+    return this.#calls.filter(
+      (call) => (kind === undefined || call.kind === kind) && (entity === undefined || call.entity === entity),
+    );
+  }
+
+  count(filter: CallFilter = {}): number {
+    return this.calls(filter).length;
+  }
+
+  /** The calls that a correct client would not have made: reuse of tokens, credentials sent to the file server. */
+  violations(): LedgerCall[] {
+    return this.#calls.filter((call) => call.violation !== undefined);
+  }
+
+  clear(): void {
+    this.#calls = [];
+  }
+}
