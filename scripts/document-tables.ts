@@ -33,12 +33,9 @@ export function entityNames(): string {
 /** The checks of the gate, for readers of files. */
 export function checkTable(): string {
   const rows = CHECKS.map(({ id, stops, setting, final, promised }) => [
-    ...[`\`${id}\``, stops, setting, promised ? 'yes' : 'no', final ? 'no' : 'yes'],
+    ...[code(id), final ? `${stops}; such a file cannot be released` : stops, setting, promised ? 'yes' : 'no'],
   ]);
-  return markdownTable(
-    ['Check', 'Stops a file', 'Setting, and its default', 'Unknown stops', 'A person may release it'],
-    rows,
-  );
+  return markdownTable(['Check', 'Stops a file', 'Setting, and its default', 'Unknown stops'], rows);
 }
 
 /**

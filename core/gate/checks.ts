@@ -55,7 +55,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'empty',
     setting: 'until an empty file is released',
-    stops: 'with 0 bytes, or with nothing inside',
+    stops: 'with 0 bytes, or an empty file inside',
     teaches: 'empty',
     measure: ({ facts, history: { releasedBefore } }) =>
       releasedBefore.empty ? undefined : { measured: facts.empty ? 0 : facts.bytes, atLeast: 1 },
@@ -82,7 +82,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'minRows',
     setting: 'guards.minRows (none)',
-    stops: 'with fewer rows than that, or whose rows cannot be counted; not of another plan',
+    stops: 'with fewer rows, or whose rows cannot be counted; not of another plan',
     promised: true,
     measure: ({ facts, promised: { guards } }) =>
       guards.minRows === undefined ? undefined : { measured: rowsThatCount(facts), atLeast: guards.minRows },
@@ -91,7 +91,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'maxShrink',
     setting: 'guards.maxShrink (0.5)',
-    stops: 'that lacks more than this share of the median, if that is at least 20',
+    stops: 'that lacks more than this share of the median, if the median is at least 20',
     measure: ({ facts, history, promised: { guards } }) => {
       const usual = usualRows(history) ?? 0;
       const rows = rowsThatCount(facts);
@@ -103,7 +103,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'maxGrowth',
     setting: 'guards.maxGrowth (10)',
-    stops: 'with more than so many times the median, which counts as at least 20',
+    stops: 'with more than this many times the median, which counts as at least 20',
     measure: ({ facts, history, promised: { guards } }) => {
       const usual = usualRows(history);
       const rows = rowsThatCount(facts);
@@ -127,7 +127,7 @@ export const CHECKS: GateCheck[] = [
     id: 'lastRecord',
     setting: 'guards.maxIrregularShare below 1, until a file that ends like this is released',
     stops:
-      'whose last record has another width than the first, or far fewer values than any other row of a sheet: cut off, or followed by the text of an error',
+      'whose last record has another width than the first, or, in a sheet, far fewer values: it was cut off, or ends with an error text',
     teaches: 'ending',
     measure: ({ facts, promised: { guards }, history: { releasedBefore } }) => {
       const { content, format } = facts;
@@ -158,7 +158,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'required',
     setting: 'columns.required (none)',
-    stops: 'whose header does not show these columns; where files have no header, that is not as wide as requested',
+    stops: 'whose header lacks one of these columns; without a header: that is not as wide as requested',
     promised: true,
     measure: ({ facts, promised }) => {
       const { required } = promised;
@@ -174,7 +174,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'header',
     setting: 'drift.added or drift.removed is stop (warn)',
-    stops: 'whose header lacks a requested column (`removed`), or has one too many (`added`), or shows neither',
+    stops: 'whose header lacks a requested column (`removed`), has another one (`added`), or is unknown',
     promised: true,
     measure: ({ facts, promised: { drift, columns } }) => {
       if ((drift.added !== 'stop' && drift.removed !== 'stop') || facts.empty) return undefined;
@@ -191,7 +191,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'unknownHeader',
     setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
-    stops: 'whose first record names no columns as the CRM lists them, though it is as wide as requested',
+    stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
     measure: ({ facts: { header, content, empty }, promised: { headerless, excepting } }) =>
       empty || !content || headerless || excepting
         ? undefined
@@ -204,7 +204,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'repeatedHeader',
     setting: 'until a file with headers further down is released',
-    stops: 'that repeats its header further down: the file twice, or pages that were glued together',
+    stops: 'that repeats its header further down: the file twice, or several pages',
     teaches: 'laterHeaders',
     measure: ({ facts: { content }, history: { releasedBefore } }) =>
       content && !releasedBefore.laterHeaders ? { measured: content.repeatedHeaders, atMost: 0 } : undefined,
@@ -213,7 +213,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'otherHeader',
     setting: 'until a file with headers further down is released',
-    stops: 'with a header of other columns, or of another order, further down; its values make no table',
+    stops: 'with another header further down: other columns, or another order',
     teaches: 'laterHeaders',
     measure: ({ facts: { content }, history: { releasedBefore } }) =>
       content && !releasedBefore.laterHeaders ? { measured: content.otherHeaders, atMost: 0 } : undefined,
@@ -223,7 +223,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'nulBlock',
     setting: 'always',
-    stops: `with ${LONGEST_NUL_RUN + 1} or more characters with the code 0 in a row: a part of it may be damaged`,
+    stops: `with ${LONGEST_NUL_RUN + 1} or more characters with the code 0 in a row: it may be damaged`,
     measure: ({ facts: { content } }) => (content ? { measured: content.nulRun, atMost: LONGEST_NUL_RUN } : undefined),
     words: ({ measured }) =>
       `has ${countText(measured ?? 0, 'character')} with the code 0 in a row: a part of it may be damaged`,
@@ -231,7 +231,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'exportId',
     setting: 'always',
-    stops: 'whose export id is that of a compared file of another date: the CRM has served an old export again',
+    stops: 'with the export id of a compared file of another date: the CRM served an old export again',
     measure: ({ date, exportId, history: { comparedWith } }) => ({
       measured: comparedWith.filter((other) => other.date !== date && other.exportId === exportId).length,
       atMost: 0,
@@ -258,7 +258,7 @@ export const CHECKS: GateCheck[] = [
     id: 'excepted',
     setting: 'columns.except (none)',
     stops:
-      'of which any cell of the header is not a listed column, or that has values anywhere else: a row longer than the header, a column without a name, a header further down that names a left-out column, another sheet, a formula, a comment, or any other part of a workbook that may hold text',
+      'with a header cell that is not a listed column, or with values elsewhere: a row longer than the header, a column without a name, a later header with a left-out column, another sheet, a formula, a comment or any other text of a workbook',
     promised: true,
     final: true,
     measure: ({ facts, promised: { excepting } }) => {
