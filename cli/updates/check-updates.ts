@@ -1,8 +1,7 @@
 import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
+import type { ProblemReport } from '../../core/batch/validate-updates.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
-import type { ProblemReport } from '../../core/updates/problems.ts';
-import { readUpdates } from '../../core/updates/read-updates.ts';
-import { isProblem } from '../../core/updates/record-check.ts';
+import { isProblem, readUpdates } from '../../core/updates/read-updates.ts';
 import { STRICT, type WithId } from '../../core/updates/update-line.ts';
 import { manyText } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';

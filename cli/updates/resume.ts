@@ -9,7 +9,7 @@ import { keysOf } from '../../core/batch/batch-keys.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
-import { VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
+import { VALIDATED_JSONL } from '../../core/updates/read-updates.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { inputOf, resultsOf } from './batch-lines.ts';

@@ -1,9 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { formatOf, type UpdateFormat } from '../../core/updates/file-format.ts';
 import { type FileStamp, isUnchanged, stampOf } from '../../core/updates/file-stamp.ts';
 import { CSV } from '../../core/updates/read-csv.ts';
-import { JSONL } from '../../core/updates/read-jsonl.ts';
 import type { UpdateReader } from '../../core/updates/read-updates.ts';
+import { formatOf, JSONL, type UpdateFormat } from '../../core/updates/read-updates.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 
 /** Where updates come from. Read twice: to check, and to send. */

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines } from '../../core/batch/failed-lines.ts';
 import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
-import { formatOf } from '../../core/updates/file-format.ts';
+import { formatOf } from '../../core/updates/read-updates.ts';
 import { failureText, outcomeWord } from '../runs/run/words.ts';
 import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';

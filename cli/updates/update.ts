@@ -9,7 +9,7 @@ import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
-import { csvToJsonl } from '../../core/updates/csv-to-jsonl.ts';
+import { csvToJsonl } from '../../core/updates/read-csv.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
 import { numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';

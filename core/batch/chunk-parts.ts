@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { type ErrorName, RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
+import type { UpdateRecord } from '../updates/read-updates.ts';
 import { type BatchKeys, CLAIM } from './batch-keys.ts';
 import type { BatchStore } from './batch-store.ts';
-import type { UpdateRecord } from './read-chunk.ts';
 import { DOUBT, parseResults, type ResultLine, resultLineText } from './result-line.ts';
 
 /** Results in one object: a function that dies leaves at most so many lines in doubt. */

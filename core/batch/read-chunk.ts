@@ -1,13 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import { RunError } from '../errors.ts';
 import { LONGEST_LINE } from '../updates/line-blocks.ts';
-import type { Problem } from '../updates/problems.ts';
-import { readJsonl } from '../updates/read-jsonl.ts';
-import { FOUND_VALID, isProblem, type UpdateEntry } from '../updates/record-check.ts';
+import { FOUND_VALID, isProblem, JsonlReader, type UpdateEntry, type UpdateRecord } from '../updates/read-updates.ts';
 import type { Batch } from './batch-state.ts';
 import type { BatchStore } from './batch-store.ts';
-
-export type UpdateRecord = Exclude<UpdateEntry, Problem>;
 
 /** A piece holds at least one whole line. No stream stays open while lines are sent: it would be closed as idle. */
 const PIECE_BYTES = LONGEST_LINE + 1;
@@ -26,18 +22,18 @@ export async function* readRecords(
   batch: Batch,
   stretch: Stretch,
 ): AsyncGenerator<UpdateRecord, void> {
-  let { line, byte } = stretch;
+  const reader = new JsonlReader(FOUND_VALID, stretch.line);
+  let { byte } = stretch;
   while (byte < stretch.to) {
     const end = Math.min(stretch.to, byte + PIECE_BYTES);
     const piece = await pieceOf(store, batch, byte, end);
     const whole = byte + piece.length === stretch.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
     if (whole.length === 0) throw changed(batch.inputKey);
-    for await (const { entries, lines } of readJsonl(once(whole), { line, byte }, FOUND_VALID)) {
-      for (const entry of entries) {
-        if (isProblem(entry)) throw changed(batch.inputKey);
-        yield entry;
-      }
-      line = lines + 1;
+    const entries: UpdateEntry[] = [];
+    reader.read({ bytes: whole, from: byte, tooLong: false }, entries);
+    for (const entry of entries) {
+      if (isProblem(entry)) throw changed(batch.inputKey);
+      yield entry;
     }
     byte += whole.length;
   }
@@ -54,8 +50,4 @@ async function pieceOf(store: BatchStore, { inputKey, etag }: Batch, from: numbe
 
 export function changed(key: string): RunError {
   return new RunError('StorageConflict', `The object at ${key} is not the one that was validated any more.`);
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -1,9 +1,7 @@
 import { FIELD_RULES, ofOneFund } from '../updates/customer-fields.ts';
 import { measured } from '../updates/line-blocks.ts';
-import { type ProblemReport, Problems } from '../updates/problems.ts';
-import { readUpdateBlocks, type UpdateReader } from '../updates/read-updates.ts';
-import { isProblem, type UpdateEntry } from '../updates/record-check.ts';
-import { STRICT } from '../updates/update-line.ts';
+import { isProblem, readUpdateBlocks, type UpdateEntry, type UpdateReader } from '../updates/read-updates.ts';
+import { type Problem, STRICT } from '../updates/update-line.ts';
 import { type Chunk, ChunkIndex } from './chunk-index.ts';
 
 export interface Validation {
@@ -70,5 +68,42 @@ class Tally {
   #warn(field: string, sentence: string, line: number): void {
     const { records = 0, firstLine = line } = this.warnings.get(field) ?? {};
     this.warnings.set(field, { field, sentence, records: records + 1, firstLine });
+  }
+}
+
+/** Problems that are listed; the rest is counted. */
+const KEPT = 20;
+/** Names are the file's own: there may be any number of them. */
+const COUNTED_FIELDS = 200;
+
+export interface ProblemReport {
+  total: number;
+  first: Problem[];
+  /** How many problems each field has; the line as a whole under `(line)`, fields beyond 200 under `(others)`. */
+  perField: Record<string, number>;
+}
+
+/** Collects problems in bounded memory, however many there are. */
+export class Problems {
+  #total = 0;
+  readonly #first: Problem[] = [];
+  readonly #perField = new Map<string, number>();
+
+  add(problem: Problem): void {
+    this.#total += 1;
+    if (this.#first.length < KEPT) this.#first.push(problem);
+    const named = problem.field ?? '(line)';
+    const key = this.#perField.has(named) || this.#perField.size < COUNTED_FIELDS ? named : '(others)';
+    this.#perField.set(key, (this.#perField.get(key) ?? 0) + 1);
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** The fields with the most problems come first. */
+  report(): ProblemReport {
+    const perField = [...this.#perField].sort(([, a], [, b]) => b - a);
+    return { total: this.#total, first: [...this.#first], perField: Object.fromEntries(perField) };
   }
 }

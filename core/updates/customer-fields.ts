@@ -63,7 +63,7 @@ export function listOf(meanings: Readonly<Record<number, string>>): string {
 
 /**
  * The fields of an update, in the order of `docs/interface/reference.md`. No value is converted: the text `"1"` is not the code 1.
- * `null` is refused here; `record-check.ts` accepts it where the configuration allows updates to empty a field.
+ * `null` is refused here; `update-line.ts` accepts it where the configuration allows updates to empty a field.
  */
 export const customerFieldsSchema = z
   .strictObject({

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 
 const LF = 0x0a;
-/** Each piece costs a turn of the event loop; with 64 KiB a million lines took 40 MB more of memory. */
-const PIECE = 32_768;
+/** Lines are read in blocks of about 32 KiB: with more at once, a million lines took 40 MB more of memory. */
+const BLOCK = 32_768;
 /** A longer line is refused: memory stays bounded. */
 export const LONGEST_LINE = 1_048_576;
 
@@ -11,58 +11,48 @@ export interface LineBlock {
   bytes: Buffer;
   /** Where the block begins in the file, in bytes. */
   from: number;
-  /** The line here is longer than `LONGEST_LINE`; `bytes` is empty, and the next block begins behind the line. */
+  /** The line here is longer than `LONGEST_LINE`: `bytes` has only its beginning, and the next block begins after the line. */
   tooLong: boolean;
 }
 
-/** Bytes in pieces of at most 32 KiB, and of about as many. */
-export async function* pieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let held: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of bytes) {
-    held.push(chunk);
-    size += chunk.byteLength;
-    if (size < PIECE) continue;
-    const all = joined(held);
-    held = [];
-    size = 0;
-    let at = 0;
-    for (; all.length - at > PIECE; at += PIECE) yield all.subarray(at, at + PIECE);
-    yield all.subarray(at);
-  }
-  if (size > 0) yield joined(held);
-}
-
-/** Cuts bytes behind line breaks (LF; a CR before it stays part of the line). */
+/** Cuts bytes after line breaks (LF; a CR before it stays part of the line). */
 export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<LineBlock> {
-  // The beginning of a line whose end has not come yet.
   let held: Uint8Array[] = [];
   let size = 0;
   let from = 0;
   let skipping = false;
-  for await (const piece of pieces(bytes)) {
-    const begin: number = skipping ? piece.indexOf(LF) + 1 : 0;
-    skipping = skipping && begin === 0;
-    from += skipping ? piece.length : begin;
-    if (skipping) continue;
-    const cut = piece.lastIndexOf(LF) + 1;
-    if (cut > begin) {
-      const block = joined([...held, piece.subarray(begin, cut)]);
-      yield { bytes: block, from, tooLong: false };
-      from += block.length;
-      held = [];
-      size = 0;
+  for await (const chunk of bytes) {
+    const kept = skipping ? nextLine(chunk) : chunk;
+    from += chunk.byteLength - (kept?.byteLength ?? 0);
+    if (!kept) continue;
+    skipping = false;
+    held.push(kept);
+    size += kept.byteLength;
+    if (!isBlock(size, kept)) continue;
+    const all = joined(held);
+    const cut = all.lastIndexOf(LF) + 1;
+    if (cut > 0) yield { bytes: all.subarray(0, cut), from, tooLong: false };
+    if (all.length - cut > LONGEST_LINE) {
+      yield { bytes: all.subarray(cut, cut + BLOCK), from: from + cut, tooLong: true };
+      skipping = true;
     }
-    if (cut < piece.length) held.push(piece.subarray(cut));
-    size += piece.length - cut;
-    if (size <= LONGEST_LINE) continue;
-    yield { bytes: Buffer.alloc(0), from, tooLong: true };
-    from += size;
-    held = [];
-    size = 0;
-    skipping = true;
+    const rest = all.subarray(skipping ? all.length : cut);
+    held = [rest];
+    size = rest.length;
+    from += all.length - size;
   }
   if (size > 0) yield { bytes: joined(held), from, tooLong: false };
+}
+
+/** Bytes after the first line break; `undefined` without one. */
+function nextLine(chunk: Uint8Array): Uint8Array | undefined {
+  const end = chunk.indexOf(LF);
+  return end === -1 ? undefined : chunk.subarray(end + 1);
+}
+
+/** Whether so many bytes, of which these are the last, are worth looking for lines in. */
+function isBlock(size: number, last: Uint8Array): boolean {
+  return size > LONGEST_LINE || (size >= BLOCK && last.includes(LF));
 }
 
 /** The lines of a file as text, without their line breaks; a byte order mark is none of the first. */

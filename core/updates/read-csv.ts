@@ -1,70 +1,63 @@
 import { isUtf8 } from 'node:buffer';
-import { CsvCells, type CsvRecord } from './csv-cells.ts';
-import { type CsvColumn, readHeader } from './csv-columns.ts';
-import { LONGEST_LINE, lineBlocks } from './line-blocks.ts';
-import type { Problem } from './problems.ts';
-import { notUtf8, tooLongLine } from './read-jsonl.ts';
-import type { UpdateBlock, UpdateReader } from './read-updates.ts';
-import { createRecordCheck, type RecordCheck, type UpdateEntry } from './record-check.ts';
-import type { LineRules } from './update-line.ts';
+import { RunError } from '../errors.ts';
+import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
+import { type LineBlock, LONGEST_LINE } from './line-blocks.ts';
+import {
+  createRecordCheck,
+  isProblem,
+  notUtf8,
+  type RecordCheck,
+  readUpdateBlocks,
+  tooLongLine,
+  type UpdateEntry,
+  type UpdateReader,
+} from './read-updates.ts';
+import { keepsDigits, numberOf, type Problem, shownName, unknownField } from './update-line.ts';
 
 const LF = 0x0a;
 /** Characters from which a record is measured as JSON, as it is sent: a character takes 6 bytes at most. */
 const WORTH_MEASURING = LONGEST_LINE / 8;
 
 /**
- * Reads CSV (RFC 4180, UTF-8 with or without byte order mark, commas). The first record names the columns: `id` and fields. An
- * empty cell, quoted or not, leaves its field alone; `\N` without quotation marks means `null`; an empty text needs JSON Lines.
- * Never throws for the content of the file.
+ * The reader of CSV (RFC 4180, UTF-8 with or without byte order mark, commas). The first record names the columns: `id` and fields.
+ * An empty cell, quoted or not, leaves its field alone; `\N` without quotation marks means `null`; an empty text needs JSON Lines.
  */
-async function* readCsv(bytes: AsyncIterable<Uint8Array>, rules: LineRules): AsyncGenerator<UpdateBlock> {
-  const reader = new CsvReader(rules);
-  for await (const block of lineBlocks(bytes)) {
-    const entries = block.tooLong ? reader.tooLong() : reader.read(block.bytes, block.from === 0);
-    yield { entries, lines: reader.line - 1 };
-    if (reader.stopped) break;
-  }
-  const entries = reader.end();
-  yield { entries, lines: reader.line - 1 };
-}
-
-/** The reader of CSV files for `readUpdates`. */
-export const CSV: UpdateReader = { format: 'csv', read: readCsv };
+export const CSV: UpdateReader = { format: 'csv', open: (rules) => new CsvReader(createRecordCheck(rules)) };
 
 class CsvReader {
   readonly #cells = new CsvCells();
   readonly #check: RecordCheck;
   #columns: (CsvColumn | null)[] | undefined;
-  /** Whether the rest of the file cannot be read. */
   stopped = false;
 
-  constructor(rules: LineRules) {
-    this.#check = createRecordCheck(rules);
+  constructor(check: RecordCheck) {
+    this.#check = check;
   }
 
   get line(): number {
     return this.#cells.line;
   }
 
-  read(bytes: Buffer, first: boolean): UpdateEntry[] {
-    const entries: UpdateEntry[] = isUtf8(bytes) ? [] : wrongLines(bytes, this.#cells.nextLine);
+  read({ bytes, from, tooLong }: LineBlock, to: UpdateEntry[]): void {
+    if (tooLong) {
+      this.#tooLong(to);
+      return;
+    }
+    if (!isUtf8(bytes)) to.push(...wrongLines(bytes, this.#cells.nextLine));
     // An unreadable character leaves the cells around it readable: they are checked too.
     const text = bytes.toString('utf8');
-    this.#add(this.#cells.read(first ? text.replace(/^\uFEFF/, '') : text, false), entries);
-    if (this.#cells.waiting > LONGEST_LINE) entries.push(...this.tooLong());
-    return entries;
+    this.#add(this.#cells.read(from === 0 ? text.replace(/^\uFEFF/, '') : text, false), to);
+    if (this.#cells.waiting > LONGEST_LINE) this.#tooLong(to);
   }
 
-  tooLong(): Problem[] {
+  end(to: UpdateEntry[]): void {
+    if (!this.stopped) this.#add(this.#cells.read('', true), to);
+  }
+
+  #tooLong(to: UpdateEntry[]): void {
     this.stopped = true;
     const { sentence, ...rest } = tooLongLine(this.#cells.line);
-    return [{ ...rest, sentence: `${sentence}, or opens a quotation mark that is never closed; reading ended here` }];
-  }
-
-  end(): UpdateEntry[] {
-    const entries: UpdateEntry[] = [];
-    if (!this.stopped) this.#add(this.#cells.read('', true), entries);
-    return entries;
+    to.push({ ...rest, sentence: `${sentence}, or opens a quotation mark that is never closed; reading ended here` });
   }
 
   #add(records: Iterable<CsvRecord>, to: UpdateEntry[]): void {
@@ -91,7 +84,7 @@ class CsvReader {
     } else {
       const record = recordOf(cells, columns);
       if (isTooLong(cells, record)) to.push(tooLongLine(line));
-      else this.#check(line, null, record, to);
+      else this.#check({ line, from: null, record }, to);
     }
   }
 }
@@ -123,4 +116,172 @@ function wrongLines(bytes: Buffer, first: number): Problem[] {
     at = end + 1;
   }
   return wrong;
+}
+
+/** A column of a CSV file: `id` or a field. */
+interface CsvColumn {
+  name: string;
+  /** The value of a cell; the text itself, to be refused, where it is none of the field's kind. */
+  read: (cell: string) => unknown;
+}
+
+const WHOLE = /^(0|-?[1-9]\d{0,15})$/;
+
+const asWhole = (cell: string) => (WHOLE.test(cell) ? Number(cell) : cell);
+
+/** Values of all other kinds stay text. */
+const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
+  code: asWhole,
+  int32: asWhole,
+  number: (cell) => (keepsDigits(cell) ? (numberOf(cell) ?? cell) : cell),
+  flag: (cell) => (cell === 'true' ? true : cell === 'false' ? false : cell),
+};
+
+/** `columns` is `null`, and the file unreadable, when `id` is missing or a name occurs twice. An unknown column is left out. */
+function readHeader({ line, cells, wrong }: CsvRecord): {
+  columns: (CsvColumn | null)[] | null;
+  problems: Problem[];
+} {
+  if (wrong) return { columns: null, problems: [{ line, field: null, sentence: wrong }] };
+  const problems: Problem[] = [];
+  const seen = new Set<string>();
+  const names = cells.map((cell) => cell ?? '');
+  const columns = names.map((name) => {
+    const sentence = wrongColumn(name, seen, names);
+    if (sentence) problems.push({ line, field: shownName(name), sentence });
+    seen.add(name);
+    const read = READERS[FIELD_RULES.get(name)?.kind ?? 'text'] ?? ((cell: string) => cell);
+    return sentence ? null : { name, read };
+  });
+  if (!seen.has('id')) problems.push({ line, field: 'id', sentence: missingId(names) });
+  const readable = seen.has('id') && seen.size === names.length;
+  return { columns: readable ? columns : null, problems };
+}
+
+function wrongColumn(name: string, seen: Set<string>, names: string[]): string | undefined {
+  if (seen.has(name)) return 'is the name of two columns';
+  if (name === '') return `is column ${names.indexOf(name) + 1}: each column needs the name of a field`;
+  if (name === 'customFields') return 'is an object, which a cell cannot hold: use JSON Lines (and it is deprecated)';
+  return name === 'id' || FIELD_RULES.has(name) ? undefined : unknownField(name);
+}
+
+function missingId(names: string[]): string {
+  const [only = ''] = names;
+  if (names.length === 1 && /[;\t|]/.test(only)) return 'is missing: columns are separated by commas, nothing else';
+  return 'is missing: the first line names the columns, one of them id';
+}
+
+/** A record of a CSV file, or what is wrong with its form. */
+export interface CsvRecord {
+  /** Physical line on which it begins, from 1. */
+  line: number;
+  /** `null` is the cell `\N` without quotation marks. */
+  cells: (string | null)[];
+  wrong: string | null;
+}
+
+/** A quoted cell, its closing quotation mark if there is one, or a plain cell. */
+const CELL = /"([^"]*(?:""[^"]*)*)("?)|[^",\r\n]*/y;
+
+const AFTER_QUOTE = 'has characters behind the closing quotation mark of a cell';
+const INSIDE = 'has a quotation mark inside a cell that does not begin with one';
+const LONE_CR = 'has a carriage return (CR) without a line feed (LF): save the file with LF or CRLF line breaks';
+const NEVER_CLOSED = 'opens a quotation mark that is never closed';
+
+/**
+ * Cuts the text of a CSV file into records and cells: RFC 4180, strictly; line breaks are LF or CRLF, empty lines are no records.
+ * A malformed record costs its line only. With csv-parse 7.0.3 one misplaced closing quotation mark (`"a" ,b`) costs every line up to
+ * the next quotation mark of the file, however many; its errors quote cells, and with `relax_quotes` it takes what is malformed. A
+ * property test compares the two.
+ */
+export class CsvCells {
+  #text = '';
+  /** The physical line on which the next record begins. */
+  line = 1;
+
+  /** Characters of a record whose end has not come yet. */
+  get waiting(): number {
+    return this.#text.length;
+  }
+
+  /** The physical line on which the next text begins. */
+  get nextLine(): number {
+    return this.line + countBreaks(this.#text);
+  }
+
+  /** @param last whether this is the end of the file. */
+  *read(text: string, last: boolean): Generator<CsvRecord> {
+    const all = this.#text + text;
+    let at = 0;
+    this.#text = '';
+    while (at < all.length) {
+      const { cells, wrong, end, closed } = recordAt(all, at);
+      const complete = closed && all[end - 1] === '\n';
+      if (!complete && !last) break;
+      const { line } = this;
+      this.line += countBreaks(all.slice(at, end)) + (complete ? 0 : 1);
+      at = end;
+      if (cells.length > 1 || cells[0] !== '' || wrong) yield { line, cells, wrong };
+    }
+    this.#text = all.slice(at);
+  }
+}
+
+interface Found extends Pick<CsvRecord, 'cells' | 'wrong'> {
+  /** Where the next record begins. */
+  end: number;
+  /** Whether every quotation mark that was opened is closed. */
+  closed: boolean;
+}
+
+function recordAt(text: string, begin: number): Found {
+  const cells: (string | null)[] = [];
+  for (let at = begin; ; at += 1) {
+    CELL.lastIndex = at;
+    const match = CELL.exec(text);
+    const plain = match?.[0] ?? '';
+    const quoted = match?.[1];
+    at += plain.length;
+    if (match?.[2] === '') return { cells, wrong: NEVER_CLOSED, end: text.length, closed: false };
+    cells.push(quoted?.replaceAll('""', '"') ?? (plain === '\\N' ? null : plain));
+    if (text[at] === ',') continue;
+    const end = text.indexOf('\n', at) + 1 || text.length;
+    return { cells, wrong: faultBehind(text.slice(at, end), quoted !== undefined), end, closed: true };
+  }
+}
+
+/** @param rest of the line behind the last cell */
+function faultBehind(rest: string, quoted: boolean): string | null {
+  if (rest === '\n' || rest === '\r\n' || rest === '') return null;
+  if (rest.startsWith('\r')) return LONE_CR;
+  return quoted ? AFTER_QUOTE : INSIDE;
+}
+
+function countBreaks(text: string): number {
+  let breaks = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) breaks += 1;
+  return breaks;
+}
+
+/**
+ * Turns a validated CSV file of updates into JSON Lines. A record stays on the line on which it began in the CSV: empty lines
+ * stand for the header and for further lines of a record.
+ * @throws RunError `FileRejected` when the CSV is not valid: validate it first.
+ */
+export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let line = 1;
+  for await (const { entries } of readUpdateBlocks(CSV, csv, { allowNull: true })) {
+    let text = '';
+    for (const entry of entries) {
+      if (isProblem(entry)) {
+        throw new RunError(
+          'FileRejected',
+          `Line ${entry.line} of the CSV file is not valid; it was when the file was checked.`,
+        );
+      }
+      text += `${'\n'.repeat(entry.line - line)}${JSON.stringify(entry.record)}\n`;
+      line = entry.line + 1;
+    }
+    if (text !== '') yield Buffer.from(text);
+  }
 }

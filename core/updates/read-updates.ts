@@ -1,24 +1,73 @@
-import { refusalAtSight, type UpdateFormat } from './file-format.ts';
-import { pieces } from './line-blocks.ts';
-import type { UpdateEntry } from './record-check.ts';
-import { type LineRules, STRICT } from './update-line.ts';
+import { isUtf8 } from 'node:buffer';
+import { jsonOrUndefined } from '../json.ts';
+import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
+import {
+  hasId,
+  type LineRules,
+  type Problem,
+  problemsOf,
+  ROUNDED,
+  roundedField,
+  STRICT,
+  shownName,
+  type WithId,
+} from './update-line.ts';
+
+export type UpdateFormat = 'csv' | 'jsonl';
+
+/** One valid record of an update file. */
+export interface UpdateRecord {
+  /** Physical line on which the record begins, from 1. */
+  line: number;
+  /** Where that line begins in the file, in bytes; `null` for CSV. */
+  from: number | null;
+  /** `const { id, ...fields } = record` */
+  record: WithId;
+}
+
+/** Valid records and problems, in the order of the lines. */
+export type UpdateEntry = UpdateRecord | Problem;
+
+export function isProblem(entry: UpdateEntry): entry is Problem {
+  return 'sentence' in entry;
+}
 
 /** Entries that were read at once, which is faster. */
-export interface UpdateBlock {
+interface UpdateBlock {
   entries: UpdateEntry[];
   /** Physical lines of the file up to here. */
   lines: number;
 }
 
-/** `JSONL` (read-jsonl.ts), or `CSV` (read-csv.ts), which only the command reads. */
+/** Reads the blocks of one file in their order. Never throws for their content. */
+interface BlockReader {
+  /** The line on which the next record begins. */
+  line: number;
+  /** Whether the rest of the file cannot be read. */
+  stopped: boolean;
+  read: (block: LineBlock, to: UpdateEntry[]) => void;
+  /** Reads what waits for more. */
+  end: (to: UpdateEntry[]) => void;
+}
+
+/** `JSONL`, or `CSV` (read-csv.ts), which only the command reads. */
 export interface UpdateReader {
   format: UpdateFormat;
-  read: (bytes: AsyncIterable<Uint8Array>, rules: LineRules) => AsyncGenerator<UpdateBlock>;
+  open: (rules: LineRules) => BlockReader;
 }
+
+/** The reader of JSON Lines. */
+export const JSONL: UpdateReader = {
+  format: 'jsonl',
+  open: (rules) => new JsonlReader(createRecordCheck(rules)),
+};
+
+/** The reader for lines of a batch that were found valid. */
+export const VALIDATED_JSONL: UpdateReader = { format: 'jsonl', open: () => new JsonlReader(FOUND_VALID) };
 
 /**
  * Reads a file of customer updates of any size: valid records and problems, in the order of the lines. Memory grows by about
- * 40 bytes for each record (ids, to find duplicates). Never throws for the content of the file.
+ * 100 bytes for each record (ids, to find duplicates). Never throws for the content of the file.
  */
 export async function* readUpdates(
   reader: UpdateReader,
@@ -30,29 +79,183 @@ export async function* readUpdates(
 
 /** Reads what `readUpdates` reads, in blocks. */
 export async function* readUpdateBlocks(
-  reader: UpdateReader,
+  { format, open }: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
   rules = STRICT,
 ): AsyncGenerator<UpdateBlock, void> {
-  const source = pieces(bytes);
-  try {
-    const { value: first = new Uint8Array() } = await source.next();
-    const refused = first.length === 0 ? 'is empty' : refusalAtSight(reader.format, first);
-    if (refused) return yield { entries: [{ line: 0, field: null, sentence: refused }], lines: 0 };
-    let found = 0;
-    let lines = 0;
-    for await (const block of reader.read(chained(first, source), rules)) {
-      found += block.entries.length;
-      lines = block.lines;
-      yield block;
+  const reader = open(rules);
+  const wholeFile = (sentence: string) => ({ entries: [{ line: 0, field: null, sentence }], lines: reader.line - 1 });
+  let isEmpty = true;
+  let found = 0;
+  for await (const block of lineBlocks(bytes)) {
+    const refused = isEmpty && refusalAtSight(format, block.bytes);
+    if (refused) return yield wholeFile(refused);
+    isEmpty = false;
+    const entries: UpdateEntry[] = [];
+    reader.read(block, entries);
+    found += entries.length;
+    yield { entries, lines: reader.line - 1 };
+    if (reader.stopped) break;
+  }
+  const entries: UpdateEntry[] = [];
+  reader.end(entries);
+  yield { entries, lines: reader.line - 1 };
+  if (found + entries.length === 0) yield wholeFile(isEmpty ? 'is empty' : 'holds no record to update');
+}
+
+const LF = 0x0a;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Reads JSON Lines. A line of blanks is no record. */
+export class JsonlReader implements BlockReader {
+  readonly stopped = false;
+  readonly #check: RecordCheck;
+  line: number;
+
+  /** @param line the number of the first line */
+  constructor(check: RecordCheck, line = 1) {
+    this.#check = check;
+    this.line = line;
+  }
+
+  read({ bytes, from, tooLong }: LineBlock, to: UpdateEntry[]): void {
+    const valid = isUtf8(bytes);
+    let at = from === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
+    for (; at < bytes.length; this.line += 1) {
+      const found = bytes.indexOf(LF, at);
+      const end = found === -1 ? bytes.length : found;
+      if (tooLong || end - at > LONGEST_LINE) to.push(tooLongLine(this.line));
+      else if (!valid && !isUtf8(bytes.subarray(at, end))) to.push(notUtf8(this.line));
+      else this.#line(bytes.toString('utf8', at, end), from + at, to);
+      at = end + 1;
     }
-    if (found === 0) yield { entries: [{ line: 0, field: null, sentence: 'holds no record to update' }], lines };
-  } finally {
-    await source.return(undefined);
+  }
+
+  end(): void {}
+
+  #line(text: string, from: number, to: UpdateEntry[]): void {
+    const { line } = this;
+    // A file made from a CSV, or of the failed lines of another, has many.
+    if (text.trim() === '') return;
+    const record = jsonOrUndefined(text);
+    if (isObject(record)) this.#check({ line, from, record, text }, to);
+    else to.push({ line, field: null, sentence: notARecord(text, record) });
   }
 }
 
-async function* chained(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield first;
-  yield* rest;
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function notARecord(text: string, value: unknown): string {
+  if (value !== undefined) return 'is not a JSON object';
+  if (/^\s*\[/.test(text)) return 'begins a JSON array: write one object on each line, no brackets or commas around';
+  return /^\s*\{/.test(text) ? 'is not JSON: one whole object on each line is due' : 'is not a JSON object';
+}
+
+export function tooLongLine(line: number) {
+  return { line, field: null, sentence: `is longer than ${LONGEST_LINE} bytes, the most that a line may have` };
+}
+
+export function notUtf8(line: number) {
+  return { line, field: null, sentence: 'is not UTF-8: save the file as UTF-8' };
+}
+
+/** A record as it was read. */
+interface Unchecked extends Omit<UpdateRecord, 'record'> {
+  record: Record<string, unknown>;
+  /** Its JSON. */
+  text?: string;
+}
+
+/** Adds to `to` the record, or everything that is wrong with it. */
+export type RecordCheck = (given: Unchecked, to: UpdateEntry[]) => void;
+
+/** Checks records, and that no id comes twice: the order of two changes to one customer would not be kept. */
+export function createRecordCheck(rules: LineRules): RecordCheck {
+  const lines = new Map<string, number>();
+  return ({ line, from, record, text }, to) => {
+    const problems = problemsOf(line, record, rules);
+    const hidden = text === undefined || problems.length > 0 ? undefined : hiddenProblem(line, text, record);
+    const known = hasId(record);
+    const id = known ? shortened(record.id) : '';
+    const first = lines.get(id);
+    if (first !== undefined) {
+      to.push({ line, field: 'id', sentence: `is the same as on line ${first}: a file changes a customer once` });
+    } else if (known) {
+      lines.set(id, line);
+      if (problems.length === 0 && !hidden) to.push({ line, from, record });
+    }
+    to.push(...problems, ...(hidden ? [hidden] : []));
+  };
+}
+
+/** The 16 bytes of a UUID as 16 characters: a million take 70 MB less than with their digits. Letter case does not count. */
+function shortened(id: string): string {
+  return Buffer.from(id.replaceAll('-', ''), 'hex').toString('latin1');
+}
+
+/** A string in JSON, and the colon after it if it is a key. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
+
+/** What `JSON.parse` hides of a valid record: the first of two equal keys, and digits that a number does not keep. */
+function hiddenProblem(line: number, text: string, record: Record<string, unknown>): Problem | undefined {
+  if (JSON.stringify(record) === text) return undefined;
+  let keys = 0;
+  for (const [, colon] of text.matchAll(STRING)) if (colon) keys += 1;
+  const expected = Object.keys(record).length + Object.keys(record.customFields ?? {}).length;
+  if (keys > expected) return { line, field: null, sentence: 'gives a field twice' };
+  const rounded = roundedField(text);
+  return rounded === undefined ? undefined : { line, field: shownName(rounded), sentence: ROUNDED };
+}
+
+/** The check of lines of a batch under way, which were found valid, perhaps by another release with other rules. */
+export const FOUND_VALID: RecordCheck = ({ line, from, record }, to) => {
+  to.push(hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' });
+};
+
+const EXTENSIONS: Record<string, UpdateFormat> = { '.csv': 'csv', '.jsonl': 'jsonl', '.ndjson': 'jsonl' };
+
+/** The format that a file's name promises, or what is wrong with the name. */
+export function formatOf(name: string): UpdateFormat | Problem {
+  const extension = /\.[^.\\/]*$/.exec(name)?.[0].toLowerCase() ?? '';
+  const format = Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined;
+  if (format) return format;
+  const known = Object.keys(EXTENSIONS).join(', ');
+  return { line: 0, field: null, sentence: `must have a name that ends in one of ${known}` };
+}
+
+/** What the first bytes of other formats are. */
+const OTHERS: [magic: number[], what: string][] = [
+  [[0xff, 0xfe], 'is UTF-16: save it as UTF-8'],
+  [[0xfe, 0xff], 'is UTF-16: save it as UTF-8'],
+  [[0x50, 0x4b, 0x03, 0x04], 'is a ZIP archive or an Excel workbook: save the sheet as CSV (UTF-8)'],
+  [[0xd0, 0xcf, 0x11, 0xe0], 'is an old Excel workbook: save the sheet as CSV (UTF-8)'],
+  [[0x1f, 0x8b], 'is compressed (gzip): unpack it first'],
+  [[0x25, 0x50, 0x44, 0x46], 'is a PDF'],
+];
+
+/** Why a file that begins with these bytes cannot be read at all, or `undefined`. */
+function refusalAtSight(format: UpdateFormat, first: Uint8Array): string | undefined {
+  const other = OTHERS.find(([magic]) => magic.every((byte, index) => first[index] === byte))?.[1];
+  if (other) return other;
+  if (first.includes(0)) return looksLikeUtf16(first) ? 'is UTF-16: save it as UTF-8' : 'is a binary file, not text';
+  const begins = Buffer.from(first.subarray(0, 200))
+    .toString('latin1')
+    .replace(/^\xef\xbb\xbf/, '')
+    .trimStart();
+  if (format === 'csv' && /^[{[]/.test(begins)) return 'holds JSON: JSON Lines need a name that ends in .jsonl';
+  const header = format === 'jsonl' && /^"?[A-Za-z]\w*"?,/.test(begins);
+  return header ? 'holds CSV: its name has to end in .csv' : undefined;
+}
+
+/**
+ * Finds UTF-16 without a byte order mark: nearly every other byte of Latin text is zero, and of commas and digits in
+ * any language.
+ */
+function looksLikeUtf16(bytes: Uint8Array): boolean {
+  const zeros = [0, 0];
+  for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
+  const [even = 0, odd = 0] = zeros;
+  return Math.max(even, odd) > 10 * Math.min(even, odd) && Math.max(even, odd) > bytes.length / 8;
 }

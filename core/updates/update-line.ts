@@ -1,8 +1,18 @@
 import * as z from 'zod';
 import { suggestion } from '../suggestion.ts';
 import { customerFieldsSchema, FIELD_RULES, type FieldRule, listOf } from './customer-fields.ts';
-import { keepsDigits, numberOf, ROUNDED } from './kept-digits.ts';
-import { type Problem, shownName } from './problems.ts';
+
+/** A problem of a line of an update file. No sentence quotes a value: values are customer data. */
+export interface Problem {
+  /** Physical line of the file, from 1; 0 for the file as a whole. */
+  line: number;
+  /** Name of the field in the file, shortened; `null` for the line as a whole. */
+  field: string | null;
+  /** The end of a sentence that begins with the name of the field. */
+  sentence: string;
+}
+
+const LONGEST_NAME = 40;
 
 const idSchema = z.guid().describe('The id of the customer.');
 
@@ -125,4 +135,53 @@ const NOT_TEXT = new Set<FieldRule['kind']>(['code', 'int32', 'number', 'flag', 
 
 function fieldOf(record: unknown, field: string): unknown {
   return typeof record === 'object' && record !== null ? Reflect.get(record, field) : undefined;
+}
+
+/** A name from the file, fit for a line of a terminal: no control characters, at most 40 characters. */
+export function shownName(name: string): string {
+  const plain = name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
+  const letters = [...plain.slice(0, 2 * LONGEST_NAME)];
+  const shown = letters.length > LONGEST_NAME ? `${letters.slice(0, LONGEST_NAME).join('')}…` : plain;
+  return shown || '(empty name)';
+}
+
+/** The sentence for a number that is another one as soon as JavaScript has read it. */
+export const ROUNDED = 'has more digits than a number keeps: another number would be sent';
+
+/** A number as JSON writes it. */
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
+
+/** What a number that is rounded has somewhere: so many digits and points in a row, or a negative exponent of three digits. */
+const ROUNDED_SOMEWHERE = /\d[\d.]{15}|[eE]-\d{3}/;
+
+/** The number that a text is, rounded or not; `undefined` where it is none as JSON writes them. */
+export function numberOf(text: string): number | undefined {
+  return NUMBER.test(text) ? Number(text) : undefined;
+}
+
+/** Whether a number, written as JSON writes it, has the same value when it is read and written again. */
+export function keepsDigits(text: string): boolean {
+  return plainOf(text) === plainOf(String(Number(text)));
+}
+
+/** The field of the first number in the JSON text of a valid record whose value `JSON.parse` did not keep. */
+export function roundedField(json: string): string | undefined {
+  // Nearly no line has such a number, and with a reviver reading takes four to seven times as long.
+  if (!ROUNDED_SOMEWHERE.test(json)) return undefined;
+  let field: string | undefined;
+  JSON.parse(json, (key: string, value: unknown, { source = '' }: { source?: string } = {}) => {
+    if (typeof value === 'number' && !keepsDigits(source)) field ??= key;
+    return value;
+  });
+  return field;
+}
+
+/** `-1.50e3` as `-15e2`: no zeros at either end of the digits, so that equal values are equal texts. */
+function plainOf(text: string): string {
+  const [, sign = '', whole = '', part = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? [];
+  const digits = (whole + part).replace(/^0+/, '');
+  const kept = digits.replace(/0+$/, '');
+  if (kept === '') return '0e0';
+  return `${sign}${kept}e${Number(exponent) - part.length + digits.length - kept.length}`;
 }

@@ -8,13 +8,14 @@ import {
 } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { Chunk } from '../../core/batch/chunk-index.ts';
-import { readRecords, type Stretch, type UpdateRecord } from '../../core/batch/read-chunk.ts';
+import { readRecords, type Stretch } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
 import { createStopFlag, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
+import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { type ApplyLineDeps, applyLine } from './apply-line.ts';
 import { ChunkResults } from './chunk-results.ts';
 import { countFailure } from './count-failures.ts';

@@ -1,6 +1,5 @@
 import { LONGEST_WAIT_SECONDS } from '../../core/batch/batch-step.ts';
 import { type Tries, unfinishedLine } from '../../core/batch/chunk-parts.ts';
-import type { UpdateRecord } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
 import type { Stop, StopFlag } from '../../core/batch/stop-flag.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
@@ -8,6 +7,7 @@ import type { CrmExchange } from '../../core/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
+import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { attemptsFor, outcomeOf, stopsAll } from './line-outcome.ts';
 import type { Pace } from './pace.ts';
 

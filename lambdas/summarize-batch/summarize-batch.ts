@@ -13,13 +13,14 @@ import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { type Chunk, chunkSchema } from '../../core/batch/chunk-index.ts';
 import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts, unfinishedLine } from '../../core/batch/chunk-parts.ts';
 import { openClaims } from '../../core/batch/open-claims.ts';
-import { readRecords, type UpdateRecord } from '../../core/batch/read-chunk.ts';
+import { readRecords } from '../../core/batch/read-chunk.ts';
 import { parseResults, type ResultLine, resultLineText } from '../../core/batch/result-line.ts';
 import { createStopFlag, type Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { lineBlocks, measured } from '../../core/updates/line-blocks.ts';
+import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 
 export interface SummarizeBatchDeps extends Invocation {

@@ -6,6 +6,7 @@ import type { BatchAnswer } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/chunk-index.ts';
 import { changed } from '../../core/batch/read-chunk.ts';
+import type { ProblemReport } from '../../core/batch/validate-updates.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
@@ -14,8 +15,7 @@ import type { ObjectStream } from '../../core/storage/bucket.ts';
 import { quotedNames } from '../../core/suggestion.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
 import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts';
-import type { ProblemReport } from '../../core/updates/problems.ts';
-import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
+import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { claimBatch, claimOf } from './claim-batch.ts';
 

@@ -35,7 +35,7 @@ export class CustomerUpdates {
     const bucket = { BUCKET_NAME: exports.bucket.bucketName };
     // Validation remembers every id of the file, the summary holds parts of two files; a child mostly waits for answers.
     this.steps = {
-      ValidateBatch: step('ValidateBatch', 512, { ...bucket, ...gathering(512), SOFTWARE_VERSION: softwareVersion }),
+      ValidateBatch: step('ValidateBatch', 1024, { ...bucket, ...gathering(1024), SOFTWARE_VERSION: softwareVersion }),
       ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket, URL_SUFFIX: stack.urlSuffix }),
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { validateUpdates } from '../../../core/batch/validate-updates.ts';
 import { CSV } from '../../../core/updates/read-csv.ts';
-import { JSONL } from '../../../core/updates/read-jsonl.ts';
+import { JSONL } from '../../../core/updates/read-updates.ts';
 import { bytesOf, idOf } from '../updates/support/lines.ts';
 
 const line = (n: number, fields: object) => `${JSON.stringify({ id: idOf(n), ...fields })}\n`;

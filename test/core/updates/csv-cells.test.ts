@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CsvCells, type CsvRecord } from '../../../core/updates/csv-cells.ts';
+import { CsvCells, type CsvRecord } from '../../../core/updates/read-csv.ts';
 import { runs } from '../../support/runs.ts';
 
 function recordsOf(...pieces: string[]): CsvRecord[] {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { csvToJsonl } from '../../../core/updates/csv-to-jsonl.ts';
+import { csvToJsonl } from '../../../core/updates/read-csv.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesOf, entriesOf, idOf, textOf } from './support/lines.ts';
 

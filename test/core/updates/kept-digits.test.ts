@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateUpdates } from '../../../core/batch/validate-updates.ts';
-import { keepsDigits, ROUNDED, roundedField } from '../../../core/updates/kept-digits.ts';
 import { CSV } from '../../../core/updates/read-csv.ts';
-import { JSONL } from '../../../core/updates/read-jsonl.ts';
 import type { UpdateReader } from '../../../core/updates/read-updates.ts';
+import { JSONL } from '../../../core/updates/read-updates.ts';
+import { keepsDigits, ROUNDED, roundedField } from '../../../core/updates/update-line.ts';
 import { runs } from '../../support/runs.ts';
 
 const ID = '00000000-0000-4000-8000-000000000001';
@@ -100,14 +100,6 @@ test('no number that is rounded is passed over, whatever it is and wherever it s
     }),
     { numRuns: runs(2000) },
   );
-});
-
-test.each([
-  ['{"a":{"b":4e-324,"c":1}}', 'b'],
-  ['{"a":[1,4e-324,2],"c":1}', 'a'],
-  ['{"a":[[4e-324]]}', 'a'],
-])('in %s it is the number of the field nearest to it', (json, field) => {
-  expect(roundedField(json)).toBe(field);
 });
 
 test('brackets within brackets, more than a reviver can go down, are left to who judges the fields', async () => {

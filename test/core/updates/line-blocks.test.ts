@@ -28,7 +28,7 @@ test('of a line that is too long little is kept at once, and what is behind it k
 
   expect(blocks.map(({ bytes, ...rest }) => ({ ...rest, text: bytes.toString() }))).toEqual([
     { from: 0, text: 'a\n', tooLong: false },
-    { from: 2, text: '', tooLong: true },
+    { from: 2, text: 'x'.repeat(32_768), tooLong: true },
     { from: 3 + 3 * LONGEST_LINE, text: 'b\n', tooLong: false },
   ]);
 });

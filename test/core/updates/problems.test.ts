@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { Problems, shownName } from '../../../core/updates/problems.ts';
+import { Problems } from '../../../core/batch/validate-updates.ts';
+import { shownName } from '../../../core/updates/update-line.ts';
 
 test('the first 20 are kept, and all are counted, fields with most first', () => {
   const problems = new Problems();

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { readJsonl } from '../../../core/updates/read-jsonl.ts';
-import { allOf, bytesOf, entriesOf, idOf } from './support/lines.ts';
+import { entriesOf, idOf } from './support/lines.ts';
 
 const MB = 1024 * 1024;
 const line = (n: number, fields: object = { notes: 'x' }) => `${JSON.stringify({ id: idOf(n), ...fields })}\n`;
@@ -17,15 +16,6 @@ test('records come with the line and the byte at which they begin; blank lines a
 
 test('a byte order mark is passed over', async () => {
   expect(await entriesOf('jsonl', `\uFEFF${line(1)}`)).toMatchObject([{ line: 1, from: 3 }]);
-});
-
-test('a part of a file is read with the numbers of the file', async () => {
-  const text = line(1) + line(2) + line(3);
-  const from = text.indexOf(line(2));
-
-  const blocks = await allOf(readJsonl(bytesOf(text.slice(from)), { line: 2, byte: from }));
-
-  expect(blocks.flatMap(({ entries }) => entries)).toEqual((await entriesOf('jsonl', text)).slice(1));
 });
 
 test.each([

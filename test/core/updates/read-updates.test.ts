@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatOf, type UpdateFormat } from '../../../core/updates/file-format.ts';
-import { JSONL } from '../../../core/updates/read-jsonl.ts';
-import { readUpdates } from '../../../core/updates/read-updates.ts';
+import { formatOf, JSONL, readUpdates, type UpdateFormat } from '../../../core/updates/read-updates.ts';
 import { allOf, bytesOf, entriesOf, idOf } from './support/lines.ts';
 
 const MB = 1024 * 1024;

@@ -1,8 +1,6 @@
-import type { UpdateFormat } from '../../../../core/updates/file-format.ts';
 import { CSV } from '../../../../core/updates/read-csv.ts';
-import { JSONL } from '../../../../core/updates/read-jsonl.ts';
-import { readUpdates } from '../../../../core/updates/read-updates.ts';
-import type { UpdateEntry } from '../../../../core/updates/record-check.ts';
+import type { UpdateEntry, UpdateFormat } from '../../../../core/updates/read-updates.ts';
+import { JSONL, readUpdates } from '../../../../core/updates/read-updates.ts';
 import { STRICT } from '../../../../core/updates/update-line.ts';
 
 /** The id of customer n. */
