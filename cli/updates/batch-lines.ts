@@ -1,6 +1,5 @@
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { latestResults } from '../../core/batch/latest-results.ts';
+import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { latestResults } from '../../core/batch/failed-lines.ts';
 import { resumedBy } from './resumed-name.ts';
 import { refused } from './source.ts';
 

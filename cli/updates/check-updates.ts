@@ -1,6 +1,5 @@
-import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
-import type { ProblemReport } from '../../core/batch/validate-updates.ts';
-import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
+import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
+import { type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { isProblem, readUpdates } from '../../core/updates/read-updates.ts';
 import { STRICT, type WithId } from '../../core/updates/update-line.ts';
 import { manyText } from '../support/text.ts';

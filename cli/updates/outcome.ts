@@ -1,7 +1,13 @@
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import { type BatchManifest, batchManifestSchema, type Counts } from '../../core/batch/batch-manifest.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { type LineOutcome, OUTCOMES, parseResults, type ResultLine } from '../../core/batch/result-line.ts';
+import {
+  type BatchManifest,
+  batchManifestSchema,
+  type Counts,
+  type LineOutcome,
+  OUTCOMES,
+  parseResults,
+  type ResultLine,
+} from '../../core/batch/batch-results.ts';
+import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 import { parseJson } from '../../core/json.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';

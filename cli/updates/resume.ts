@@ -5,7 +5,7 @@ import {
   type ExecutionListItem,
   paginateListExecutions,
 } from '@aws-sdk/client-sfn';
-import { keysOf } from '../../core/batch/batch-keys.ts';
+import { keysOf } from '../../core/batch/batch-store.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';

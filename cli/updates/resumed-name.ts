@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
+import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 
 const LONGEST_NAME = 60;
 

@@ -1,8 +1,8 @@
 import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { type LineOutcome, OUTCOMES } from '../../core/batch/batch-results.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines } from '../../core/batch/failed-lines.ts';
-import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
 import { formatOf } from '../../core/updates/read-updates.ts';
 import { failureText, outcomeWord } from '../runs/run/words.ts';
 import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';

@@ -5,8 +5,8 @@ import {
   ListExecutionsCommand,
 } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import type { BatchManifest, Counts } from '../../core/batch/batch-manifest.ts';
+import type { BatchManifest, Counts } from '../../core/batch/batch-results.ts';
+import { keysOf } from '../../core/batch/batch-store.ts';
 import { parseJson } from '../../core/json.ts';
 import { readInput } from '../runs/run/input.ts';
 import { foundRun, type Run, runOf } from '../runs/run/run.ts';

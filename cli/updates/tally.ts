@@ -1,7 +1,5 @@
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import { type Counts, noCounts } from '../../core/batch/batch-manifest.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { parseResults } from '../../core/batch/result-line.ts';
+import { type Counts, noCounts, parseResults } from '../../core/batch/batch-results.ts';
+import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 
 /** Objects that are read at the same time. */
 const AT_ONCE = 8;

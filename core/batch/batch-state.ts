@@ -1,5 +1,10 @@
+import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { chunkSchema } from './chunk-index.ts';
+import { type Connect, handlerOf, type Step } from '../step/handler.ts';
+import { type Invocation, lambdaPlatform, type Platform } from '../step/invocation.ts';
+import type { AnswerOf, Machine } from '../step/outcome.ts';
+import { batchEnd } from '../step/run-end.ts';
+import type { UpdateStepName } from '../step/steps.ts';
 
 /*
  * What passes between the states of the machine CustomerUpdates. It ends in the execution history: keys, counts and numbers of
@@ -28,6 +33,20 @@ const batchSchema = z.looseObject({
   warnings: z.array(z.string()),
 });
 export type Batch = z.infer<typeof batchSchema>;
+
+/** Children of one Distributed Map; a result of more could pass the 256 KB that its answers may have together. */
+export const MOST_CHUNKS = 1000;
+
+/** One line of `chunks.jsonl`: what one child applies. Holds no customer data. */
+export const chunkSchema = z.strictObject({
+  chunk: z.int().min(1).max(MOST_CHUNKS).describe('Number of the chunk, from 1.'),
+  from: z.int().min(0).describe('First byte in input.jsonl.'),
+  to: z.int().min(1).describe('First byte behind the chunk, which is the first one of the next.'),
+  firstLine: z.int().min(1).describe('Number of the line that begins at "from".'),
+  lastLine: z.int().min(1).describe('Number of the last line; lines without a record count.'),
+  records: z.int().min(1).describe('Records in the chunk.'),
+});
+export type Chunk = z.infer<typeof chunkSchema>;
 
 /** Progress of a chunk that needs several invocations. */
 const positionSchema = z.looseObject({
@@ -72,3 +91,43 @@ export function batchOf({ batch }: BatchState): Batch {
   if (!batch) throw new Error('the state has no batch: ValidateBatch was skipped');
   return batch;
 }
+
+/** The most waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
+const MOST_WAITS = 45;
+/** The time limit of the functions (`lib/workflow/customer-updates.ts`). */
+export const LONGEST_INVOCATION_SECONDS = 900;
+/** The longest Retry-After that is honoured. */
+export const LONGEST_WAIT_SECONDS = 3600;
+
+const CUSTOMER_UPDATES: Machine<BatchState> = {
+  schema: batchStateSchema,
+  // A batch may take a day: it fails after errors without progress, not at a time.
+  pacing: (state, { now }) => ({
+    firstWaitSeconds: 2,
+    largestWaitSeconds: 60,
+    deadline: new Date(now().getTime() + (isLastWait(state) ? 0 : LONGEST_WAIT_SECONDS * 1000)),
+  }),
+  about: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
+  inputKept: () => null,
+  // No command shows the wait of a batch: `update-status` counts lines.
+  troubleAfter: () => ({}),
+  endOf: batchEnd,
+};
+
+/** Whether an error in this invocation would be final. */
+export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
+  return waits >= MOST_WAITS;
+}
+
+/** `asStep` for the machine CustomerUpdates. */
+export function asBatchStep<S extends UpdateStepName, D extends Invocation>(
+  name: S,
+  step: Step<BatchState, D, BatchAnswer<S>>,
+  connect: Connect<D>,
+  platform: Platform = lambdaPlatform(name),
+): (event: unknown, context: Context) => Promise<BatchState> {
+  return handlerOf(CUSTOMER_UPDATES, name, step, connect, platform);
+}
+
+/** What a step returns: an outcome of its own and the parts of the state that it changes. */
+export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;

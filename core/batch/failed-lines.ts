@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
-import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema } from './result-line.ts';
+import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema, resultLineText } from './batch-results.ts';
 
 /** Lines to correct or to send again: all that are not known to be applied. */
 export const NOT_APPLIED: readonly (LineOutcome | undefined)[] = [
@@ -64,7 +64,7 @@ function resultOf(line: number, id: string, { value }: IteratorResult<ResultLine
 }
 
 /** The results in the bytes of one or more files of them, in their order. */
-export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
+async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
   for await (const { line, text } of numberedLines(bytes)) {
     // A function left lines in doubt: they have no result, or one in a later part.
     if (text.startsWith(DOUBT)) continue;
@@ -99,3 +99,29 @@ async function* numberedLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
     }
   }
 }
+
+/**
+ * The results of a batch with those of the batch that resumes it, whose lines keep their numbers: of a line that both have, the later.
+ * Both are read once, side by side, in the order of lines.
+ * @throws RunError `StorageConflict` when one of them is not made of result lines
+ */
+export async function* latestResults(
+  first: AsyncIterable<Uint8Array>,
+  later: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const newer = resultsIn(later);
+  try {
+    let next = await newer.next();
+    for await (const result of resultsIn(first)) {
+      for (; next.value && next.value.line < result.line; next = await newer.next()) yield bytesOf(next.value);
+      const again = next.value?.line === result.line ? next.value : undefined;
+      yield bytesOf(again ?? result);
+      if (again) next = await newer.next();
+    }
+    for (; next.value; next = await newer.next()) yield bytesOf(next.value);
+  } finally {
+    await newer.return();
+  }
+}
+
+const bytesOf = (result: Parameters<typeof resultLineText>[0]) => Buffer.from(resultLineText(result));

@@ -2,7 +2,7 @@ import { FIELD_RULES, ofOneFund } from '../updates/customer-fields.ts';
 import { measured } from '../updates/line-blocks.ts';
 import { isProblem, readUpdateBlocks, type UpdateEntry, type UpdateReader } from '../updates/read-updates.ts';
 import { type Problem, STRICT } from '../updates/update-line.ts';
-import { type Chunk, ChunkIndex } from './chunk-index.ts';
+import { type Chunk, MOST_CHUNKS } from './batch-state.ts';
 
 export interface Validation {
   /** Valid records; all of them where `problems.total` is 0. */
@@ -106,4 +106,64 @@ export class Problems {
     const perField = [...this.#perField].sort(([, a], [, b]) => b - a);
     return { total: this.#total, first: [...this.#first], perField: Object.fromEntries(perField) };
   }
+}
+
+/** A chunk of fewer lines is not worth a child. */
+const SMALLEST_CHUNK = 100;
+/** So many starts that chunks put together from them differ by an eighth at most. */
+const MOST_STARTS = 16 * MOST_CHUNKS;
+
+interface Start {
+  line: number;
+  from: number;
+  records: number;
+}
+
+/** Cuts a file into chunks while it is read once: groups of records are noted, and joined by two when there are too many. */
+export class ChunkIndex {
+  #starts: Start[] = [];
+  #groupSize = SMALLEST_CHUNK;
+
+  /** Notes a record: its line, and the byte at which it begins. Lines come in order. */
+  add(line: number, from: number): void {
+    const open = this.#starts.at(-1);
+    if (open && open.records < this.#groupSize) {
+      open.records += 1;
+      return;
+    }
+    if (this.#starts.length === MOST_STARTS) this.#halve();
+    // The first chunk begins with the file, whatever is before its first record.
+    this.#starts.push(open ? { line, from, records: 1 } : { line: 1, from: 0, records: 1 });
+  }
+
+  #halve(): void {
+    const all = this.#starts;
+    const first = all.filter((_, index) => index % 2 === 0);
+    this.#starts = first.map((start, at) => ({ ...start, records: start.records + (all[2 * at + 1]?.records ?? 0) }));
+    this.#groupSize *= 2;
+  }
+
+  /** The chunks of the whole file; they leave nothing out. */
+  chunks(lines: number, bytes: number): Chunk[] {
+    const count = Math.min(this.#starts.length, MOST_CHUNKS);
+    const cut = (chunk: number) => Math.floor((chunk * this.#starts.length) / count);
+    return Array.from({ length: count }, (_, index) => {
+      const groups = this.#starts.slice(cut(index), cut(index + 1));
+      const first = groups[0];
+      const next = this.#starts[cut(index + 1)];
+      return {
+        chunk: index + 1,
+        from: first?.from ?? 0,
+        to: next?.from ?? bytes,
+        firstLine: first?.line ?? 1,
+        lastLine: next ? next.line - 1 : lines,
+        records: groups.reduce((sum, group) => sum + group.records, 0),
+      };
+    });
+  }
+}
+
+/** The text of `chunks.jsonl`. */
+export function chunksText(chunks: Chunk[]): string {
+  return chunks.map((chunk) => `${JSON.stringify(chunk)}\n`).join('');
 }

@@ -1,16 +1,24 @@
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import { type Batch, type BatchState, batchOf, type ChunkPosition } from '../../core/batch/batch-state.ts';
+import type { ResultLine } from '../../core/batch/batch-results.ts';
 import {
+  type Batch,
   type BatchAnswer,
+  type BatchState,
+  batchOf,
+  type Chunk,
+  type ChunkPosition,
   isLastWait,
   LONGEST_INVOCATION_SECONDS,
   LONGEST_WAIT_SECONDS,
-} from '../../core/batch/batch-step.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import type { Chunk } from '../../core/batch/chunk-index.ts';
+} from '../../core/batch/batch-state.ts';
+import {
+  type BatchKeys,
+  type BatchStore,
+  createStopFlag,
+  keysOf,
+  type Stop,
+  type StopFlag,
+} from '../../core/batch/batch-store.ts';
 import { readRecords, type Stretch } from '../../core/batch/read-chunk.ts';
-import type { ResultLine } from '../../core/batch/result-line.ts';
-import { createStopFlag, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
@@ -18,8 +26,6 @@ import type { Invocation } from '../../core/step/invocation.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { type ApplyLineDeps, applyLine } from './apply-line.ts';
 import { ChunkResults } from './chunk-results.ts';
-import { countFailure } from './count-failures.ts';
-import { createPace } from './pace.ts';
 
 export interface ApplyChunkDeps extends Invocation {
   crm: CrmExchange;
@@ -169,4 +175,42 @@ function waitAfter(error: unknown, { count }: ChunkResults): number {
 function chunkIn({ chunk }: BatchState): Chunk {
   if (!chunk) throw new Error('the state has no chunk: ApplyChunk was not started by the map');
   return chunk;
+}
+
+type Clock = Pick<Invocation, 'now' | 'random'> & { sleep: (milliseconds: number) => Promise<void> };
+
+/**
+ * Turns at a fixed rate; a late turn is not made up for. The first is at random in the first interval, so that chunks that begin
+ * together do not send together.
+ * @param continued whether another invocation may just have had a turn of this chunk: the first is then a whole interval away
+ */
+function createPace(perSecond: number, continued: boolean, { now, random, sleep }: Clock) {
+  const interval = 1000 / perSecond;
+  let next = now().getTime() + (continued ? interval : random() * interval);
+  return {
+    /** The longest wait for a turn, in seconds. */
+    seconds: interval / 1000,
+    /** Waits for the next turn. */
+    turn: async () => {
+      const early = next - now().getTime();
+      if (early > 0) await sleep(early);
+      next = Math.max(next, now().getTime()) + interval;
+    },
+  };
+}
+
+export type Pace = ReturnType<typeof createPace>;
+
+/** Counts a line over all chunks, and stops the batch at its threshold: a person wants to see them before the rest is sent. */
+async function countFailure(
+  { line, outcome, at }: ResultLine,
+  threshold: number | null,
+  { store, keys, stop }: { store: BatchStore; keys: BatchKeys; stop: StopFlag },
+): Promise<void> {
+  if (threshold === null || outcome === 'APPLIED' || outcome === 'NOT_SENT') return;
+  await store.putOnce(`${keys.failures}${line}`, '');
+  const failures = await store.list(keys.failures, threshold);
+  if (failures.length < threshold) return;
+  const sentence = `${threshold} lines were not applied, the number at which the batch was to stop.`;
+  await stop.raise({ reason: 'UpdateStopped', sentence, at: at ?? '1970-01-01T00:00:00Z' });
 }

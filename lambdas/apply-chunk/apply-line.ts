@@ -1,15 +1,13 @@
-import { LONGEST_WAIT_SECONDS } from '../../core/batch/batch-step.ts';
-import { type Tries, unfinishedLine } from '../../core/batch/chunk-parts.ts';
-import type { ResultLine } from '../../core/batch/result-line.ts';
-import type { Stop, StopFlag } from '../../core/batch/stop-flag.ts';
+import { type LineOutcome, type ResultLine, type Tries, unfinishedLine } from '../../core/batch/batch-results.ts';
+import { LONGEST_WAIT_SECONDS } from '../../core/batch/batch-state.ts';
+import type { Stop, StopFlag } from '../../core/batch/batch-store.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
-import { attemptsFor, outcomeOf, stopsAll } from './line-outcome.ts';
-import type { Pace } from './pace.ts';
+import type { Pace } from './apply-chunk.ts';
 
 export interface ApplyLineDeps extends Pick<Invocation, 'now' | 'random' | 'secondsLeft'> {
   crm: CrmExchange;
@@ -21,7 +19,7 @@ export interface ApplyLineDeps extends Pick<Invocation, 'now' | 'random' | 'seco
 }
 
 /** The line is done, perhaps with a reason to stop the batch; or is to be retried after a wait. */
-export type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSeconds: number };
+type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSeconds: number };
 
 /** A reading of the flag (25 seconds), two attempts of 30 seconds with a refresh between them, and storing the result. */
 const MARGIN_SECONDS = 180;
@@ -128,4 +126,33 @@ function stoppedAt(
 ): ResultLine {
   if (last) return resultOf(record, tries, last, deps);
   return unfinishedLine(record, tries, reason, deps.now().toISOString());
+}
+
+/** When the CRM fails or does not answer: an update is idempotent. */
+const ATTEMPTS = 3;
+/** When the CRM requests a wait. */
+const THROTTLED_ATTEMPTS = 8;
+
+/** Any other 4xx refuses the line itself, and would do so again. */
+const OF_US_OR_TIME = new Set([401, 403, 429]);
+
+/** How often a line with this answer is sent. */
+function attemptsFor({ status, change }: UpdateAnswer): number {
+  if (status === 429) return THROTTLED_ATTEMPTS;
+  return change === 'unclear' ? ATTEMPTS : 1;
+}
+
+/**
+ * The outcome of a line by its last answer.
+ * @param inDoubt whether any attempt may have made the change: no later refusal takes that back; a 409 or 412 may be its echo
+ */
+function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, inDoubt: boolean): LineOutcome {
+  if (change === 'made') return 'APPLIED';
+  if (inDoubt || status === null) return 'UNKNOWN';
+  return OF_US_OR_TIME.has(status) ? 'FAILED' : 'REJECTED';
+}
+
+/** Whether every further line would fail alike: no token is accepted, the grant is dead, or lacks the scope. */
+function stopsAll({ status, error, scopeMissing = false }: UpdateAnswer): boolean {
+  return status === 401 || scopeMissing || error?.name === 'ReauthorizationRequired' || error?.name === 'ConfigInvalid';
 }

@@ -1,17 +1,17 @@
-import type { BatchKeys } from '../../core/batch/batch-keys.ts';
-import type { ChunkPosition } from '../../core/batch/batch-state.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
 import {
   type Doubt,
   doubtIn,
   IN_DOUBT,
   NEVER_TRIED,
   parseDoubt,
+  parseResults,
   partText,
   RESULTS_PER_PART,
+  type ResultLine,
   type Tries,
-} from '../../core/batch/chunk-parts.ts';
-import { parseResults, type ResultLine } from '../../core/batch/result-line.ts';
+} from '../../core/batch/batch-results.ts';
+import type { ChunkPosition } from '../../core/batch/batch-state.ts';
+import type { BatchKeys, BatchStore } from '../../core/batch/batch-store.ts';
 
 /**
  * The results of a chunk, in objects ("parts") that are written once each. A claim is written before the first line of a part is

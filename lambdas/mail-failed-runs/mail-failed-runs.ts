@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { batchOfInput } from '../../core/batch/batch-keys.ts';
+import { batchOfInput } from '../../core/batch/batch-store.ts';
 import { CRM_EXPORT, forDeployment } from '../../core/commands.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { adviceOf, ERRORS, type ErrorName, RunError } from '../../core/errors.ts';

@@ -1,5 +1,5 @@
-import { asBatchStep } from '../../core/batch/batch-step.ts';
-import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
+import { asBatchStep } from '../../core/batch/batch-state.ts';
+import { batchStoreFromEnv } from '../../core/batch/batch-store.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { type SummarizeBatchDeps, summarizeBatch } from './summarize-batch.ts';
 

@@ -1,21 +1,31 @@
 import { Readable } from 'node:stream';
-import { type BatchKeys, keysOf } from '../../core/batch/batch-keys.ts';
 import {
   type BatchManifest,
   batchManifestSchema,
   batchManifestText,
+  type ChunkParts,
   type Counts,
+  IN_DOUBT,
+  NEVER_TRIED,
   noCounts,
-} from '../../core/batch/batch-manifest.ts';
-import { type Batch, type BatchState, batchOf } from '../../core/batch/batch-state.ts';
-import { type BatchAnswer, LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-step.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { type Chunk, chunkSchema } from '../../core/batch/chunk-index.ts';
-import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts, unfinishedLine } from '../../core/batch/chunk-parts.ts';
-import { openClaims } from '../../core/batch/open-claims.ts';
+  openClaims,
+  parseResults,
+  type ResultLine,
+  readParts,
+  resultLineText,
+  unfinishedLine,
+} from '../../core/batch/batch-results.ts';
+import {
+  type Batch,
+  type BatchAnswer,
+  type BatchState,
+  batchOf,
+  type Chunk,
+  chunkSchema,
+  LONGEST_INVOCATION_SECONDS,
+} from '../../core/batch/batch-state.ts';
+import { type BatchKeys, type BatchStore, createStopFlag, keysOf, type Stop } from '../../core/batch/batch-store.ts';
 import { readRecords } from '../../core/batch/read-chunk.ts';
-import { parseResults, type ResultLine, resultLineText } from '../../core/batch/result-line.ts';
-import { createStopFlag, type Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/invocation.ts';

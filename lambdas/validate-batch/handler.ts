@@ -1,6 +1,6 @@
 import { readEnv } from '../../core/aws/env.ts';
-import { asBatchStep } from '../../core/batch/batch-step.ts';
-import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
+import { asBatchStep } from '../../core/batch/batch-state.ts';
+import { batchStoreFromEnv } from '../../core/batch/batch-store.ts';
 import type { Connect } from '../../core/step/handler.ts';
 import { type ValidateBatchDeps, validateBatch } from './validate-batch.ts';
 

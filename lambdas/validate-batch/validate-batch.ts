@@ -1,14 +1,17 @@
 import * as z from 'zod';
-import { type BatchKeys, batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
-import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
-import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
-import type { BatchAnswer } from '../../core/batch/batch-step.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { chunksText } from '../../core/batch/chunk-index.ts';
+import { batchNameSchema } from '../../core/batch/batch-results.ts';
+import type { Batch, BatchAnswer, BatchState } from '../../core/batch/batch-state.ts';
+import {
+  type BatchKeys,
+  type BatchStore,
+  batchOfInput,
+  keysOf,
+  LARGEST_INPUT_BYTES,
+} from '../../core/batch/batch-store.ts';
 import { changed } from '../../core/batch/read-chunk.ts';
-import type { ProblemReport } from '../../core/batch/validate-updates.ts';
-import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
+import { chunksText, type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { ObjectStream } from '../../core/storage/bucket.ts';
@@ -17,7 +20,6 @@ import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
 import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts';
 import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import { claimBatch, claimOf } from './claim-batch.ts';
 
 export interface ValidateBatchDeps extends Invocation {
   store: BatchStore;
@@ -228,4 +230,35 @@ function foreign(key: string, line: number, batch: string): RunError {
     'UpdateFileInvalid',
     `Line ${line} of ${key} is not that line of the batch ${batch}, which it resumes.`,
   );
+}
+
+const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), etag: z.string() });
+type Claim = z.infer<typeof claimSchema>;
+
+/**
+ * Claims a batch for the execution: of any number of writers, S3 lets one win. A retry of the step finds its own claim.
+ *
+ * @throws RunError `UpdateAlreadyStarted` when another execution has it, `StorageConflict` when the file was changed since
+ */
+async function claimBatch(
+  store: BatchStore,
+  key: string,
+  { execution, startedAt }: Pick<BatchState, 'execution' | 'startedAt'>,
+  { batch, etag, inputKey }: Batch,
+): Promise<void> {
+  const claim = { execution, startedAt, etag };
+  if (await store.putOnce(key, JSON.stringify(claim))) return;
+  const existing = await claimOf(store, key);
+  if (existing?.execution !== execution || existing.startedAt !== startedAt) {
+    const who = existing ? `the execution ${existing.execution}` : `whoever wrote ${key}`;
+    throw new RunError('UpdateAlreadyStarted', `The batch ${batch} belongs to ${who} already.`);
+  }
+  if (existing.etag !== etag) {
+    throw new RunError('StorageConflict', `The file at ${inputKey} was changed after this execution began.`);
+  }
+}
+
+/** The claim of a batch: its file was found valid. */
+async function claimOf(store: Pick<BatchStore, 'read'>, key: string): Promise<Claim | undefined> {
+  return parseJson(claimSchema, (await store.read(key))?.text);
 }

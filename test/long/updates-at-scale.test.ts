@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
-import { type Chunk, chunkSchema } from '../../core/batch/chunk-index.ts';
+import { type Batch, type BatchState, type Chunk, chunkSchema } from '../../core/batch/batch-state.ts';
 import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { validateBatch } from '../../lambdas/validate-batch/validate-batch.ts';

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
-import { keysOf } from '../../core/batch/batch-keys.ts';
-import { type Batch, type BatchState, batchStateSchema } from '../../core/batch/batch-state.ts';
-import { asBatchStep } from '../../core/batch/batch-step.ts';
-import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { type Chunk, chunksText } from '../../core/batch/chunk-index.ts';
-import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/result-line.ts';
+import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/batch-results.ts';
+import {
+  asBatchStep,
+  type Batch,
+  type BatchState,
+  batchStateSchema,
+  type Chunk,
+} from '../../core/batch/batch-state.ts';
+import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { chunksText } from '../../core/batch/validate-updates.ts';
 import { readAnswer } from '../../core/crm/answers.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';

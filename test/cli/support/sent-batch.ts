@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ResultLine } from '../../../core/batch/result-line.ts';
+import type { ResultLine } from '../../../core/batch/batch-results.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { updatingCloud } from './cloud/updates.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { addUpdate } from '../../../cli/updates/update.ts';
-import type { ResultLine } from '../../../core/batch/result-line.ts';
+import type { ResultLine } from '../../../core/batch/batch-results.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { type Answers, refused } from '../support/cloud/answers.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type BatchProgress, createProgressDisplay, progressText } from '../../../cli/updates/finish.ts';
-import { noCounts } from '../../../core/batch/batch-manifest.ts';
+import { noCounts } from '../../../core/batch/batch-results.ts';
 import { terminal } from '../../local/support/terminal.ts';
 
 function at(lines: number, more: Partial<BatchProgress> = {}): BatchProgress {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { resumedName } from '../../../cli/updates/resumed-name.ts';
-import { batchNameSchema } from '../../../core/batch/batch-manifest.ts';
+import { batchNameSchema } from '../../../core/batch/batch-results.ts';
 
 test('a batch is resumed under one name, and what that leaves under the next', () => {
   expect(resumedName('update-20261120T094133-9bef26')).toBe('update-20261120T094133-9bef26-r2');

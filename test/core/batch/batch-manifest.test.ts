@@ -5,8 +5,10 @@ import {
   batchManifestText,
   batchNameSchema,
   noCounts,
-} from '../../../core/batch/batch-manifest.ts';
-import { OUTCOMES, resultLineSchema, resultLineText } from '../../../core/batch/result-line.ts';
+  OUTCOMES,
+  resultLineSchema,
+  resultLineText,
+} from '../../../core/batch/batch-results.ts';
 import { idOf } from '../updates/support/lines.ts';
 
 const AT = '2026-11-21T10:00:00Z';

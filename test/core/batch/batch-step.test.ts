@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type BatchState, batchOf, batchStateSchema } from '../../../core/batch/batch-state.ts';
-import { asBatchStep } from '../../../core/batch/batch-step.ts';
-import { chunksText } from '../../../core/batch/chunk-index.ts';
+import { asBatchStep, type BatchState, batchOf, batchStateSchema } from '../../../core/batch/batch-state.ts';
+import { chunksText } from '../../../core/batch/validate-updates.ts';
 import { RunError } from '../../../core/errors.ts';
 import { MACHINE_VERSION, type StepOutcome, UPDATE_STEPS, type UpdateStepName } from '../../../core/step/steps.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';

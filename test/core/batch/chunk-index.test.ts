@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Chunk, ChunkIndex, chunkSchema, chunksText } from '../../../core/batch/chunk-index.ts';
+import { type Chunk, chunkSchema } from '../../../core/batch/batch-state.ts';
+import { ChunkIndex, chunksText } from '../../../core/batch/validate-updates.ts';
 
 /** Records on every `gap`-th line, 10 bytes each; `tail` lines without a record behind the last. */
 function chunksOf(records: number, gap = 1, tail = 0): { chunks: Chunk[]; lines: number; bytes: number } {

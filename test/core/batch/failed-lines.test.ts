@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type LineOutcome, OUTCOMES, type ResultLine, resultLineText } from '../../../core/batch/batch-results.ts';
 import { failedLines, NOT_APPLIED, TO_RESUME } from '../../../core/batch/failed-lines.ts';
-import { type LineOutcome, OUTCOMES, type ResultLine, resultLineText } from '../../../core/batch/result-line.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesOf, idOf, textOf } from '../updates/support/lines.ts';
 

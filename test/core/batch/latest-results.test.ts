@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { latestResults } from '../../../core/batch/latest-results.ts';
-import { type LineOutcome, parseResults, resultLineText } from '../../../core/batch/result-line.ts';
+import { type LineOutcome, parseResults, resultLineText } from '../../../core/batch/batch-results.ts';
+import { latestResults } from '../../../core/batch/failed-lines.ts';
 import { bytesOf, idOf, textOf } from '../updates/support/lines.ts';
 
 const result = (line: number, outcome: LineOutcome) => ({

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { asBatchStep } from '../../../core/batch/batch-state.ts';
 import { ERRORS, RunError } from '../../../core/errors.ts';
 import type { Answer } from '../../../core/step/export-run.ts';
 import { asStep } from '../../../core/step/export-run.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { asBatchStep } from '../../../core/batch/batch-state.ts';
 import { RunError } from '../../../core/errors.ts';
 import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';

@@ -8,9 +8,13 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { type BatchOptions, startBatch } from '../../../cli/updates/update.ts';
-import { type BatchManifest, batchManifestSchema } from '../../../core/batch/batch-manifest.ts';
+import {
+  type BatchManifest,
+  batchManifestSchema,
+  type ResultLine,
+  resultLineSchema,
+} from '../../../core/batch/batch-results.ts';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
-import { type ResultLine, resultLineSchema } from '../../../core/batch/result-line.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { Deployed } from './deployed.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { LineOutcome, ResultLine } from '../../../core/batch/result-line.ts';
+import type { LineOutcome, ResultLine } from '../../../core/batch/batch-results.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { FaultInput, Faults } from '../../../sandbox/faults.ts';
 import type { LedgerCall } from '../../../sandbox/world.ts';

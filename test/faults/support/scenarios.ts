@@ -1,4 +1,4 @@
-import { keysOf } from '../../../core/batch/batch-keys.ts';
+import { keysOf } from '../../../core/batch/batch-store.ts';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { idAt } from '../../../sandbox/data/records.ts';

@@ -3,7 +3,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import type { Context } from 'aws-lambda';
 import { vi } from 'vitest';
 import { AWS_LIMITS } from '../../../core/aws/aws-limits.ts';
-import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { asBatchStep } from '../../../core/batch/batch-state.ts';
 import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Platform } from '../../../core/step/invocation.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Batch, BatchState } from '../../../core/batch/batch-state.ts';
-import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { asBatchStep, type Batch, type BatchState } from '../../../core/batch/batch-state.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyChunk, MOST_ROUNDS } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ResultLine } from '../../../core/batch/batch-results.ts';
 import type { Batch, BatchState } from '../../../core/batch/batch-state.ts';
-import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import {

@@ -1,8 +1,12 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { batchManifestSchema } from '../../../core/batch/batch-manifest.ts';
-import { chunksText } from '../../../core/batch/chunk-index.ts';
-import { type ResultLine, resultLineSchema, resultLineText } from '../../../core/batch/result-line.ts';
+import {
+  batchManifestSchema,
+  type ResultLine,
+  resultLineSchema,
+  resultLineText,
+} from '../../../core/batch/batch-results.ts';
+import { chunksText } from '../../../core/batch/validate-updates.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { keysOf, LARGEST_INPUT_BYTES } from '../../../core/batch/batch-keys.ts';
-import type { BatchState } from '../../../core/batch/batch-state.ts';
-import { chunkSchema } from '../../../core/batch/chunk-index.ts';
+import { type BatchState, chunkSchema } from '../../../core/batch/batch-state.ts';
+import { keysOf, LARGEST_INPUT_BYTES } from '../../../core/batch/batch-store.ts';
 import { RunError } from '../../../core/errors.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
 import { batchState, etagOf, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';

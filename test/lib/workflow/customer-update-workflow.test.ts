@@ -1,6 +1,6 @@
 import validate from 'asl-validator';
 import { describe, expect, test } from 'vitest';
-import { chunkSchema } from '../../../core/batch/chunk-index.ts';
+import { chunkSchema } from '../../../core/batch/batch-state.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { UPDATE_STEPS, type UpdateStepName } from '../../../core/step/steps.ts';
 import { updatingDeployment } from '../../../scripts/deployments.ts';

@@ -1,5 +1,4 @@
-import { type BatchManifest, noCounts } from '../../../../core/batch/batch-manifest.ts';
-import type { ResultLine } from '../../../../core/batch/result-line.ts';
+import { type BatchManifest, noCounts, type ResultLine } from '../../../../core/batch/batch-results.ts';
 import { deployment } from '../../../support/builders.ts';
 import { runCli } from '../run-cli.ts';
 import { type Answers, answerOf, type Handler, refused } from './answers.ts';

@@ -1,0 +1,227 @@
+import * as z from 'zod';
+import { ERRORS, type ErrorName, RunError } from '../errors.ts';
+import { parseJson, strictText } from '../json.ts';
+import type { UpdateRecord } from '../updates/read-updates.ts';
+import { type BatchKeys, type BatchStore, CLAIM, keysOf } from './batch-store.ts';
+
+/** Every outcome of a line, and what it means for the customer. */
+export const OUTCOMES = {
+  APPLIED: 'the CRM confirmed the change',
+  REJECTED: 'the CRM refused the change for what it is (400, 404: no such customer, 409, 412, 422): correct the line',
+  FAILED: 'the CRM did not take the change (401, 403; 429 after the retries): send it again',
+  UNKNOWN:
+    'sent, and nothing confirms or rules out the change (no answer, 408, 425, a 5xx, a 2xx that is no JSON object): send it again',
+  NOT_SENT: 'never sent',
+} as const;
+export type LineOutcome = keyof typeof OUTCOMES;
+
+const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]]).describe(
+  Object.entries(OUTCOMES)
+    .map(([outcome, meaning]) => `${outcome}: ${meaning}.`)
+    .join(' '),
+);
+
+/** One line of `result.jsonl`: the outcome of one line of the input. An id, and no other value of a customer. */
+export const resultLineSchema = z.strictObject({
+  line: z.int().min(1).describe('Line of the input.'),
+  id: z.guid().describe('The customer.'),
+  outcome: outcomeSchema,
+  error: z
+    .enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]])
+    .nullable()
+    .describe('Name of the error; null when applied.'),
+  status: z.int().min(100).max(599).nullable().describe('HTTP status of the last answer; null without one.'),
+  attempts: z.int().min(0).describe('How often the line was sent.'),
+  at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When the outcome was known; null when not sent, and where no function lived to tell.'),
+  fields: z.array(z.string()).optional().describe('Fields that the CRM named in refusing (422); never values.'),
+});
+export type ResultLine = z.infer<typeof resultLineSchema>;
+
+export function resultLineText(result: ResultLine): string {
+  return `${JSON.stringify(result)}\n`;
+}
+
+/** Prefix of the last line of a part whose writer left lines in doubt. It is no result. */
+export const DOUBT = '{"doubt":';
+
+/** @throws RunError `StorageConflict` for anything but result lines; nothing is quoted */
+export function parseResults(text: string): ResultLine[] {
+  try {
+    return text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith(DOUBT))
+      .map((line) => resultLineSchema.parse(JSON.parse(line)));
+  } catch {
+    throw new RunError('StorageConflict', 'An object among the results of a chunk is not made of result lines.');
+  }
+}
+
+/** A name that is a part of keys: letters, digits and hyphens, at most 60. */
+export const batchNameSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9-]{1,60}$/)
+  .describe('Name of the batch.');
+
+const outcomes = Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]];
+const countsSchema = z.record(z.enum(outcomes), z.int().min(0)).describe('Lines by outcome; together all records.');
+export type Counts = z.infer<typeof countsSchema>;
+
+/** `_manifest.json` of a batch, written once after `result.jsonl`: no manifest, no result. Read loosely, as those of exports. */
+export const batchManifestSchema = z.object({
+  schemaVersion: z
+    .int()
+    .min(1)
+    .describe('1 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest.'),
+  batch: batchNameSchema,
+  execution: z.string().describe('Name of the Step Functions execution.'),
+  input: z.object({
+    key: z.string(),
+    bytes: z.int().min(1),
+    crc32: z.string().describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.'),
+    lines: z.int().min(1).describe('Lines, those without a record included.'),
+    records: z.int().min(1),
+  }),
+  result: z.object({ key: z.string(), bytes: z.int().min(1), crc32: z.string() }),
+  chunks: z.int().min(1),
+  counts: countsSchema,
+  stoppedBy: z
+    .object({ reason: z.string(), at: z.iso.datetime() })
+    .nullable()
+    .describe('What stopped the batch before its last line; null when nothing did.'),
+  maxRate: z.number().positive().nullable().describe('Changes per second that were allowed; null without a limit.'),
+  stopAfterFailures: z.int().min(1).nullable(),
+  startedAt: z.iso.datetime(),
+  finishedAt: z.iso.datetime().describe('When the last outcome was known, from the state of the batch.'),
+  keptUntil: z.iso.date().describe('From this day on the lifecycle rules of the bucket may remove the batch.'),
+  softwareVersion: z.string().describe('Release that began the batch.'),
+  warnings: z.array(z.string()).describe('What a reader should know; empty when all is well.'),
+});
+export type BatchManifest = z.infer<typeof batchManifestSchema>;
+
+const writtenSchema = batchManifestSchema.extend({ schemaVersion: z.literal(1) });
+
+/** The bytes of a manifest: equal manifests have equal bytes. */
+export function batchManifestText(manifest: BatchManifest): string {
+  return strictText(writtenSchema, manifest);
+}
+
+/** Counts that are all 0. */
+export function noCounts(): Counts {
+  return { APPLIED: 0, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 };
+}
+
+/** Results in one object: a function that dies leaves at most so many lines in doubt. */
+export const RESULTS_PER_PART = 100;
+
+const triesSchema = z.object({
+  attempts: z.int(),
+  /** An attempt may have made the change: nothing confirms it, and nothing rules it out. */
+  lost: z.boolean(),
+  /** HTTP status of the last answer. */
+  status: z.int().nullable(),
+});
+/** What is known of a line that has no result yet. */
+export type Tries = z.infer<typeof triesSchema>;
+export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
+/** A line whose function died: it may have been sent. */
+export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
+
+/**
+ * The result of a line that is not sent any more.
+ * @param reason why
+ * @param at when, where the outcome was known before the batch was summarized
+ */
+export function unfinishedLine(
+  { line, record }: UpdateRecord,
+  { attempts, lost, status }: Tries,
+  reason: ErrorName,
+  at: string | null,
+): ResultLine {
+  const of = { line, id: record.id, attempts };
+  if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
+  if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
+  // The line was refused, and would have been retried.
+  const refused = status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
+  return { ...of, outcome: 'FAILED', error: status === 429 ? 'RateLimited' : refused, status, at };
+}
+
+const doubtSchema = z.object({
+  firstLine: z.int(),
+  records: z.int(),
+  /** What is known of the first; null when its function died. The others may have been sent. */
+  tries: triesSchema.nullable().default(null),
+});
+/** Consecutive records without a result that were, or may have been, sent. */
+export type Doubt = z.infer<typeof doubtSchema>;
+
+/** The text of a part: results, and what its writer knew of lines without one. */
+export function partText(results: ResultLine[], doubt: Doubt | undefined): string {
+  return results.map(resultLineText).join('') + (doubt ? `${DOUBT}${JSON.stringify(doubt)}}\n` : '');
+}
+
+/** @throws RunError `StorageConflict` */
+export function doubtIn(part: string): Doubt | undefined {
+  const at = part.lastIndexOf(DOUBT);
+  return at === -1 ? undefined : parseDoubt(part.slice(at + DOUBT.length, part.lastIndexOf('}')));
+}
+
+/** Reads a claim too. @throws RunError `StorageConflict` */
+export function parseDoubt(text: string): Doubt {
+  const doubt = parseJson(doubtSchema, text);
+  if (doubt) return doubt;
+  throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
+}
+
+/** What the bucket knows of a chunk. */
+export interface ChunkParts {
+  /** The result of each line that has one. */
+  results: Map<number, ResultLine>;
+  doubt: Doubt | undefined;
+}
+
+export async function readParts(store: BatchStore, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
+  const found = await store.list(keys.chunkOf(chunk));
+  const parts = await Promise.all(
+    found.map(async ({ key }) => ({ isClaim: key.endsWith(CLAIM), text: (await store.read(key))?.text ?? '' })),
+  );
+  const results = parts.filter(({ isClaim }) => !isClaim).flatMap(({ text }) => parseResults(text));
+  // Parts come in order, each claim before its results. No line is sent under a claim before the part in front of it is stored:
+  // the last object has all that is in doubt.
+  const doubts = parts.map(({ isClaim, text }) => (isClaim ? parseDoubt(text) : doubtIn(text)));
+  return { results: new Map(results.map((result) => [result.line, result])), doubt: doubts.at(-1) };
+}
+
+/** A part without results has a single line of some 100 bytes. */
+const LARGEST_DOUBT_BYTES = 256;
+/** Parts that are read at the same time. */
+const AT_ONCE = 10;
+
+/**
+ * Counts the parts that a function may still be sending: claimed after `since`, and without results, or closed by another function
+ * (`chunk-results.ts`). A finished batch costs a listing only.
+ */
+export async function openClaims(
+  store: Pick<BatchStore, 'list' | 'read'>,
+  batch: string,
+  since: Date,
+): Promise<number> {
+  const objects = await store.list(keysOf(batch).results);
+  const parts = new Map(objects.map(({ key, bytes }) => [key, bytes]));
+  const claimed = objects.filter(({ key, at }) => key.endsWith(CLAIM) && (at === undefined || at >= since));
+  const keys = claimed.map(({ key }) => key.replace(CLAIM, '.jsonl'));
+  let open = keys.filter((key) => !parts.has(key)).length;
+  const doubtful = keys.filter((key) => (parts.get(key) ?? Number.POSITIVE_INFINITY) <= LARGEST_DOUBT_BYTES);
+  for (let from = 0; from < doubtful.length; from += AT_ONCE) {
+    const texts = await Promise.all(doubtful.slice(from, from + AT_ONCE).map((key) => store.read(key)));
+    open += texts.filter((object) => closedByAnother(object?.text ?? '')).length;
+  }
+  return open;
+}
+
+/** The function that closes another's claim knows no tries; one that stores a doubt about its own line does. */
+function closedByAnother(part: string): boolean {
+  return part.startsWith(DOUBT) && doubtIn(part)?.tries === null;
+}
