@@ -1,7 +1,7 @@
 import { driftTexts } from '../../core/columns/changes.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { NOT_RELEASABLE } from '../../core/gate/words.ts';
-import { isOfVerify } from '../../core/step/verify-run.ts';
+import { isOfVerify } from '../../core/step/run-input.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
 import { type Cell, startText } from '../night/night.ts';

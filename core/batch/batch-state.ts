@@ -1,9 +1,18 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { type Connect, handlerOf, type Step } from '../step/handler.ts';
-import { type Invocation, lambdaPlatform, type Platform } from '../step/invocation.ts';
-import type { AnswerOf, Machine } from '../step/outcome.ts';
-import { batchEnd } from '../step/run-end.ts';
+import {
+  type AnswerOf,
+  type Connect,
+  type Ended,
+  failedEnd,
+  handlerOf,
+  type Invocation,
+  lambdaPlatform,
+  type Machine,
+  type Platform,
+  type RunEnd,
+  type Step,
+} from '../step/step.ts';
 import type { UpdateStepName } from '../step/steps.ts';
 
 /*
@@ -131,3 +140,9 @@ export function asBatchStep<S extends UpdateStepName, D extends Invocation>(
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
 export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;
+
+/** How a run of CustomerUpdates ended. A chunk ends no batch; `apply-chunk.ts` counts a dead grant itself. */
+export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | undefined {
+  if (answer.outcome === 'SUMMARIZED') return { outcome: 'APPLIED', measures: { RunsEnded: 1 } };
+  return answer.chunk ? undefined : failedEnd(answer);
+}

@@ -3,8 +3,7 @@ import { CRM_EXPORT } from '../commands.ts';
 import type { DriftPolicy } from '../config/gate-settings.ts';
 import { RunError } from '../errors.ts';
 import type { ExportInput } from '../export/input.ts';
-import type { Drift, Since } from '../step/drift-schema.ts';
-import type { Run } from '../step/states.ts';
+import type { Drift, Run, Since } from '../step/states.ts';
 import { isPlainName, quotedName } from '../suggestion.ts';
 
 /** How the columns that the CRM lists changed since an earlier export. */

@@ -6,7 +6,7 @@ import { RunError } from '../errors.ts';
 import type { ExportInput } from '../export/input.ts';
 import type { Plan } from '../export/plan.ts';
 import { folded, meansOrContains } from '../folded.ts';
-import type { Drift, Since } from '../step/drift-schema.ts';
+import type { Drift, Since } from '../step/states.ts';
 import { isPlainLabel, isPlainName, quotedName, suggestion } from '../suggestion.ts';
 import { changesBetween, comparable, driftOf, fieldSchema, judgeChanges, type ListedField } from './changes.ts';
 import { exceptedIn, type LeftOut, labelsIn, leftOutSchema, meantBy } from './left-out.ts';

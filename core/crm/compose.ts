@@ -7,7 +7,7 @@ import { CRM_EXPORT } from '../commands.ts';
 import { createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
 import { accessTokenDeps } from '../oauth/compose.ts';
 import { RefreshPause } from '../oauth/refresh-pause.ts';
-import type { Invocation } from '../step/invocation.ts';
+import type { Invocation } from '../step/step.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './client.ts';
 
 /** A client of the CRM for each invocation. Clients of AWS and the token are shared. */

@@ -9,9 +9,7 @@ import { contentSchema, dialectSchema, type Facts, UNSEEN } from '../gate/facts.
 import { releasedBeforeSchema } from '../gate/history.ts';
 import { gateReportSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
-import { driftSchema } from '../step/drift-schema.ts';
-import { kindSchema } from '../step/kind.ts';
-import { exportRequestSchema } from '../step/states.ts';
+import { driftSchema, exportRequestSchema, kindSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { earlierText, isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 

@@ -9,7 +9,7 @@ import { dependsOnDate } from '../config/relative-date.ts';
 import { RunError } from '../errors.ts';
 import { canonicalText } from '../json.ts';
 import { PLAN_PARTS } from '../plan-parts.ts';
-import type { kindSchema } from '../step/kind.ts';
+import type { kindSchema } from '../step/states.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 

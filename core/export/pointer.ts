@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { type Entity, entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
-import { kindSchema } from '../step/kind.ts';
+import { kindSchema } from '../step/states.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
 import { isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 

@@ -1,13 +1,24 @@
 import type { Context } from 'aws-lambda';
+import type { Deployment } from '../config/deployment.ts';
 import type { RunError } from '../errors.ts';
-import { aboutRun } from './about-run.ts';
-import { type Connect, handlerOf, type Step } from './handler.ts';
-import { type Invocation, lambdaPlatform, type Platform } from './invocation.ts';
-import { nightInput } from './night-input.ts';
-import { type AnswerOf, type Machine, type Wait, waitOf, warnOfWait } from './outcome.ts';
-import { pacingOf } from './pacing.ts';
-import { exportRunEnd } from './run-end.ts';
+import { aboutRun, failedOnPurpose, nightInput, requestedEntity } from './run-input.ts';
 import { type RunState, runStateSchema, type Trouble } from './states.ts';
+import {
+  type AnswerOf,
+  type Connect,
+  failedEnd,
+  handlerOf,
+  type Invocation,
+  lambdaPlatform,
+  type Machine,
+  type Pacing,
+  type Platform,
+  type RunEnd,
+  type Step,
+  type Wait,
+  waitOf,
+  warnOfWait,
+} from './step.ts';
 import type { StepName } from './steps.ts';
 
 const EXPORT_RUN: Machine<RunState> = {
@@ -52,4 +63,72 @@ export function troubleOf({ name, status }: RunError, state: RunState, { deploym
   const count = (state.trouble?.count ?? 0) + 1;
   const { deadline } = pacingOf(state, deployment);
   return { error: name, status: status ?? null, count, deadline: deadline.toISOString() };
+}
+
+/** How often, and how long apart, a file that is stored whole is tried again after the deadline. */
+const LATE = { waitSeconds: 30, tries: 5 } as const;
+
+/** The answer to a transient error after the deadline; `undefined` before it, where the wrapper waits, and at the last try. */
+export function lateTry(error: RunError, state: RunState, invocation: Invocation) {
+  if (waitFor(state, invocation) || state.lateTries >= LATE.tries) return undefined;
+  const { waitSeconds } = LATE;
+  const trouble = troubleOf(error, state, invocation);
+  return { outcome: 'CONTINUE' as const, lateTries: state.lateTries + 1, waitSeconds, trouble };
+}
+
+/** The pacing of the run once it has begun, else that of the configuration. */
+export function pacingOf(state: RunState, deployment: Deployment): Pacing {
+  if (state.run) return { ...state.run, deadline: new Date(state.run.deadline) };
+  const entity = requestedEntity(state.input);
+  const polling = entity ? deployment.entities[entity].polling : deployment.polling;
+  return { ...polling, deadline: deadlineOf(state.startedAt, polling.deadlineSeconds) };
+}
+
+export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {
+  return new Date(Date.parse(startedAt) + deadlineSeconds * 1000);
+}
+
+/**
+ * How an ExportRun ended; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step
+ * Functions.
+ */
+export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
+  if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
+  // The file counts as published, and the table is there.
+  if (answer.outcome === 'FAILED' && lacksChanges(answer)) return undefined;
+  if (answer.outcome === 'FAILED' && lacksTable(answer))
+    return { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } };
+  if (answer.outcome !== 'PUBLISHED' && answer.outcome !== 'TABLE_DUE') return failedExport(answer);
+  const { startedAt, file, rows, warningCount, checks, run, released } = answer;
+  return {
+    // A run with a plan of its own does not stand for the night: the entity may be silent all the same.
+    outcome: (run ?? released)?.kind === 'partial' ? 'PARTIAL' : 'PUBLISHED',
+    measures: {
+      RunsEnded: 1,
+      // The two times are of different clocks. A release exports nothing.
+      RunDuration: released ? undefined : Math.max(0, (now.getTime() - Date.parse(startedAt)) / 1000),
+      FileBytes: file?.bytes,
+      FileRows: rows ?? undefined,
+      StatusChecks: released ? undefined : checks,
+      FileWarnings: warningCount || undefined,
+      SchemaChanges: run?.schemaChanges || undefined,
+    },
+  };
+}
+
+/** Whether only the table is missing: this run has counted as published before, or another run has. */
+function lacksTable({ manifestKey, failure }: RunState): boolean {
+  return manifestKey !== null || failure?.error === 'TableNotWritten';
+}
+
+function lacksChanges({ failure }: RunState): boolean {
+  return failure?.error === 'ChangesStopped' || failure?.error === 'ChangesNotWritten';
+}
+
+/** A stopped file may be released: then nothing else tells that its columns have changed. */
+function failedExport(answer: RunState): RunEnd | undefined {
+  const end = failedEnd(answer);
+  if (failedOnPurpose(answer.input, end?.outcome)) return { outcome: 'VERIFY', measures: { RunsEnded: 1 } };
+  const changes = { SchemaChanged: 1, FileQuarantined: answer.run?.schemaChanges }[end?.outcome ?? ''];
+  return end && changes ? { ...end, measures: { ...end.measures, SchemaChanges: changes } } : end;
 }

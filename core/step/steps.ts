@@ -50,7 +50,7 @@ export const ALL_FUNCTIONS: readonly FunctionName[] = [...(Object.keys(ALL_STEPS
 
 export type StepOutcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
 
-/** `FAILED` is made from errors, in `outcome.ts`. */
+/** `FAILED` is made from errors, in `step.ts`. */
 export type Answered<S extends AnyStepName> = Exclude<StepOutcome<S>, 'FAILED'>;
 
 /** The folder of a function below `lambdas/`: `CheckStatus` is in `check-status`. */

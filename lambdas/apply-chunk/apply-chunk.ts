@@ -22,9 +22,9 @@ import { readRecords, type Stretch } from '../../core/batch/read-chunk.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
-import { type ApplyLineDeps, applyLine } from './apply-line.ts';
+import { type ApplyLineDeps, applyLine, createPace } from './apply-line.ts';
 import { ChunkResults } from './chunk-results.ts';
 
 export interface ApplyChunkDeps extends Invocation {
@@ -176,30 +176,6 @@ function chunkIn({ chunk }: BatchState): Chunk {
   if (!chunk) throw new Error('the state has no chunk: ApplyChunk was not started by the map');
   return chunk;
 }
-
-type Clock = Pick<Invocation, 'now' | 'random'> & { sleep: (milliseconds: number) => Promise<void> };
-
-/**
- * Turns at a fixed rate; a late turn is not made up for. The first is at random in the first interval, so that chunks that begin
- * together do not send together.
- * @param continued whether another invocation may just have had a turn of this chunk: the first is then a whole interval away
- */
-function createPace(perSecond: number, continued: boolean, { now, random, sleep }: Clock) {
-  const interval = 1000 / perSecond;
-  let next = now().getTime() + (continued ? interval : random() * interval);
-  return {
-    /** The longest wait for a turn, in seconds. */
-    seconds: interval / 1000,
-    /** Waits for the next turn. */
-    turn: async () => {
-      const early = next - now().getTime();
-      if (early > 0) await sleep(early);
-      next = Math.max(next, now().getTime()) + interval;
-    },
-  };
-}
-
-export type Pace = ReturnType<typeof createPace>;
 
 /** Counts a line over all chunks, and stops the batch at its threshold: a person wants to see them before the rest is sent. */
 async function countFailure(

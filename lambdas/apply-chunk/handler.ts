@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asBatchStep } from '../../core/batch/batch-state.ts';
 import { fastBatchStoreFromEnv } from '../../core/batch/batch-store.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { type ApplyChunkDeps, applyChunk } from './apply-chunk.ts';
 
 /** Makes the clients of a container from its environment. */

@@ -2,8 +2,8 @@ import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Answer, waitAfter, waitFor } from '../../core/step/export-run.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
 import { type Run, type RunState, runOf } from '../../core/step/states.ts';
+import type { Invocation } from '../../core/step/step.ts';
 
 export interface CheckStatusDeps extends Invocation {
   crm: CrmClient;

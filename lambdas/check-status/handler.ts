@@ -1,6 +1,6 @@
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { asStep } from '../../core/step/export-run.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { type CheckStatusDeps, checkStatus } from './check-status.ts';
 
 /** Makes the clients of a container from its environment. */

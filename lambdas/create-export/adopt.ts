@@ -3,8 +3,8 @@ import type { CrmClient } from '../../core/crm/client.ts';
 import { readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
 import type { Run } from '../../core/step/states.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { hasNewerRecords } from './newer-records.ts';
 

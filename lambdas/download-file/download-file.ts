@@ -3,8 +3,8 @@ import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/export
 import { RunError } from '../../core/errors.ts';
 import { expectedOf } from '../../core/files/expected.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';

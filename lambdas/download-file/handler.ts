@@ -1,6 +1,6 @@
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { asStep } from '../../core/step/export-run.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { type DownloadFileDeps, downloadFile } from './download-file.ts';
 import { storeFromEnv } from './store-from-env.ts';

@@ -1,4 +1,4 @@
-import type { Invocation } from '../../core/step/invocation.ts';
+import type { Invocation } from '../../core/step/step.ts';
 
 const EVERY_MS = 5_000;
 

@@ -6,7 +6,7 @@ import { adviceOf, ERRORS, type ErrorName, RunError } from '../../core/errors.ts
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { shortText } from '../../core/log/log-fields.ts';
-import { failedOnPurpose } from '../../core/step/verify-run.ts';
+import { failedOnPurpose } from '../../core/step/run-input.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 
 /** Ends of a run that are not errors of the closed list, with their advice. Each has an entry in the runbook. */

@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { readEnv } from '../../core/aws/env.ts';
 import { streamingLimits } from '../../core/aws/reading-agent.ts';
 import { asStep } from '../../core/step/export-run.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { type PublishFileDeps, publishFile } from './publish-file.ts';
 

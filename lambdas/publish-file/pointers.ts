@@ -9,7 +9,7 @@ import {
 } from '../../core/export/pointer.ts';
 import { NOT_PUBLISHED, PUBLISHED_TAG, publishedValue, sharedAsFiles } from '../../core/readers/readers.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
 

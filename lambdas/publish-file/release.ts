@@ -9,8 +9,8 @@ import { parseReleaseInput, type Release, readRelease, writeRelease } from '../.
 import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
 import { finalChecks, isReleasable, stoppedText } from '../../core/gate/words.ts';
 import type { Answer } from '../../core/step/export-run.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';

@@ -10,7 +10,7 @@ import { type NightDeps, nightStore } from '../../core/night/night-store.ts';
 import { recordNight as record } from '../../core/night/record-night.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { slotOf } from '../../core/schedule/slot.ts';
-import { type NightInput, nightInput } from '../../core/step/night-input.ts';
+import { type NightInput, nightInput } from '../../core/step/run-input.ts';
 import type { RunState } from '../../core/step/states.ts';
 
 export interface RecordNightDeps extends NightDeps {

@@ -1,6 +1,6 @@
 import { asBatchStep } from '../../core/batch/batch-state.ts';
 import { batchStoreFromEnv } from '../../core/batch/batch-store.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { type SummarizeBatchDeps, summarizeBatch } from './summarize-batch.ts';
 
 /** Makes the clients of a container from its environment. */

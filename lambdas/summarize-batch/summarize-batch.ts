@@ -28,7 +28,7 @@ import { type BatchKeys, type BatchStore, createStopFlag, keysOf, type Stop } fr
 import { readRecords } from '../../core/batch/read-chunk.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import { lineBlocks, measured } from '../../core/updates/line-blocks.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';

@@ -1,7 +1,7 @@
 import { readEnv } from '../../core/aws/env.ts';
 import { asBatchStep } from '../../core/batch/batch-state.ts';
 import { batchStoreFromEnv } from '../../core/batch/batch-store.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { type ValidateBatchDeps, validateBatch } from './validate-batch.ts';
 
 /** Makes the clients of a container from its environment. */

@@ -13,7 +13,7 @@ import { chunksText, type ProblemReport, type Validation, validateUpdates } from
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import type { ObjectStream } from '../../core/storage/bucket.ts';
 import { quotedNames } from '../../core/suggestion.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';

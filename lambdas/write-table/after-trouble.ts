@@ -1,8 +1,7 @@
 import { RunError } from '../../core/errors.ts';
-import { type Answer, waitFor } from '../../core/step/export-run.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
-import { lateTry } from '../../core/step/late-try.ts';
+import { type Answer, lateTry, waitFor } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableRunOf } from '../../core/table/table-input.ts';
 

@@ -3,7 +3,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/aws/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { readHashKey } from './hash-key.ts';

@@ -1,7 +1,7 @@
 import { freeDisk } from '../../core/content/free-disk.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { ByteSource } from '../../core/files/byte-source.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import { TableError } from '../../core/table/table-error.ts';

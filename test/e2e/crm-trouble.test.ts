@@ -6,7 +6,7 @@ import { verifyPublished } from '../../cli/data/verify.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
-import { once } from '../../core/step/invocation.ts';
+import { once } from '../../core/step/step.ts';
 import type { FaultInput } from '../../sandbox/faults.ts';
 import type { Template } from '../../scripts/template.ts';
 import { alarmMetrics, listedShapes, metricsIn, shapeOfMetric } from '../support/emf.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { LARGEST_DEADLINE_IN_WAITS } from '../../core/config/polling-settings.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
-import { nextWait } from '../../core/step/pacing.ts';
+import { nextWait } from '../../core/step/step.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import { MOST_ROUNDS } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { exampleDeployment, feedDeployment, updatingDeployment } from '../../scripts/deployments.ts';
@@ -32,7 +32,7 @@ const FAR_BELOW = 15_000;
 const MOST_INVOCATIONS = 40;
 const MOST_LINKS = 200;
 
-/** What PublishFile allows a run after its deadline (`core/step/late-try.ts`). */
+/** What PublishFile allows a run after its deadline (`core/step/export-run.ts`). */
 const LATE = { tries: 5, seconds: 30 };
 
 type Polling = Omit<Deployment['polling'], 'createAgainSeconds'>;

@@ -4,7 +4,7 @@ import { createLog } from '../../core/log/log.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
 import { asStep } from '../../core/step/export-run.ts';
-import type { Connect } from '../../core/step/handler.ts';
+import type { Connect } from '../../core/step/step.ts';
 import { type CheckStatusDeps, checkStatus } from '../../lambdas/check-status/check-status.ts';
 import { deployment, EXPORT_ID, runState } from '../support/builders.ts';
 import { lambdaContext, NOW } from '../support/deps.ts';

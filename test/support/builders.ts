@@ -1,6 +1,5 @@
 import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
-import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
-import { runStateSchema } from '../../core/step/states.ts';
+import { type Run, type RunState, runStateSchema, type StoredFile } from '../../core/step/states.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
 
 /** What a test does not speak of: every builder gives something that holds, and takes what the test is about. */

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { runState, storedFile } from './builders.ts';

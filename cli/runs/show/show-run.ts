@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { Release } from '../../../core/export/release.ts';
 import type { GateReport } from '../../../core/gate/report.ts';
 import { isReleasable } from '../../../core/gate/words.ts';
-import type { Drift } from '../../../core/step/drift-schema.ts';
+import type { Drift } from '../../../core/step/states.ts';
 import { forgottenRun } from '../../data/forgotten-run.ts';
 import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
 import { remarksOf } from '../../data/remarks.ts';

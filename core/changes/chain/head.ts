@@ -3,7 +3,7 @@ import type { Entity } from '../../config/entities.ts';
 import { RunError } from '../../errors.ts';
 import { LAYOUT, layoutVersion } from '../../export/layout.ts';
 import { parseJson, strictText } from '../../json.ts';
-import { kindSchema } from '../../step/kind.ts';
+import { kindSchema } from '../../step/states.ts';
 import { type Bucket, writeOver } from '../../storage/bucket.ts';
 import { headKey } from './feed-keys.ts';
 

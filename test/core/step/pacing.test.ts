@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deadlineOf, nextWait, type Pacing, pacingOf } from '../../../core/step/pacing.ts';
+import { deadlineOf, pacingOf } from '../../../core/step/export-run.ts';
+import { nextWait, type Pacing } from '../../../core/step/step.ts';
 import { deployment, newState, run, runState, STARTED_AT } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { asBatchStep } from '../../../core/batch/batch-state.ts';
+import { asBatchStep, batchEnd } from '../../../core/batch/batch-state.ts';
 import { RunError } from '../../../core/errors.ts';
 import { createLog } from '../../../core/log/log.ts';
-import { asStep } from '../../../core/step/export-run.ts';
-import { batchEnd, exportRunEnd } from '../../../core/step/run-end.ts';
+import { asStep, exportRunEnd } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { MACHINE_VERSION } from '../../../core/step/steps.ts';
 import { deployment, EXPORT_ID, newState, run, runState, STARTED_AT, storedFile } from '../../support/builders.ts';

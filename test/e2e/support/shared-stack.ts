@@ -1,6 +1,6 @@
 import { inject } from 'vitest';
 import { connect } from '../../../cli/support/target.ts';
-import { once } from '../../../core/step/invocation.ts';
+import { once } from '../../../core/step/step.ts';
 import type { LedgerCall } from '../../../sandbox/world.ts';
 import { type Deployed, deployForTests, type LocalCloud, lambdaOf, placeOf, runnersOn } from './deployed.ts';
 

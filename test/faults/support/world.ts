@@ -6,7 +6,7 @@ import { AWS_LIMITS } from '../../../core/aws/aws-limits.ts';
 import { asBatchStep } from '../../../core/batch/batch-state.ts';
 import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
-import type { Platform } from '../../../core/step/invocation.ts';
+import type { Platform } from '../../../core/step/step.ts';
 import type { InvokedName } from '../../../core/step/steps.ts';
 import { parquetObjects } from '../../../core/storage/parquet-objects.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Entity } from '../../../core/config/entities.ts';
 import { adviceOf, ERRORS, RunError } from '../../../core/errors.ts';
-import { exportRunEnd } from '../../../core/step/run-end.ts';
+import { exportRunEnd } from '../../../core/step/export-run.ts';
 import {
   type MailFailedRunsDeps,
   mailFailedRuns,

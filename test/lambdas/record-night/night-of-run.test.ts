@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nightInput } from '../../../core/step/night-input.ts';
+import { nightInput } from '../../../core/step/run-input.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { nightOfRun } from '../../../lambdas/record-night/record-night.ts';
 import { deployment, newState, run, runState } from '../../support/builders.ts';

@@ -1,0 +1,56 @@
+import * as z from 'zod/mini';
+import { type Entity, entitySchema } from '../config/entities.ts';
+import type { RunFields } from '../log/log-fields.ts';
+import { PLAN_PARTS } from '../plan-parts.ts';
+import type { RunState } from './states.ts';
+
+const inputSchema = z.object({
+  entity: entitySchema,
+  date: z.optional(z.iso.date()),
+  scheduledFor: z.optional(z.iso.datetime({ offset: true })),
+  /** The input has a plan of its own, which is not kept. */
+  ownPlan: z.optional(z.literal(true)),
+  // What has one of these is no export.
+  release: z.optional(z.never()),
+  table: z.optional(z.never()),
+});
+export type NightInput = z.infer<typeof inputSchema>;
+
+/** The part of an input by which the night of a run is known; `null` where it names none. */
+export function nightInput(input: unknown): NightInput | null {
+  const { data } = inputSchema.safeParse(input);
+  if (!data) return null;
+  return hasPlan(input) ? { ...data, ownPlan: true } : data;
+}
+
+function hasPlan(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && PLAN_PARTS.some((key) => key in input);
+}
+
+/** What every line of the log says of the run that it is about. */
+export function aboutRun({ run, input, execution }: RunState): RunFields {
+  return { entity: run?.entity ?? requestedEntity(input), execution, exportId: run?.exportId };
+}
+
+/** The entity of an input, whatever else is wrong with it. */
+export function requestedEntity(input: unknown): Entity | undefined {
+  const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
+  return entitySchema.safeParse(entity).data;
+}
+
+/** The export of `verify`: `leads-verify-20261122T020000Z-1a2b3c-0`. */
+const NAME = /^[a-z-]+-verify-\d{8}T\d{6}Z-[0-9a-f]{6}-0$/;
+
+/** Whether the command `verify` made a run: it starts one by name, and its temporary rule starts others with an input of their own. */
+export function isOfVerify(execution: string, input: unknown): boolean {
+  return NAME.test(execution) || isOfItsRule(input);
+}
+
+/** Whether a run failed because the temporary rule of `verify` gave it an input that no run accepts. */
+export function failedOnPurpose(input: unknown, error: string | null | undefined): boolean {
+  return error === 'InvalidInput' && isOfItsRule(input);
+}
+
+function isOfItsRule(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && 'verify' in input;
+}

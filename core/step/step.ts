@@ -1,0 +1,325 @@
+import { readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
+import type { Context } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { readDeployment } from '../aws/env.ts';
+import type { Deployment } from '../config/deployment.ts';
+import { emptyTemporaryFolder } from '../content/free-disk.ts';
+import { RunError } from '../errors.ts';
+import type { Measures } from '../log/emf.ts';
+import { createLog, type FunctionLog } from '../log/log.ts';
+import type { RunFields } from '../log/log-fields.ts';
+import { ALL_STEPS, type Answered, type AnyStepName, type FunctionName, OLDEST_MACHINE } from './steps.ts';
+
+/** A step has no clock, environment, SDK or fetch of its own. It throws `RunError`; anything else is a bug. */
+export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
+
+/**
+ * Makes the clients, once per container; what it returns adds them to each invocation. A `RunError` of either is an
+ * outcome as well, and the next invocation tries again.
+ */
+export type Connect<D> = () => (invocation: Invocation) => D;
+
+/** The Lambda handler of a step of a machine. Errors become outcomes; a bug is logged and thrown on. */
+export function handlerOf<T extends AnyState, D extends Invocation>(
+  machine: Machine<T>,
+  name: AnyStepName,
+  step: Step<T, D, Partial<T>>,
+  connect: Connect<D>,
+  platform: Platform = lambdaPlatform(name),
+): (event: unknown, context: Context) => Promise<T> {
+  const clients = once(connect);
+  return async (event, context) => {
+    const begun = begunEarlier(event);
+    const parsed = z.safeParse(machine.schema, begun ?? event);
+    const log = platform.log.about(parsed.success ? machine.about(parsed.data) : {});
+    const began = platform.now();
+    try {
+      await emptyTemporaryFolder();
+      if (!parsed.success) throw parsed.error;
+      const state = { ...parsed.data, waitSeconds: 0, failure: null };
+      const invocation = begin({ ...platform, log }, context);
+      const answer = await nextState(machine, name, state, invocation, () =>
+        begun ? refuseEarlier() : step(state, clients()(invocation)),
+      );
+      report(machine, state, answer, invocation, began);
+      return answer;
+    } catch (error) {
+      throw crash(name, error, context.awsRequestId, log);
+    }
+  };
+}
+
+/** One line and, where the run ends, its metrics. */
+function report<T extends AnyState>(machine: Machine<T>, before: T, answer: T, invocation: Invocation, began: Date) {
+  const now = invocation.now();
+  // The answer may name the run better; after a failure only the input names it.
+  const log = invocation.log.about(machine.about({ ...answer, input: before.input }));
+  log[answer.outcome === 'FAILED' ? 'error' : 'info']('answered', {
+    outcome: answer.outcome ?? '',
+    error: answer.failure?.error,
+    waitSeconds: answer.waitSeconds,
+    milliseconds: now.getTime() - began.getTime(),
+    crmRequests: invocation.requests.crm,
+    fileRequests: invocation.requests.file,
+    storeRequests: invocation.requests.store,
+  });
+  const end = machine.endOf({ ...answer, input: before.input }, now);
+  if (end) log.measure(end.measures, end.outcome);
+}
+
+/** This much every release has put into the state of an execution. The first ones gave it no number. */
+const earlierSchema = z.object({
+  machineVersion: z._default(z.int().check(z.maximum(OLDEST_MACHINE - 1)), 1),
+  input: z.unknown(),
+  execution: z.string(),
+  startedAt: z.iso.datetime(),
+  /** Only a child of a batch has a chunk. Its machine answers its number, whatever became of it. */
+  chunk: z.optional(z.unknown()),
+});
+
+/** Gives the state with which an execution began, where that was under an earlier release; else `undefined`. */
+function begunEarlier(event: unknown): object | undefined {
+  return earlierSchema.safeParse(event).data;
+}
+
+/** @throws RunError `EarlierRelease` */
+function refuseEarlier(): never {
+  throw new RunError('EarlierRelease', 'The execution began under an earlier release.');
+}
+
+/** An outcome of a step and the parts of the state that it changes; `T` is the state of its machine. */
+export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
+  Omit<Known<T>, 'outcome' | 'failure'>
+>;
+
+/** A type without unknown keys: a misspelt one does not compile. */
+type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
+
+/** The part of the state that all machines have. */
+interface AnyState {
+  machineVersion: number;
+  input: unknown;
+  execution: string;
+  waits: number;
+  outcome: string | null;
+  waitSeconds: number;
+  failure: { error: string; cause: string } | null;
+}
+
+/** What is counted where a run ends. */
+export interface RunEnd {
+  outcome: string;
+  measures: Measures;
+}
+
+export interface Ended {
+  outcome: string | null;
+  failure: { error: string; cause: string } | null;
+}
+
+export interface Machine<T extends AnyState> {
+  schema: z.core.$ZodType<T>;
+  pacing: (state: T, invocation: Invocation) => Pacing;
+  /** Names the run in every log line. */
+  about: (state: T) => RunFields;
+  /** What remains of the input in the state of a run that fails: little, for a huge one would break the limit of a state. */
+  inputKept: (input: unknown) => unknown;
+  /** What the state says of the transient error of this invocation, or of none. */
+  troubleAfter: (error: RunError | undefined, state: T, invocation: Invocation) => Partial<T>;
+  /** Metrics where the run ends with this answer. */
+  endOf: (answer: T, now: Date) => RunEnd | undefined;
+}
+
+/**
+ * The next state. A `final` error becomes FAILED with its name and a sentence; a `transient` one the step's waiting outcome
+ * until the deadline, then FAILED.
+ * @throws what is no RunError: a bug
+ */
+async function nextState<T extends AnyState>(
+  machine: Machine<T>,
+  name: AnyStepName,
+  state: T,
+  invocation: Invocation,
+  step: () => Promise<Partial<T>>,
+): Promise<T> {
+  try {
+    return { ...state, ...machine.troubleAfter(undefined, state, invocation), ...(await step()) };
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    const trouble = machine.troubleAfter(error.transient ? error : undefined, state, invocation);
+    const wait = error.transient && waitOf(machine, state, invocation, error.retryAfterSeconds);
+    if (wait) warnOfWait(error, wait, invocation);
+    if (wait) return { ...state, ...trouble, ...wait, outcome: ALL_STEPS[name].waiting };
+    const failure = error.failureOf(machine.about(state));
+    return { ...state, ...trouble, input: machine.inputKept(state.input), outcome: 'FAILED', failure };
+  }
+}
+
+export type Wait = Pick<AnyState, 'waits' | 'waitSeconds'>;
+
+/** The next wait as a part of the state, or `undefined` when the deadline has passed. */
+export function waitOf<T extends AnyState>(
+  machine: Machine<T>,
+  state: T,
+  invocation: Invocation,
+  retryAfterSeconds?: number,
+): Wait | undefined {
+  const clock = { now: invocation.now(), random: invocation.random };
+  const waitSeconds = nextWait(state.waits, machine.pacing(state, invocation), clock, retryAfterSeconds);
+  return waitSeconds === undefined ? undefined : { waits: state.waits + 1, waitSeconds };
+}
+
+/** Tells the log of an error that the run may outlive. */
+export function warnOfWait({ name, status }: RunError, { waitSeconds }: Wait, { log }: Pick<Invocation, 'log'>): void {
+  log.warn('waits', { error: name, status, waitSeconds });
+}
+
+export function failedEnd({ outcome, failure }: Ended): RunEnd | undefined {
+  return outcome === 'FAILED' && failure ? { outcome: failure.error, measures: { RunsEnded: 1 } } : undefined;
+}
+
+const GROWTH = 1.5;
+/** Each wait varies by 25 %, so that seven runs do not fall into step. */
+const JITTER = 0.25;
+
+export interface Pacing {
+  firstWaitSeconds: number;
+  largestWaitSeconds: number;
+  deadline: Date;
+}
+
+/** A number in [0, 1). */
+type Random = () => number;
+
+/**
+ * The next wait in whole seconds; `undefined` when the deadline has passed. Waits grow by half up to the largest and
+ * are never shorter than `retryAfterSeconds`; the last one ends at the deadline, so that a run fails only after a last
+ * look.
+ */
+export function nextWait(
+  waits: number,
+  pacing: Pacing,
+  clock: { now: Date; random: Random },
+  retryAfterSeconds = 0,
+): number | undefined {
+  const left = Math.ceil((pacing.deadline.getTime() - clock.now.getTime()) / 1000);
+  if (left <= 0) return undefined;
+  const { firstWaitSeconds: first, largestWaitSeconds: largest } = pacing;
+  const place = Math.min(first * GROWTH ** waits, largest);
+  const drawn = place * (1 - JITTER + 2 * JITTER * clock.random());
+  const grown = Math.round(Math.min(Math.max(drawn, first), largest));
+  return Math.min(Math.max(grown, Math.ceil(retryAfterSeconds)), left);
+}
+
+/** What surrounds a function; tests replace it. */
+export interface Platform {
+  log: FunctionLog;
+  now: () => Date;
+  random: Random;
+  deployment: () => Deployment;
+}
+
+/** One invocation of a function, passed to the step beside its clients. */
+export interface Invocation {
+  deployment: Deployment;
+  /** The log, whose lines name the run. */
+  log: FunctionLog;
+  now: () => Date;
+  random: Random;
+  /** Seconds until the platform kills the invocation. */
+  secondsLeft: () => number;
+  /** CPU time of this process so far. */
+  cpuMilliseconds: () => number;
+  /** Requests so far: to the CRM, for the file, to the bucket. */
+  requests: { crm: number; file: number; store: number };
+  /** The id of the request; a repeated call has another. */
+  requestId: string;
+}
+
+export function lambdaPlatform(step: FunctionName): Platform {
+  return {
+    log: createLog(step),
+    now: () => new Date(),
+    random: Math.random,
+    // The file lies beside the bundled code.
+    deployment: once(() => readDeployment(new URL('deployment.json', import.meta.url))),
+  };
+}
+
+function begin({ log, now, random, deployment }: Platform, context: Context): Invocation {
+  return {
+    deployment: deployment(),
+    log,
+    now,
+    random,
+    secondsLeft: () => context.getRemainingTimeInMillis() / 1000,
+    cpuMilliseconds,
+    requests: { crm: 0, file: 0, store: 0 },
+    requestId: context.awsRequestId,
+  };
+}
+
+function cpuMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Makes something at its first use, and again where that has thrown. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Logs a bug by name and frames, and makes the error to throw: without the bug's message, which may quote data. */
+export function crash(step: FunctionName, error: unknown, requestId: string, log: FunctionLog): Error {
+  const name = error instanceof Error ? error.name : typeof error;
+  log.error('crashed', { crash: name, frames: originalFrames(framesOf(error)), requestId });
+  const thrown = new Error(
+    `${step} stopped with ${name} in request ${requestId}; the log of the function has the place.`,
+  );
+  thrown.name = name;
+  // The runtime of Lambda sends the stack along, and loses the name of an error that has none.
+  thrown.stack = `${name}: ${thrown.message}`;
+  return thrown;
+}
+
+/** The stack holds the message as well, whose lines may look like frames. */
+function framesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  const places = (error.stack ?? '').replace(error.message, () => '').split('\n');
+  return places.filter((line) => /^\s+at /.test(line)).map((line) => line.trim());
+}
+
+/**
+ * Frames with places in the sources, by the source map beside the bundle that this module is a part of. Node's
+ * `--enable-source-maps` would read the map at every start, which takes half as long again.
+ */
+function originalFrames(frames: string[]): string[] {
+  const bundle = import.meta.url;
+  const map = sourceMapOf(bundle);
+  if (!map) return frames;
+  return frames.map((frame) => {
+    const place = /:(\d+):(\d+)\)?$/.exec(frame);
+    if (!place || !frame.includes(bundle)) return frame;
+    const line = Number(place[1]);
+    const column = Number(place[2]);
+    const origin = map.findEntry(line - 1, column - 1);
+    if (!('originalSource' in origin)) return frame;
+    const { originalSource, originalLine, originalColumn } = origin;
+    const source = originalSource.replace(/^(\.\.\/)+/, '');
+    return frame.replace(`${bundle}:${line}:${column}`, `${source}:${originalLine + 1}:${originalColumn + 1}`);
+  });
+}
+
+function sourceMapOf(bundle: string): SourceMap | undefined {
+  try {
+    return new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
+  } catch {
+    // The code is not bundled, or has no map.
+    return undefined;
+  }
+}
