@@ -88,7 +88,7 @@ const MEMORY_MB: Record<string, number> = {
 };
 export const COUNTED_STEPS = Object.keys(MEMORY_MB);
 
-/** The lines of a function that are counted (`core/step/handler.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
+/** The lines of a function that are counted (`core/step/step.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
 const lineSchema = z.object({
   message: z.enum(['answered', 'stored']),
   execution: z.string(),
