@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { feedOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
+import { feedObjectOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
 import { type FeedRecord, feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
 import { type FeedHead, readHead, stoppedSchema } from '../../core/changes/chain/head.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
@@ -68,7 +68,7 @@ function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'seque
 
 async function recordsAt(bucket: Bucket, entity: Entity, date = ''): Promise<FeedRecord[]> {
   const listed = await bucket.list(`${feedsOf(entity)}date=${date}`);
-  const ofRecords = listed.map(({ key }) => key).filter((key) => feedOfKey(key) !== undefined);
+  const ofRecords = listed.map(({ key }) => key).filter((key) => feedObjectOfKey(key)?.kind === 'record');
   const texts = await eachOf(ofRecords, async (key) => (await bucket.read(key))?.text);
   const records = texts.flatMap((text) => parseJson(feedRecordSchema, text) ?? []);
   return records.toSorted((one, other) => one.sequence - other.sequence);

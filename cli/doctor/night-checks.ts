@@ -3,17 +3,15 @@ import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { mailDigest } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { eachOf } from '../../core/each-of.ts';
-import type { Manifest } from '../../core/export/manifest.ts';
-import { exceptedAmong } from '../../core/table/covered-columns.ts';
+import { whyWithheld } from '../../core/readers/withheld.ts';
 import { type Check, given, ifSeen, remark } from '../checks/check.ts';
-import { type Finding, holds, warning } from '../checks/finding.ts';
+import { about, type Finding, holds, warning } from '../checks/finding.ts';
 import { RULES } from '../checks/rules.ts';
-import { createManifests, ifReadable, type Manifests } from '../data/manifests.ts';
+import { createManifests, type PublishedRun, publishedManifests } from '../data/manifests.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { type StandingTable, standingTables } from '../tables/standing-tables.ts';
+import { countsText, type DerivedObject, derivedObjects } from '../tables/derived-objects.ts';
 import type { Doctoring } from './begin.ts';
 import { NETWORK_CHECK } from './network.ts';
 
@@ -38,16 +36,10 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
     look: ({ target, deployment }) => alarmAddresses(target, deployment?.alarms.email),
   }),
   remark({
-    id: 'tables',
-    question: "Do the tables stand under today's settings of columns?",
-    rights: [...READING, 's3:GetObject on `tables/*`'],
-    look: ({ target, deployment, options }) => (deployment ? tablesFindings(target, deployment, options) : []),
-  }),
-  remark({
-    id: 'left-out',
-    question: 'Do published files have a column that is left out today?',
-    rights: READING,
-    look: ({ target, deployment }) => (deployment ? leftOutFindings(target, deployment) : []),
+    id: 'column-settings',
+    question: 'Was everything that readers have written under the column settings of today?',
+    rights: [...READING, 's3:GetObject on `tables/*`', 's3:GetObject on `changes/*`'],
+    look: ({ target, deployment, options }) => (deployment ? settingsFindings(target, deployment, options) : []),
   }),
 ];
 
@@ -100,91 +92,55 @@ function isOrAre(count: number): string {
 }
 
 /**
- * Whether the tables in the bucket stand under today's settings of what is readable. Nothing where there are no tables.
+ * Counts published files, tables, feeds and copied tables that were written under other column settings than today's. A file counts if it has,
+ * or may have, a column that is left out today.
+ * @returns a finding for each entity; none if there is nothing to look at
  */
-export async function tablesFindings(
-  target: Pick<Target, 's3' | 'BucketName'>,
-  deployment: Pick<Deployment, 'entities'>,
-  place: TargetOptions,
-): Promise<Finding[]> {
-  const found = await standingTables(target, deployment);
-  if (found.length === 0) return [];
-  const lagging = found.filter(({ settings }) => settings !== 'today');
-  if (lagging.length === 0)
-    return [holds(`${manyText(found.length, 'table')}: all stand under today's settings of columns.`)];
-  return [...Map.groupBy(lagging, ({ entity }) => entity)].map(([entity, tables]) =>
-    tablesFinding(entity, tables, place),
-  );
-}
-
-function tablesFinding(entity: Entity, tables: StandingTable[], place: TargetOptions): Finding {
-  const of = (wanted: StandingTable['settings']) => tables.filter(({ settings }) => settings === wanted);
-  const other = of('other');
-  const unknown = of('unknown');
-  const left = of('left');
-  const text = [
-    ...said(other, 'stand under other settings of columns than today'),
-    ...said(unknown, 'do not say under which settings they stand: an earlier release wrote them'),
-    ...said(
-      left,
-      'stand under other settings, and nothing writes them again: they are of another version, or `tables` is gone',
-    ),
-  ];
-  const again = `Write them again: ${commandFor(`table ${entity} --outdated`, place)}.`;
-  const remove = 'Remove from the bucket what nothing writes again, or wait until the lifecycle rules do.';
-  const advice = [...(other.length + unknown.length > 0 ? [again] : []), ...(left.length > 0 ? [remove] : [])];
-  return { ...warning(`Tables of ${entity}: ${text.join('; ')}.`, advice.join(' ')), of: entity };
-}
-
-/** Dates that are named one by one. */
-const MOST_NAMED = 10;
-
-function said(tables: StandingTable[], what: string): string[] {
-  if (tables.length === 0) return [];
-  const named = tables.slice(0, MOST_NAMED).map(({ date }) => date);
-  const more = tables.length - named.length;
-  const dates = `${named.join(', ')}${more > 0 ? ` and ${more} more, up to ${tables.at(-1)?.date}` : ''}`;
-  return [`${tables.length} ${what} (${dates})`];
-}
-
-/** Published files that still have a column which the configuration leaves out today, by their manifests. */
-export async function leftOutFindings(
+export async function settingsFindings(
   target: Pick<Target, 's3' | 'BucketName'>,
   deployment: Deployment,
+  place: TargetOptions,
 ): Promise<Finding[]> {
   const manifests = createManifests(target);
+  const all = await derivedObjects(target, deployment);
   const findings: Finding[] = [];
   for (const entity of ENTITIES) {
-    const except = exceptedOf(deployment.entities[entity]);
-    if (except.length === 0) continue;
-    findings.push(...leftOutFinding(entity, await publishedFiles(manifests, entity), except));
+    const plan = deployment.entities[entity];
+    const lagging = all.filter((object) => object.entity === entity && object.then !== 'keep');
+    const { published, newest } =
+      exceptedOf(plan).length > 0
+        ? await publishedManifests(manifests, entity, () => undefined)
+        : { published: [], newest: undefined };
+    const files = published.filter(({ manifest }) => whyWithheld(manifest, plan, newest) !== undefined);
+    if (files.length + lagging.length > 0) findings.push(settingsFinding(entity, files, lagging, deployment, place));
   }
-  return findings;
+  if (findings.length > 0 || all.length === 0) return findings;
+  return [holds(`${countsText(all)}: all of the column settings of today, as are published files.`)];
 }
 
-/** Manifests of all published dates, oldest first. */
-async function publishedFiles(manifests: Manifests, entity: Entity): Promise<Manifest[]> {
-  const unreadable = () => undefined;
-  const found = await eachOf(await manifests.dates(entity), async (date) => {
-    const pointer = await ifReadable(manifests.pointer(entity, date), unreadable);
-    return pointer && ifReadable(manifests.manifest(pointer.manifestKey), unreadable);
-  });
-  return found.filter((manifest) => manifest !== undefined);
-}
+const DAY_MS = 24 * 3_600_000;
 
-function leftOutFinding(entity: Entity, published: Manifest[], except: string[]): Finding[] {
-  const newest = published.slice(-1);
-  const having = published.filter((manifest) => {
-    // A file whose header is not known may have what was requested.
-    const names = manifest.file.header ?? manifest.request.columns;
-    return exceptedAmong(names, [manifest, ...newest], except).length > 0;
-  });
-  const first = having[0];
-  const last = having.at(-1);
-  if (!first || !last) return [];
-  const kept = having.map(({ keptUntil }) => keptUntil).sort();
-  const what = `${manyText(having.length, 'published file')} of ${entity} still ${having.length === 1 ? 'has' : 'have'} columns that the configuration leaves out today`;
-  const dates = first === last ? first.date : `${first.date} to ${last.date}`;
-  const advice = `Files stay as they were published, until ${kept.at(-1)} at the latest (retentionDays). Who must not see these columns must not read runs/ until then, or remove these files from the bucket.`;
-  return [{ ...warning(`${what} (${dates}).`, advice), of: entity }];
+function settingsFinding(
+  entity: Entity,
+  files: PublishedRun[],
+  objects: DerivedObject[],
+  { retentionDays }: Pick<Deployment, 'retentionDays'>,
+  place: TargetOptions,
+): Finding {
+  const counts = [...(files.length > 0 ? [manyText(files.length, 'published file')] : []), countsText(objects)];
+  const endOf = (at: Date) => new Date(at.getTime() + retentionDays * DAY_MS).toISOString().slice(0, 10);
+  const ends = [
+    ...files.map(({ manifest }) => manifest.keptUntil),
+    ...objects.flatMap(({ at }) => (at ? [endOf(at)] : [])),
+  ];
+  const dates = [...files.map(({ manifest }) => manifest.date), ...objects.map(({ date }) => date)]
+    .filter(Boolean)
+    .sort();
+  const between = dates.length > 0 ? ` (${[...new Set([dates[0], dates.at(-1)])].join(' to ')})` : '';
+  const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under other column settings than those of today${between}. They are kept until ${ends.sort().at(-1)} at the latest.`;
+  const outdated = `Write tables again, and remove feeds and copied tables: ${commandFor(`table ${entity} --outdated`, place)}.`;
+  const stored =
+    'Files stay as they were published. Who must not see these columns must not read runs/ until then; to remove files earlier: docs/removing-a-customer.md.';
+  const advice = [...(objects.length > 0 ? [outdated] : []), ...(files.length > 0 ? [stored] : [])];
+  return about(entity, warning(found, advice.join(' ')));
 }

@@ -1,6 +1,8 @@
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { type Command, Option } from 'commander';
-import type { Deployment } from '../../core/config/deployment.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { storageError } from '../../core/storage/storage-errors.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { forgottenRun } from '../data/forgotten-run.ts';
 import { createManifests, type Manifests, unlessEarlier } from '../data/manifests.ts';
@@ -17,7 +19,7 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { standingTables } from './standing-tables.ts';
+import { countsText, type DerivedObject, derivedObjects } from './derived-objects.ts';
 
 interface TableOptions extends TargetOptions {
   date?: string;
@@ -41,10 +43,10 @@ export function addTable(command: Command): void {
     .addOption(
       new Option(
         '--outdated',
-        'with an entity: all its tables that stand under other settings of columns than those that are deployed, a run for each date, followed to their ends',
+        'with an entity: what was written under other column settings than the deployed ones. Tables are written again, a run for each date; feeds, copied tables, and tables that nothing writes again are removed',
       ).conflicts('date'),
     )
-    .option('--dry-run', 'with --outdated: name the dates, and start nothing')
+    .option('--dry-run', 'with --outdated: name the dates, count the rest, and change nothing')
     .option(
       '--concurrency <number>',
       'with --outdated: runs at the same time; default: 2',
@@ -131,9 +133,9 @@ interface OutdatedDate {
 const AT_ONCE = 2;
 
 /**
- * Writes the tables of an entity again that stand under other settings than today's, or unknown ones: one run for each date, oldest
- * first, each followed to its end.
- * @throws CommandError: 1 where one is not written, 2 where the entity has no tables, 130 after Ctrl-C (the runs go on)
+ * Leaves nothing that was written under other column settings than today's. It removes feeds and copied tables, so that the next feed is a
+ * snapshot, and tables that no run writes again. Other tables are written again, oldest date first, each by a run that is followed to its end.
+ * @throws CommandError: 1 if one is not written, 2 if the entity has no tables, 130 after Ctrl-C (the runs go on)
  */
 async function writeAgain(named: string, options: AgainOptions): Promise<void> {
   const entity = entitySchema.safeParse(named).data;
@@ -141,8 +143,16 @@ async function writeAgain(named: string, options: AgainOptions): Promise<void> {
     throw new CommandError('--outdated goes with an entity: the tables of all its dates are looked at.', USAGE);
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
-  if (!deployed.entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
-  const dates = await outdatedDates(target, deployed, entity);
+  const found = (await derivedObjects(target, deployed)).filter((object) => object.entity === entity);
+  if (found.length === 0 && !deployed.entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
+  const removed = found.filter(({ then }) => then === 'remove');
+  const dates = found.flatMap(({ then, date }): OutdatedDate[] =>
+    then === 'rewrite' ? [{ date, state: 'outdated', run: null, error: null }] : [],
+  );
+  if (removed.length + dates.length === 0)
+    return printOut(`Everything of ${entity} was written under the column settings of today.`);
+  if (!options.dryRun) await remove(target, removed);
+  if (removed.length > 0) printOut(`${options.dryRun ? 'To be removed' : 'Removed'}: ${countsText(removed)}`);
   if (!options.dryRun)
     await untilInterrupted(stoppedText(entity, options), (signal) =>
       write(target, entity, dates, { ...options, signal }),
@@ -151,14 +161,18 @@ async function writeAgain(named: string, options: AgainOptions): Promise<void> {
   finish(entity, dates, options);
 }
 
-async function outdatedDates(
-  target: Target,
-  plans: Pick<Deployment, 'entities'>,
-  entity: Entity,
-): Promise<OutdatedDate[]> {
-  const tables = (await standingTables(target, plans)).filter((table) => table.entity === entity);
-  const lagging = tables.filter(({ settings }) => settings === 'other' || settings === 'unknown');
-  return lagging.map(({ date }) => ({ date, state: 'outdated', run: null, error: null }));
+/** @throws RunError `StorageDenied` or `StorageUnavailable` */
+async function remove({ s3, BucketName: Bucket }: Target, objects: DerivedObject[]): Promise<void> {
+  // The record of a feed goes first: it is found by the feed.
+  const keysOf = ({ kind, key }: DerivedObject) =>
+    kind === 'feed' ? [key.replace(/changes\.parquet$/, '_feed.json'), key] : [key];
+  await eachOf(objects, async (object) => {
+    for (const Key of keysOf(object)) {
+      await s3.send(new DeleteObjectCommand({ Bucket, Key })).catch((error: unknown) => {
+        throw storageError(error, 'write', Key);
+      });
+    }
+  });
 }
 
 interface WriteOptions extends AgainOptions {
@@ -201,7 +215,6 @@ function say({ date, state, run, error }: OutdatedDate): void {
 /** @throws CommandError (exit code 1) where a table was not written */
 function finish(entity: Entity, dates: OutdatedDate[], options: AgainOptions): void {
   const failed = dates.filter(({ state }) => state === 'failed');
-  if (dates.length === 0) printOut(`All tables of ${entity} stand under today's settings.`);
   if (failed.length === 0) return;
   const named = failed.map(({ date, run, error }) => `  ${date}: ${error}${run === null ? '' : ` (${run})`}`);
   const lines = [

@@ -40,13 +40,3 @@ export function coveredColumns(names: readonly string[], manifests: readonly Man
   const hashed = new Set(ofTable('hash'));
   return { left: new Set([...names.filter((name) => unrequested.has(name)), ...ofTable('except')]), hashed };
 }
-
-/** The columns of a file that entries of `columns.except` mean today. @param manifests as for `coveredColumns` */
-export function exceptedAmong(
-  names: readonly string[],
-  manifests: readonly ManifestColumns[],
-  except: readonly string[],
-): string[] {
-  const meant = new Set(except.flatMap((entry) => meantInManifests(entry, names, manifests)).map(({ name }) => name));
-  return names.filter((name) => meant.has(name));
-}

@@ -57,7 +57,12 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
       const path = await copies.read(table);
       if (path === undefined) return undefined;
       // Another function may have copied another table of the run meanwhile.
-      await objects.put(key, path, { run: encodeURIComponent(execution), table: copied }, standing?.etag);
+      await objects.put(
+        key,
+        path,
+        { run: encodeURIComponent(execution), table: copied, settings: table.settings },
+        standing?.etag,
+      );
       const stored = await objects.head(key);
       if (stored?.metadata.table !== copied) return undefined;
       // The copy of this table has its bytes, which are on the disk, whichever function stored it.
@@ -99,7 +104,7 @@ async function newestTable({ entity, version, bucket, objects }: S3FeedStoreOpti
   const key = tableKey(entity, run.date, version);
   const table = await standingTable(objects, key);
   if (table?.run !== run.execution) return undefined;
-  return { ...run, table: { key, etag: table.etag, bytes: table.bytes } };
+  return { ...run, table: { key, etag: table.etag, bytes: table.bytes, settings: table.settings } };
 }
 
 /** @throws BaseGone */
@@ -130,7 +135,10 @@ async function putFeed(
   if (standing && feedOf(standing).pair === digest) return;
   const counts = { ...counted, unmatched, keys, gone, rows };
   const metadata = Object.fromEntries(
-    Object.entries({ ...counts, pair: digest }).map(([name, value]) => [name, String(value)]),
+    Object.entries({ ...counts, pair: digest, settings: pair.to.settings }).map(([name, value]) => [
+      name,
+      String(value),
+    ]),
   );
   if (await objects.put(key, path, metadata, standing?.etag)) return;
   const stored = await objects.head(key);

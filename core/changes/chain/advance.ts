@@ -81,7 +81,7 @@ async function nextPair(
   const etag = await store.copyBase(newest);
   if (etag === undefined) return undefined;
   const { execution: run, date, startedAt, kind } = newest;
-  const to: FeedEnd = { run, date, startedAt, kind, etag, key, ignore };
+  const to: FeedEnd = { run, date, startedAt, kind, etag, key, ignore, settings: newest.table.settings };
   const { head } = standing;
   const { end: from, stopped, release, sequence } = head;
   const likeness = from ? await likenessOf(from, to, store) : 'none';
@@ -187,7 +187,7 @@ async function moveHead(
   const place = ({ run, date }: { run: string; date: string }) => ({ run, date });
   const record: FeedRecord = {
     ...{ schemaVersion: LAYOUT, entity: store.entity, sequence, kind, from: from && place(from), to: place(to) },
-    ...{ key: to.key, ignore: to.ignore, feed: { etag, bytes }, ...counts, released },
+    ...{ key: to.key, ignore: to.ignore, feed: { etag, bytes }, ...counts, settings: to.settings, released },
   };
   await store.putRecord(record);
   const end = { ...to, rows: feed.rows };

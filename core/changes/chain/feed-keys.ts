@@ -18,11 +18,12 @@ export const feedKey = (entity: Entity, to: { date: string; run: string }) => `$
 /** What is said of the feed that ends at a run. */
 export const recordKey = (entity: Entity, to: { date: string; run: string }) => `${folderOf(entity, to)}_feed.json`;
 
-const RECORD = /^changes\/entity=([^/]+)\/date=(\d{4}-\d\d-\d\d)\/run=([^/]+)\/_feed\.json$/;
+const KEY =
+  /^changes\/entity=([^/]+)\/(?:base\/run=[^/]+\.parquet|date=[^/]+\/run=[^/]+\/(changes\.parquet|_feed\.json))$/;
 
-/** The feed whose record a key names; `undefined` where it names none. */
-export function feedOfKey(key: string): { entity: Entity; date: string; run: string } | undefined {
-  const [, name, date = '', run = ''] = RECORD.exec(key) ?? [];
+/** What stands at a key below `changes/`; `undefined` if it is none of these. */
+export function feedObjectOfKey(key: string): { entity: Entity; kind: 'copy' | 'feed' | 'record' } | undefined {
+  const [, name, file] = KEY.exec(key) ?? [];
   const entity = entitySchema.safeParse(name).data;
-  return entity && { entity, date, run: decodeURIComponent(run) };
+  return entity && { entity, kind: file === undefined ? 'copy' : file === '_feed.json' ? 'record' : 'feed' };
 }

@@ -34,6 +34,11 @@ export const feedRecordSchema = z.object({
   ),
   keys: count.check(z.describe('Keys of the table before; a row without one counts as one.')),
   gone: count.check(z.describe('Those of them that the table does not have any more.')),
+  settings: z
+    ._default(z.string(), '')
+    .check(
+      z.describe('Digest of the column settings that the table was written under; empty in feeds of earlier releases.'),
+    ),
   released: z.nullable(z.string()).check(z.describe('Why a person let the feed through; null = nothing was stopped.')),
 });
 export type FeedRecord = z.infer<typeof feedRecordSchema>;

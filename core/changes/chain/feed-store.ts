@@ -6,7 +6,7 @@ import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
 
 /** The newest published run, whose table is there. */
 export interface NewestTable extends OrderedRun {
-  table: { key: string; etag: string; bytes: number };
+  table: { key: string; etag: string; bytes: number; settings: string };
 }
 
 /** What the metadata of a stored feed say. */

@@ -18,6 +18,8 @@ const endSchema = z.object({
   /** Columns of the table as they are compared. */
   key: z.array(z.string()),
   ignore: z.array(z.string()),
+  /** Digest of the column settings that the table was written under; '' if the table has none. */
+  settings: z._default(z.string(), ''),
   /** Of the table; known when a feed has ended at it. */
   rows: z.optional(z.int()),
 });

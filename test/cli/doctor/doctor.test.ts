@@ -182,7 +182,7 @@ describe('checks', () => {
     const checks = await Promise.all(NIGHT_CHECKS.map((check) => checked(check, doctoring, { deployment: 'prod' })));
 
     const found = checks.flat().map(({ id, verdict, exitCode }) => [id, verdict, exitCode]);
-    expect(found).toEqual(['rules', 'alarm-addresses', 'tables'].map((id) => [id, 'unknown', 0]));
+    expect(found).toEqual(['rules', 'alarm-addresses', 'column-settings'].map((id) => [id, 'unknown', 0]));
   });
 });
 

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addTable } from '../../../cli/tables/table.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { deployment, newState } from '../../support/builders.ts';
+import { type Answers, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
@@ -39,9 +40,14 @@ const failed: Ended = {
 const superseded: Ended = { ...written, output: JSON.stringify(newState({}, { outcome: 'SUPERSEDED' })) };
 
 /** Tables by date, with their digests; '' for one of an earlier release. */
-async function cloudWith(tables: Record<string, string>, onStart: () => Ended = () => written, version = 1) {
+async function cloudWith(
+  tables: Record<string, string>,
+  onStart: () => Ended = () => written,
+  version = 1,
+  answers: Answers = {},
+) {
   const entities = { leads: { tables: { ...leads.tables, version } } };
-  const cloud = await aws(stack({ TimeZone: 'UTC' }), configured({ entities }), executions([], { onStart }));
+  const cloud = await aws(stack({ TimeZone: 'UTC' }), configured({ entities }), executions([], { onStart }), answers);
   for (const [date, digest] of Object.entries(tables)) {
     cloud.publish({ date, execution: `leads-${date}`, pointers: ['date', 'latest'] });
     cloud.objects.set(keyOf(date), Buffer.from('PAR1'));
@@ -75,10 +81,12 @@ test('--dry-run names the dates and starts nothing', async () => {
   expect(started).toEqual([]);
 });
 
-test('where all tables stand under the settings of today, that is said and nothing is started', async () => {
+test('where everything is of the settings of today, that is said and nothing is started', async () => {
   const { cli, started } = await cloudWith({ '2026-11-19': TODAY });
 
-  expect((await cli('leads', '--outdated')).stdout).toBe("All tables of leads stand under today's settings.\n");
+  expect((await cli('leads', '--outdated')).stdout).toBe(
+    'Everything of leads was written under the column settings of today.\n',
+  );
   expect(started).toEqual([]);
 });
 
@@ -94,12 +102,69 @@ test('a date whose pointer an earlier release wrote is named, and the other tabl
   expect(started).toHaveLength(1);
 });
 
-test('a table of an earlier version is not written again: its folder gets none any more', async () => {
+test('a table of an earlier version is removed: its folder gets none any more', async () => {
   const { cli, started, objects } = await cloudWith({}, undefined, 2);
   objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));
 
-  expect((await cli('leads', '--outdated')).code).toBe(0);
+  expect(await cli('leads', '--outdated')).toMatchObject({ code: 0, stdout: 'Removed: 1 table\n' });
   expect(started).toEqual([]);
+  expect([...objects.keys()]).toEqual([]);
+});
+
+describe('with feeds of changes', () => {
+  const folder = (date: string) => `changes/entity=leads/date=${date}/run=leads-${date}/`;
+  const copyOf = (date: string) => `changes/entity=leads/base/run=leads-${date}.parquet`;
+  const others = ['2026-11-18', '2026-11-19'].flatMap((date) => [
+    `${folder(date)}_feed.json`,
+    `${folder(date)}changes.parquet`,
+    copyOf(date),
+  ]);
+  const ofToday = [`${folder('2026-11-20')}_feed.json`, `${folder('2026-11-20')}changes.parquet`, copyOf('2026-11-20')];
+  const HEAD = 'changes/entity=leads/head.json';
+  const OF_CONTACTS = 'changes/entity=contacts/base/run=contacts-1.parquet';
+  const cloud = async () => {
+    const world = await cloudWith({ '2026-11-18': 'b'.repeat(16), '2026-11-20': TODAY });
+    for (const key of [...others, ...ofToday, HEAD, OF_CONTACTS]) world.objects.set(key, Buffer.from('PAR1'));
+    for (const key of ofToday) world.metadata.set(key, { settings: TODAY });
+    return world;
+  };
+  const changesIn = (objects: Map<string, Buffer>) => [...objects.keys()].filter((key) => key.startsWith('changes/'));
+
+  test('those of other settings are removed with their records, and copied tables, too; the head stays', async () => {
+    const { cli, started, objects } = await cloud();
+
+    const { code, stdout } = await cli('leads', '--outdated');
+
+    expect({ code, started }).toEqual({ code: 0, started: [{ entity: 'leads', table: { run: 'leads-2026-11-18' } }] });
+    expect(stdout).toMatch(/^Removed: 2 feeds, 2 copied tables\n2026-11-18: written/);
+    expect(changesIn(objects)).toEqual([...ofToday, HEAD, OF_CONTACTS]);
+  });
+
+  test('--dry-run counts them and removes nothing', async () => {
+    const { cli, objects } = await cloud();
+
+    expect((await cli('leads', '--outdated', '--dry-run')).stdout).toBe(
+      'To be removed: 2 feeds, 2 copied tables\n2026-11-18: outdated\n',
+    );
+    expect(changesIn(objects)).toHaveLength(others.length + ofToday.length + 2);
+  });
+
+  test('those of an entity that has no tables any more are removed', async () => {
+    const { cli, objects } = await cloud();
+
+    expect(await cli('contacts', '--outdated')).toMatchObject({ code: 0, stdout: 'Removed: 1 copied table\n' });
+    expect(changesIn(objects)).not.toContain(OF_CONTACTS);
+  });
+
+  test('a bucket that lets nobody remove says so, and nothing is started', async () => {
+    const world = await cloudWith({ '2026-11-18': '' }, undefined, 1, {
+      DeleteObject: refused('AccessDenied', 'no', { status: 403 }),
+    });
+    world.objects.set(copyOf('2026-11-18'), Buffer.from('PAR1'));
+
+    expect(await world.cli('leads', '--outdated')).toMatchObject({ code: 3, stdout: '' });
+    expect(world.started).toEqual([]);
+  });
 });
 
 test.each([

@@ -1,7 +1,9 @@
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { parquetObjects } from '../../../core/storage/parquet-objects.ts';
+import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { runState } from '../../support/builders.ts';
@@ -173,6 +175,31 @@ test('a feed takes 20 requests to the bucket, five of them writes', async () => 
 
   const asked = world.store.calls.slice(before).map(({ operation }) => operation);
   expect([asked.length, asked.filter((operation) => operation === 'PutObject').length]).toEqual([20, 5]);
+});
+
+test('feed, record and copied table carry the digest of the column settings of their table', async () => {
+  const world = await publishedRuns();
+  const settings = { tables: { hash: ['name'] } };
+  await night(world, 'night-1', '2026-11-20', many(30), settings);
+  const digest = settingsDigest(depsOn(world, settings).deployment.entities.leads);
+
+  const { objects } = world.stored();
+  const record = world.store.object('changes/entity=leads/date=2026-11-20/run=night-1/_feed.json');
+  for (const key of [feedKeyOf('night-1', '2026-11-20'), 'changes/entity=leads/base/run=night-1.parquet'])
+    expect(await objects.head(key)).toMatchObject({ metadata: { settings: digest } });
+  expect(JSON.parse(String(record?.body))).toMatchObject({ settings: digest });
+});
+
+test('after feeds and copied tables were removed, the next feed is a snapshot at the next place', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(30));
+  await night(world, 'night-2', '2026-11-21', many(31));
+  for (const Key of world.store.keys().filter((key) => /base|date=.*changes|_feed/.test(key)))
+    await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key }));
+
+  const { feed } = await night(world, 'night-3', '2026-11-22', many(30), { tables: { hash: ['name'] } });
+
+  expect(feed).toMatchObject({ sequence: 3, kind: 'snapshot', inserts: 30 });
 });
 
 test('two invocations at once write one feed', async () => {

@@ -12,6 +12,10 @@ export function bucket({ objects, metadata, etags, written }: World): Answers {
       return listing(found.map((key) => [key, written.get(key) ?? new Date().toISOString()]));
     },
     GetObject: get,
+    DeleteObject: ({ key }) => {
+      objects.delete(key);
+      return xml('');
+    },
     HeadObject: get,
     PutObject: (call) => {
       if (objects.has(call.key) && call.headers['if-none-match'] === '*') return PRECONDITION;

@@ -210,7 +210,7 @@ function storeOf(world: World): FeedStore {
       await world.turn();
       const table = run && world.tables.get(run.date);
       if (!run || table?.run !== run.execution) return undefined;
-      return { ...run, table: { key: run.date, etag: table.etag, bytes: 1 } };
+      return { ...run, table: { key: run.date, etag: table.etag, bytes: 1, settings: '' } };
     },
     copyBase: async ({ execution, table: { key, etag } }) => {
       await world.turn();

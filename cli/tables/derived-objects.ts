@@ -1,0 +1,59 @@
+import { feedObjectOfKey } from '../../core/changes/chain/feed-keys.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { parquetObjects } from '../../core/storage/parquet-objects.ts';
+import { settingsDigest } from '../../core/table/settings-digest.ts';
+import { tableOfKey } from '../../core/table/table-key.ts';
+import type { Target } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
+
+/** A table, a feed or a copy of a table. */
+export interface DerivedObject {
+  entity: Entity;
+  kind: 'table' | 'feed' | 'copy';
+  key: string;
+  /** Of a table. */
+  date: string;
+  /** When it was stored. */
+  at: Date | undefined;
+  /** What `table ENTITY --outdated` does with it. It keeps what was written under the column settings of today. */
+  then: 'keep' | 'rewrite' | 'remove';
+}
+
+/**
+ * All tables, feeds and copies of tables in the bucket, tables by their dates. Those without a digest are of an earlier release.
+ * @throws RunError `StorageDenied` or `StorageUnavailable`
+ */
+export async function derivedObjects(
+  { s3, BucketName }: Pick<Target, 's3' | 'BucketName'>,
+  { entities }: Pick<Deployment, 'entities'>,
+): Promise<DerivedObject[]> {
+  const bucket = createBucket(s3, BucketName);
+  const objects = parquetObjects(s3, BucketName);
+  const listed = [...(await bucket.list('tables/')), ...(await bucket.list('changes/'))];
+  const found = await eachOf(listed, async ({ key, at }): Promise<DerivedObject[]> => {
+    const table = tableOfKey(key);
+    const { entity, kind } = table ? { ...table, kind: 'table' as const } : (feedObjectOfKey(key) ?? {});
+    if (entity === undefined || kind === undefined || kind === 'record') return [];
+    const head = await objects.head(key);
+    if (!head) return [];
+    const plan = entities[entity];
+    const isCurrent = head.metadata.settings === settingsDigest(plan);
+    const isWritten = table !== undefined && plan.tables?.version === table.version;
+    const then = isCurrent ? 'keep' : isWritten ? 'rewrite' : 'remove';
+    return [{ entity, kind, key, date: table?.date ?? '', at, then }];
+  });
+  return found.flat().sort((a, b) => a.date.localeCompare(b.date));
+}
+
+/** How many there are of each kind: "2 tables, 1 feed". */
+export function countsText(objects: readonly DerivedObject[]): string {
+  const words = { table: 'table', feed: 'feed', copy: 'copied table' } as const;
+  const counts = Object.entries(words).map(([kind, word]) => ({
+    count: objects.filter((object) => object.kind === kind).length,
+    word,
+  }));
+  return counts.flatMap(({ count, word }) => (count > 0 ? [manyText(count, word)] : [])).join(', ');
+}
