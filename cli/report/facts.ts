@@ -71,7 +71,7 @@ function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Mar
   const facts: [string, string][] = [
     ['Rows', file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US')],
     ['Columns', file.header === null ? 'not known' : String(file.header.length)],
-    ['Size', `${bytesText(file.bytes)} (${file.bytes.toLocaleString('en-US')} bytes), ${file.contentType}`],
+    ['Size', `${bytesText(file.bytes)} (${manyText(file.bytes, 'byte')}), ${file.contentType}`],
     ['CRC-32', file.crc32],
     ['Started', timeText(manifest.startedAt)],
     ['Export created', `${timeText(made.createdAt)}${made.adoptedFrom === null ? '' : `, by ${made.adoptedFrom}`}`],

@@ -1,6 +1,6 @@
 import { RULE_WORDS } from '../deployment-state.ts';
 import { type Cell, isOpen, type NightOutcome } from '../night/night.ts';
-import { bytesText } from '../support/text.ts';
+import { bytesText, manyText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
 import type { ReportData } from './report-data.ts';
 import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './words.ts';
@@ -71,7 +71,7 @@ export function gridTable(data: ReportData): Markup {
   );
   return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it; the arrow keys move between cells.</p>
 <div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="${nights.length > PRINTED_NIGHTS ? 'grid many' : 'grid'}">
-<caption id="nights-caption" class="hidden">Outcome of each entity in the last ${nights.length} nights</caption>
+<caption id="nights-caption" class="hidden">Outcome of each entity in the last ${manyText(nights.length, 'night')}</caption>
 <thead><tr class="months"><td></td>${months}</tr>
 <tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>
 <tbody>${body}${wholeNights(data)}</tbody></table></div>

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SIGNS } from '../runs/run/words.ts';
+import { manyText } from '../support/text.ts';
 import { factsOf } from './facts.ts';
 import { gridTable, lastNightTable } from './grid.ts';
 import { html, Markup } from './html.ts';
@@ -26,7 +27,7 @@ ${plotSections(data)}
 </main>
 ${factsOf(data)}
 <footer>
-<p>Deployment ${deployment}, ${nights.length} nights, dates in ${configured.timeZone}. Made ${timeText(madeAt)} from the manifests in the
+<p>Deployment ${deployment}, ${manyText(nights.length, 'night')}, dates in ${configured.timeZone}. Made ${timeText(madeAt)} from the manifests in the
 bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
 </footer>`;
   return framed(`${text} (${deployment})`, body);

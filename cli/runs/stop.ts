@@ -7,6 +7,7 @@ import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { durationText } from '../support/text.ts';
 import { lastSeen } from './executions.ts';
 import { findRun } from './find-run.ts';
 import { type FoundRun, secondsBetween } from './run/run.ts';
@@ -41,7 +42,7 @@ export function consequences(found: FoundRun, state: string, last: RunState | un
   const { entity = 'unknown entity', name, startDate } = found;
   const exportId = last?.run?.exportId;
   return [
-    `${name} (${entity}) runs since ${secondsBetween(startDate, new Date())} s and is at ${state || 'its start'}.`,
+    `${name} (${entity}) has been running for ${durationText(secondsBetween(startDate, new Date()))} and is at ${state || 'its start'}.`,
     exportId
       ? `Export ${exportId} stays at the CRM, which cannot cancel it; nobody collects it, and it expires there.`
       : 'If the CRM has taken on an export already, it stays there and expires; nobody collects it.',

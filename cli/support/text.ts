@@ -33,7 +33,7 @@ export function colorsFor(stream: { isTTY?: boolean }) {
 
 /** How long something took: `4.2 s`, `3 min 20 s`, `2 h 5 min`. */
 export function durationText(seconds: number): string {
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   const hours = Math.floor(whole / 3600);
   const minutes = Math.floor((whole % 3600) / 60);

@@ -69,7 +69,7 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
     if (shown.outcome === 'notDue' || shown.outcome === 'alreadyStarted')
       return `Requested nothing: ${outcomeText(shown)}`;
     const count = staysIn(stretch, 'CreateExport').length;
-    const tries = count > 1 ? ` at the ${count === 2 ? '2nd' : count === 3 ? '3rd' : `${count}th`} try` : '';
+    const tries = count > 1 ? ` at the ${ordinalText(count)} try` : '';
     if (!run) return `Requested an export${tries}; none was created`;
     const made = run.adopted === null ? 'created' : `adopted from ${run.adopted}`;
     return `Export ${run.exportId} of ${run.date} ${made}${tries}, with ${manyText(run.request.columns.length, 'column')}`;
@@ -94,10 +94,10 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
     const rate = seconds > 0 ? ` at ${bytesText(Math.round(bytes / seconds))}/s` : '';
     return `File moved: ${bytesText(bytes)} in ${invocations}${rate}`;
   },
-  publish: (stretch) => {
+  publish: (stretch, run) => {
     const after = afterOf(stretch);
     if (after?.released) return `Checked every byte again, then released ${after.released.run} from quarantine`;
-    if (!after?.manifestKey) return 'Checked the stored file; it was not published';
+    if (!after?.manifestKey) return unansweredText(run);
     const rows = after.rows === null ? '' : ` and ${manyText(after.rows, 'row')}`;
     const stored = after.outcome === 'UNPUBLISHED';
     return `Checked every byte${rows}, then ${stored ? 'described it: no pointer names it' : 'published'}`;
@@ -109,6 +109,25 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
     return `Table of ${table.run} written: ${manyText(table.rows, 'row')}, ${bytesText(table.bytes)}`;
   },
 };
+
+/** PublishFile gave no answer: a run that was stopped may be published nevertheless, which only the pointer tells. */
+function unansweredText({ outcome, status, readers, run, of }: Run): string {
+  if (outcome === 'running') return 'Checks the stored file';
+  const named = readers?.ofDate?.run;
+  if (named !== undefined && (named === run || named === of))
+    return 'Published: the pointer of the date names this file';
+  const isUnknown = status === 'ABORTED' && readers === null;
+  return isUnknown
+    ? 'Checked the stored file; the bucket could not be read, so it is not known whether it was published'
+    : 'Checked the stored file; it was not published';
+}
+
+/** `2nd`, `92nd`, `111th` */
+function ordinalText(count: number): string {
+  return `${count}${ORDINALS[new Intl.PluralRules('en', { type: 'ordinal' }).select(count)] ?? 'th'}`;
+}
+
+const ORDINALS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' };
 
 /** Faults of tries that a later one outlived: `2 answered 503`. Those that last are told by `faultsOf`. */
 function outlivedBy(stretch: Stretch): string[] {

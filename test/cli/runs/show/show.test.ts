@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { linksOf, runbookEntry } from '../../../../cli/runs/show/links.ts';
 import { addShow, shownText } from '../../../../cli/runs/show/show.ts';
 import { showRun } from '../../../../cli/runs/show/show-run.ts';
@@ -430,4 +430,61 @@ test('the columns that changed are named, each once: those that warned, those th
   expect(text).toContain('\n  Columns that the CRM lists newly since the export of 2026-11-19: "email".\n');
   expect(text).toContain('Columns with another label than at the export of 2026-11-19: "name" (שם מלא, was שם).');
   expect(text).toContain('Further changes of columns that are not named: 2.');
+});
+
+test.each([
+  [2, '2nd'],
+  [3, '3rd'],
+  [11, '11th'],
+  [92, '92nd'],
+])('an export that was created at try %i is shown as that of the %s', async (count, ordinal) => {
+  const again = runState({ input, run: null });
+  const creates = Array.from({ length: count }, (_, index): NonNullable<Execution['entered']>[number][] => {
+    const state = index === 0 ? 'BeginRun' : 'WaitBeforeCreate';
+    return [
+      [state, at('01:00:00'), again],
+      ['CreateExport', at('01:00:01'), again],
+    ];
+  });
+  const entered = [...creates.flat(), ...(night.entered?.slice(4) ?? [])];
+  const cloud = await aws(executions([{ ...night, entered }]));
+
+  const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+
+  expect(timeline.find(({ phase }) => phase === 'create')?.text).toContain(` created at the ${ordinal} try, `);
+});
+
+describe('a run that was stopped during PublishFile', () => {
+  const entered = night.entered?.slice(0, -1) ?? [];
+  const stopped = executions([{ ...night, status: 'ABORTED', output: '', entered }]);
+  const lineOf = async (cloud: Awaited<ReturnType<typeof aws>>) => {
+    const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+    return timeline.find(({ phase }) => phase === 'publish')?.text;
+  };
+
+  test('is published where the pointer names it', async () => {
+    const cloud = await aws(stopped);
+    cloud.publish();
+    expect(await lineOf(cloud)).toMatch(/^Published: the pointer/);
+  });
+
+  test('is not published where the pointer names another run, though it wrote its manifest', async () => {
+    const cloud = await aws(stopped);
+    cloud.publish({ pointers: [] });
+    cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
+    expect(await lineOf(cloud)).toMatch(/it was not published\.$/);
+  });
+
+  test('may be published where the bucket cannot be read', async () => {
+    expect(await lineOf(await aws(stopped, bucketRefuses('AccessDenied', 403)))).toMatch(/it is not known whether/);
+  });
+});
+
+test('the first run of a plan has one line that there is nothing to compare it with', async () => {
+  const cloud = await aws(executions([night]));
+  cloud.publish({ manifest: { guards: { checks: [], comparedWith: [], medianRows: null } } });
+
+  const text = shownText(await showRun(cloud.target, 'leads-night', cloud.endpoint), {});
+
+  expect(text.match(/compare/g)).toHaveLength(1);
 });
