@@ -13,7 +13,7 @@ type Schema = z.core.JSONSchema.BaseSchema;
 /** Every field of `config/NAME.json`. */
 export function configurationTable(): string {
   const whole = z.toJSONSchema(deploymentSchema, { io: 'input' });
-  return markdownTable(['Field', 'Default', 'Values', 'Meaning'], fieldsOf(whole).map(fieldRow));
+  return markdownTable(['Field', 'Default; values', 'Meaning'], fieldsOf(whole).map(fieldRow));
 }
 
 /** Every kind of records, and when its run starts unless the configuration says otherwise. */
@@ -86,24 +86,15 @@ function fieldsOf(schema: Schema, parent = '', within?: string): Field[] {
 
 function fieldRow({ path, schema, required, within }: Field): string[] {
   const standard = schema.default === undefined ? 'none' : code(JSON.stringify(schema.default));
-  return [
-    code(path),
-    required ? `required${within ? ` with ${code(within)}` : ''}` : standard,
-    valuesOf(schema),
-    schema.description ?? '',
-  ];
+  const first = required ? `required${within ? ` with ${code(within)}` : ''}` : standard;
+  return [code(path), [first, ...valuesOf(schema)].join('; '), schema.description ?? ''];
 }
 
-function valuesOf({ type, enum: values, minimum, maximum, items, anyOf }: Schema): string {
-  if (anyOf) return anyOf.map((each) => (typeof each === 'object' ? valuesOf(each) : '')).join(', or ');
-  if (values) return values.map((value) => code(JSON.stringify(value))).join(', ');
-  if (type === 'array') {
-    const each = typeof items === 'object' && !Array.isArray(items) ? items : {};
-    return each.enum ? `list of ${valuesOf(each)}` : 'list';
-  }
-  if (type === 'boolean') return '`true`, `false`';
-  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
-  return type === 'string' ? 'text' : `${type ?? ''}`;
+/** The values that are possible, where the description of the field does not say it. */
+function valuesOf({ enum: values, minimum, maximum, items }: Schema): string[] {
+  if (values) return [values.map((value) => code(JSON.stringify(value))).join(', ')];
+  if (typeof items === 'object' && !Array.isArray(items)) return valuesOf(items).map((each) => `list of ${each}`);
+  return minimum === undefined || maximum === undefined ? [] : [`${minimum} to ${maximum}`];
 }
 
 export function code(text: string): string {

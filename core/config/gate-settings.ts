@@ -36,8 +36,8 @@ const policy = (ofWhat: string) =>
 
 /** What follows where the columns that the CRM lists are not those of the last published export. */
 export const driftSettingsSchema = z.strictObject({
-  added: policy('A column came'),
-  removed: policy('A column went'),
+  added: policy('The CRM adds a column'),
+  removed: policy('The CRM removes a column'),
   retyped: policy('A column has another type'),
 });
 export type DriftPolicy = z.infer<typeof driftSettingsSchema>;
