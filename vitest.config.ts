@@ -71,6 +71,12 @@ export default defineConfig({
   test: {
     // A file of test/screens/ that is missing fails, also where the variable CI is not set. Only -u writes.
     update: 'none',
+    // npm run coverage: lines of the product that the tests without a local cloud reach.
+    coverage: {
+      provider: 'v8',
+      include: ['{bin,cli,core,lambdas,lib,transfer}/**/*.ts'],
+      reporter: ['text-summary', 'html'],
+    },
     reporters: ['default', ...(process.env.GITHUB_ACTIONS ? ['github-actions'] : []), new RepeatReporter()],
     projects: [
       // npm test

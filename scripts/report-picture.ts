@@ -1,31 +1,35 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import * as z from 'zod';
 import { reportPage } from '../cli/report/page.ts';
 import { reportDataOf } from '../cli/report/report-data.ts';
+import { startChromium } from './chromium.ts';
 import { madeUpMonth } from './made-up-month.ts';
 
-/** `npm run pictures`: the picture of a made-up report in README.md. Needs Chromium. */
+/** `npm run pictures`: the picture of a made-up report in README.md. */
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const FILE = join(import.meta.dirname, '..', 'docs', 'pictures', 'report.png');
 const MOST_BYTES = 300_000;
+const WINDOW = { width: 1200, height: 1462, deviceScaleFactor: 1, mobile: false };
+const screenshotSchema = z.object({ data: z.base64() });
 
-const chromium = CHROMIUM.find((path) => existsSync(path));
-if (!chromium) throw new Error(`There is no Chromium (${CHROMIUM.join(', ')}): install it first.`);
 const dir = await mkdtemp(join(tmpdir(), 'pictures-'));
+const browser = await startChromium();
 try {
   const page = join(dir, 'report.html');
   await writeFile(page, reportPage(reportDataOf(madeUpMonth())));
-  const window = ['--window-size=1200,1462', '--hide-scrollbars', '--force-device-scale-factor=1'];
-  const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', `--user-data-dir=${dir}`];
-  execFileSync(chromium, [...flags, ...window, `--screenshot=${FILE}`, pathToFileURL(page).href]);
+  await browser.send('Emulation.setDeviceMetricsOverride', WINDOW);
+  await browser.send('Emulation.setScrollbarsHidden', { hidden: true });
+  await browser.open(pathToFileURL(page).href);
+  await browser.value("(document.readyState === 'complete' && document.querySelector('footer') && true) || null");
+  const { data } = screenshotSchema.parse(await browser.send('Page.captureScreenshot', { format: 'png' }));
+  const picture = Buffer.from(data, 'base64');
+  if (picture.length > MOST_BYTES) throw new Error(`${FILE} has more than ${MOST_BYTES} bytes.`);
+  await writeFile(FILE, picture);
+  process.stdout.write(`${FILE}: ${picture.length} bytes\n`);
 } finally {
+  await browser.close();
   await rm(dir, { recursive: true, force: true });
 }
-const { size } = await stat(FILE);
-process.stdout.write(`${FILE}: ${size} bytes\n`);
-if (size > MOST_BYTES) throw new Error(`${FILE} has more than ${MOST_BYTES} bytes.`);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { authorize } from '../../cli/authorize/authorize.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import { type Browser, hasChromium, startChromium } from '../../scripts/chromium.ts';
 import { deployment } from '../support/builders.ts';
-import { type Browser, hasChromium, startChromium } from './support/chromium.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
 
 /** What a page is, as a person with a screen reader meets it. */

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod';
 import { reportPage } from '../../cli/report/page.ts';
 import { reportDataOf } from '../../cli/report/report-data.ts';
+import { type Browser, hasChromium, startChromium } from '../../scripts/chromium.ts';
 import { madeUpMonth } from '../../scripts/made-up-month.ts';
 import { CACHE } from '../local/support/support.ts';
-import { type Browser, hasChromium, startChromium } from './support/chromium.ts';
 
 /** The page of `report` in a real browser, opened as a file. */
 

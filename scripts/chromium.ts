@@ -1,14 +1,25 @@
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { waitUntil } from '../../../local/processes/wait-until.ts';
+import { waitUntil } from '../local/processes/wait-until.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
+/** Chromium for the tests and for the picture of the README. */
 
-/** A real browser without a window. */
+/** Where distributions install Chromium. */
+const INSTALLED = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const CACHE = join(import.meta.dirname, '..', '.cache');
+const UNPACKED = join(CACHE, 'chromium');
+/** The package unpacks into the folder of temporary files, and the libraries of Amazon Linux 2023 only in a function. */
+const UNPACK = `await (await import('@sparticuz/chromium')).default.executablePath()`;
+
+const FONTS = `<?xml version="1.0"?>
+<fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
+`;
+
+/** A real browser without a window, by the DevTools protocol. */
 export interface Browser {
   open(url: string): Promise<void>;
   /** The value of an expression in the page, once it is not null. */
@@ -22,10 +33,10 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** Whether Debian's Chromium is there; where it is not, a line says what is not tested. */
+/** Whether there is a browser. Without one, a line says what is not tested. */
 export function hasChromium(): boolean {
-  if (existsSync(CHROMIUM)) return true;
-  process.stderr.write(`SKIPPED: there is no ${CHROMIUM} (apt-get install chromium), so no browser was tested.\n`);
+  if (findChromium()) return true;
+  process.stderr.write('SKIPPED: Chromium is not installed (docs/development.md), so no browser was tested.\n');
   return false;
 }
 
@@ -43,14 +54,16 @@ const valueSchema = z.object({ result: z.object({ value: z.unknown() }) });
 
 /** Starts Chromium with a profile of its own and speaks its DevTools protocol. */
 export async function startChromium(): Promise<Browser> {
+  const found = findChromium();
+  if (!found) throw new Error('Chromium is not installed (docs/development.md).');
   const profile = await mkdtemp(join(tmpdir(), 'chromium-test-'));
   const child = spawn(
-    CHROMIUM,
+    found.path,
     [
       ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
       ...['--remote-debugging-port=0', `--user-data-dir=${profile}`, '--disable-background-networking', 'about:blank'],
     ],
-    { stdio: ['ignore', 'ignore', 'pipe'], detached: true, env: { ...process.env, HOME: profile } },
+    { stdio: ['ignore', 'ignore', 'pipe'], detached: true, env: { ...found.env, HOME: profile } },
   );
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   let said = '';
@@ -94,8 +107,12 @@ async function connectTo(url: string, said: string) {
     if (error) answer?.reject(new Error(JSON.stringify(error)));
     else answer?.resolve(result);
   });
+  socket.addEventListener('close', () => {
+    for (const answer of waiting.values()) answer.reject(new Error('Chromium ended.'));
+  });
   await opened.promise;
   const call = (method: string, params: object = {}, sessionId?: string): Promise<unknown> => {
+    if (socket.readyState !== WebSocket.OPEN) return Promise.reject(new Error('Chromium ended.'));
     const id = waiting.size + 1;
     const answer = Promise.withResolvers<unknown>();
     waiting.set(id, answer);
@@ -131,4 +148,41 @@ async function firstPage({ call }: DevTools): Promise<Pick<Browser, 'open' | 'va
       throw new Error(`The page has no ${expression}.`);
     },
   };
+}
+
+interface Chromium {
+  path: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/**
+ * The installed Chromium, or else that of the package `@sparticuz/chromium`, which is unpacked once into `.cache`. The package
+ * has a binary for Linux on x64 only: undefined elsewhere.
+ */
+function findChromium(): Chromium | undefined {
+  const installed = INSTALLED.find((path) => existsSync(path));
+  if (installed) return { path: installed, env: process.env };
+  if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
+  if (!existsSync(UNPACKED)) unpack();
+  const libraries = [join(UNPACKED, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':');
+  return {
+    path: join(UNPACKED, 'chromium'),
+    env: { ...process.env, LD_LIBRARY_PATH: libraries, FONTCONFIG_PATH: join(UNPACKED, 'fonts') },
+  };
+}
+
+/** Tests of two processes may unpack at once: the first folder that is complete stays. */
+function unpack(): void {
+  mkdirSync(CACHE, { recursive: true });
+  const folder = mkdtempSync(join(CACHE, 'chromium-'));
+  const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
+  execFileSync(process.execPath, ['--input-type=module', '--eval', UNPACK], { cwd: import.meta.dirname, env });
+  // The fonts.conf of the package names the folders of a function, and a page without fonts never finishes to load.
+  writeFileSync(join(folder, 'fonts', 'fonts.conf'), FONTS);
+  try {
+    renameSync(folder, UNPACKED);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    if (!existsSync(UNPACKED)) throw error;
+  }
 }
