@@ -12,9 +12,6 @@ import { waitUntil } from '../local/processes/wait-until.ts';
 const INSTALLED = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const CACHE = join(import.meta.dirname, '..', '.cache');
 const UNPACKED = join(CACHE, 'chromium');
-/** The package unpacks into the folder of temporary files, and the libraries of Amazon Linux 2023 only in a function. */
-const UNPACK = `await (await import('@sparticuz/chromium')).default.executablePath()`;
-
 const FONTS = `<?xml version="1.0"?>
 <fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
 `;
@@ -176,7 +173,7 @@ function unpack(): void {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, 'chromium-'));
   const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
-  execFileSync(process.execPath, ['--input-type=module', '--eval', UNPACK], { cwd: import.meta.dirname, env });
+  execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-chromium.ts')], { env });
   // The fonts.conf of the package names the folders of a function, and a page without fonts never finishes to load.
   writeFileSync(join(folder, 'fonts', 'fonts.conf'), FONTS);
   try {

@@ -53,11 +53,11 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('the build server does what .ci/run does, on Linux of both kinds and on macOS', () => {
+test('main gets what .ci/run does, each night on Linux of both kinds and on macOS', () => {
   const [check = ''] = jobsOf(textOf('.github/workflows/ci.yml'));
 
   expect(check).toMatch(/^ {6}- run: \.ci\/run$/m);
-  expect(check).toContain('runner: [ubuntu-24.04, ubuntu-24.04-arm, macos-15]');
+  expect(check).toContain(`'["ubuntu-24.04", "ubuntu-24.04-arm", "macos-15"]'`);
 });
 
 test('a release is made from no cache, which another run could have filled', () => {
