@@ -27,9 +27,9 @@ export const LOADERS: Loaders = {
   pause: async () => (await import('./schedule/pause.ts')).addPause,
   resume: async () => (await import('./schedule/pause.ts')).addResume,
   authorize: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
-  probe: async () => (await import('./probe/probe.ts')).addProbe,
-  doctor: async () => (await import('./doctor/doctor-command.ts')).addDoctor,
-  verify: async () => (await import('./verify/verify-command.ts')).addVerify,
+  probe: async () => (await import('./health/probe.ts')).addProbe,
+  doctor: async () => (await import('./health/doctor.ts')).addDoctor,
+  verify: async () => (await import('./health/verify.ts')).addVerify,
   update: async () => (await import('./updates/update.ts')).addUpdate,
   'update-status': async () => (await import('./updates/status-command.ts')).addUpdateStatus,
 };

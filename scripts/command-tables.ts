@@ -1,10 +1,10 @@
 import { Help } from 'commander';
-import type { Check } from '../cli/checks/check.ts';
-import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
+import { DOCTOR_CHECKS } from '../cli/health/doctor.ts';
+import type { Check } from '../cli/health/health-check.ts';
+import { ALL_CHECKS } from '../cli/health/verify.ts';
+import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
 import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
-import { LEFT_OVERS } from '../cli/verify/temporary.ts';
-import { ALL_CHECKS } from '../cli/verify/verify.ts';
 import { code, markdownTable } from './document-tables.ts';
 
 /** The tables of the documents about the operator's command. */

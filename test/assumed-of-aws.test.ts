@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
-import { LEFT_OVERS } from '../cli/verify/temporary.ts';
-import { ALL_CHECKS } from '../cli/verify/verify.ts';
+import { DOCTOR_CHECKS } from '../cli/health/doctor.ts';
+import { ALL_CHECKS } from '../cli/health/verify.ts';
+import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
 import { fullDeployment } from '../scripts/deployments.ts';
 import { synthesise } from '../scripts/synthesise.ts';
 import { type Definition, definitionOf } from '../scripts/template.ts';

@@ -15,8 +15,8 @@ import {
 import { whyWithheld } from '../../core/readers/withheld.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isGone } from '../../core/storage/storage-errors.ts';
-import { readStack } from '../checks/deployed-stack.ts';
 import { createManifests, type PublishedRun, publishedManifests } from '../data/manifests.ts';
+import { readStack } from '../health/deployed-stack.ts';
 import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';

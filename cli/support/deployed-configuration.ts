@@ -1,8 +1,8 @@
 import { type Deployed, deployedBy } from '../../core/config/deployed.ts';
+import { readTemplate } from '../health/deployed-stack.ts';
 import { CommandError, USAGE } from './exit.ts';
 import { printErr } from './print.ts';
 import { isSettled, type Target } from './target.ts';
-import { readTemplate } from './template.ts';
 
 type DeployedTarget = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
 

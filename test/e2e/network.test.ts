@@ -12,9 +12,9 @@ import {
   EC2Client,
 } from '@aws-sdk/client-ec2';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checked } from '../../cli/checks/check.ts';
-import { NETWORK_CHECK } from '../../cli/doctor/network.ts';
-import type { Network } from '../../cli/doctor/network-facts.ts';
+import { checked } from '../../cli/health/health-check.ts';
+import { NETWORK_CHECK } from '../../cli/health/network-checks.ts';
+import type { Network } from '../../cli/health/network-facts.ts';
 import { exampleDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { localPlace, newVpc, type Vpc } from './support/vpc.ts';

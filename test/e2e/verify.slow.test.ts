@@ -35,14 +35,12 @@ import {
   SetQueueAttributesCommand,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readStack } from '../../cli/checks/deployed-stack.ts';
+import { readStack } from '../../cli/health/deployed-stack.ts';
+import { ALL_CHECKS, isProof, type VerifyOptions, verify } from '../../cli/health/verify.ts';
+import type { Made, Runs, Verifying } from '../../cli/health/verify-export.ts';
+import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-starts.ts';
 import { REWRITE } from '../../cli/support/aws-error.ts';
 import { completed } from '../../cli/support/completed.ts';
-import type { Made, Runs } from '../../cli/verify/runs.ts';
-import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/verify/temporary.ts';
-import { ALL_CHECKS, type VerifyOptions, verify } from '../../cli/verify/verify.ts';
-import { isProof } from '../../cli/verify/verify-command.ts';
-import type { Verifying } from '../../cli/verify/verifying.ts';
 import { METRICS, namespaceOf } from '../../core/log/metrics.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';

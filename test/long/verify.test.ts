@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ALL_CHECKS, verify } from '../../cli/verify/verify.ts';
+import { ALL_CHECKS, verify } from '../../cli/health/verify.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { endAll, run } from '../local/support/running.ts';

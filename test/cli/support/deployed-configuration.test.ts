@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addAuthorize } from '../../../cli/authorize/authorize-command.ts';
 import { addBackfill } from '../../../cli/backfill/backfill.ts';
-import { addDoctor } from '../../../cli/doctor/doctor-command.ts';
+import { addDoctor } from '../../../cli/health/doctor.ts';
 import { addReport } from '../../../cli/report/report.ts';
 import { addList } from '../../../cli/runs/list/list.ts';
 import { addPause, addResume } from '../../../cli/schedule/pause.ts';

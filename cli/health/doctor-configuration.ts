@@ -1,0 +1,118 @@
+import { type Configuration, ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
+import { type Deployed, type Difference, deployedOf, differencesFrom, digestOf } from '../../core/config/deployed.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { EntityPlan } from '../../core/config/entity-settings.ts';
+import { canonicalText } from '../../core/json.ts';
+import type { TargetOptions } from '../support/target.ts';
+import { type Finding, holds, warning } from './health-check.ts';
+
+export interface ConfigurationOptions extends TargetOptions {
+  configuration?: string | undefined;
+}
+
+export interface Configured {
+  /** What a nightly run is checked against. */
+  deployment: Deployment;
+  /** `undefined` where there is none that can be used. */
+  file: Deployment | undefined;
+  /** Entities whose plan would be changed by a deployment of the file. */
+  changed: Entity[];
+  /** Entities with deployed filters or extra keys that the file does not have. */
+  unknown: Entity[];
+  /** What a deployment of the file would change. */
+  finding: Finding;
+}
+
+/**
+ * @param deployed counts for a nightly run; `undefined` before a first deployment: then the file does
+ * @throws ConfigurationError where the file is needed and cannot be used
+ */
+export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
+  const found = fileOrError(options);
+  if (found instanceof ConfigurationError) {
+    if (!deployed) throw found;
+    const text = `${found.message.replaceAll('\n', '; ')}. What is deployed is looked at here.`;
+    const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
+    return judgedBy(deployed, undefined, [], warning(text, advice));
+  }
+  const { file, deployment } = found;
+  if (!deployed) return judgedBy(deployedOf(deployment), deployment, [], holds(`${file} is valid.`));
+  const differences = differencesFrom(deployed, deployment);
+  const finding =
+    differences.length === 0 ? holds(`${file} is what is deployed.`) : differs(found, differences, options);
+  return judgedBy(deployed, deployment, differences, finding);
+}
+
+function fileOrError({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: ConfigurationOptions) {
+  try {
+    return readConfiguration(deployment, configuration, endpointUrl);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+}
+
+function differs(
+  { file, deployment }: Configuration,
+  differences: Difference[],
+  { configuration }: ConfigurationOptions,
+): Finding {
+  const changes = differences.map(differenceText).join(', ');
+  const text = `To deploy ${file} would change ${changes}. What is deployed is looked at here.`;
+  if (deployment.local && configuration === undefined) {
+    const advice =
+      'npm start deploys it with addresses of its own: add the --configuration that npm start -- --keep prints.';
+    return warning(text, advice);
+  }
+  return warning(text, 'If the file is right, deploy; else correct it, or name another with --configuration FILE.');
+}
+
+/** `crm.baseUrl (deployed: "https://a.example"; file: "https://b.example")` */
+function differenceText({ path, values }: Difference): string {
+  if (!values) return `${path} (not shown)`;
+  const { deployed, file } = values;
+  return `${path} (deployed: ${valueText(deployed, file)}; file: ${valueText(file, deployed)})`;
+}
+
+const LONGEST = 200;
+
+/** A value for a person; where it is a long list, only what the other list lacks. */
+function valueText(value: unknown, other: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  if (text.length <= LONGEST) return text;
+  if (!Array.isArray(value) || !Array.isArray(other)) return `${text.slice(0, LONGEST)}…`;
+  const others = new Set(other.map(canonicalText));
+  const own = JSON.stringify(value.filter((one) => !others.has(canonicalText(one))));
+  return `${value.length} entries, of which the other lacks ${own.length <= LONGEST ? own : `${own.slice(0, LONGEST)}…`}`;
+}
+
+/** The template has digests of filters and extra keys, so these are taken from the file, where they are the same. */
+function judgedBy(
+  deployed: Deployed,
+  file: Deployment | undefined,
+  differences: Difference[],
+  finding: Finding,
+): Configured {
+  const differs = (entity: Entity) => !file || differences.some(({ path }) => path.startsWith(`entities.${entity}.`));
+  const isOther = (entity: Entity, part: 'filters' | 'extra') =>
+    !file || differences.some(({ path }) => path === `entities.${entity}.${part}`);
+  const plans = ENTITIES.map((entity): [Entity, EntityPlan] => {
+    const { filters: _, ...plan } = deployed.entities[entity];
+    const own = file?.entities[entity];
+    const filters = isOther(entity, 'filters') ? undefined : own?.filters;
+    return [entity, { ...plan, ...(filters && { filters }), extra: (!isOther(entity, 'extra') && own?.extra) || {} }];
+  });
+  return {
+    deployment: { ...deployed, entities: Object.fromEntries(plans) as Record<Entity, EntityPlan> },
+    file,
+    changed: ENTITIES.filter((entity) => file && differs(entity)),
+    unknown: ENTITIES.filter((entity) => {
+      const { filters, extra } = deployed.entities[entity];
+      return (filters && isOther(entity, 'filters')) || (extra.digest !== NO_KEYS && isOther(entity, 'extra'));
+    }),
+    finding,
+  };
+}
+
+const NO_KEYS = digestOf({});

@@ -1,0 +1,384 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  GetMetricDataCommand,
+  ListMetricsCommand,
+  type Metric,
+  type MetricDataQuery,
+} from '@aws-sdk/client-cloudwatch';
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import { paginateGetExecutionHistory, StartExecutionCommand } from '@aws-sdk/client-sfn';
+import * as z from 'zod/mini';
+import { isLoopback } from '../../core/config/configuration.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { RunError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
+import { isListed } from '../../core/log/log-fields.ts';
+import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts';
+import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import { STEPS } from '../../core/step/steps.ts';
+import { verifyPublished } from '../data/verify.ts';
+import { followRun } from '../runs/executions.ts';
+import type { NamedRun, Run } from '../runs/run/run.ts';
+import type { Target, TargetOptions } from '../support/target.ts';
+import { bytesText, manyText, plain } from '../support/text.ts';
+import type { DeployedStack } from './deployed-stack.ts';
+import { GRANT_STORED } from './grant-checks.ts';
+import {
+  broken,
+  CannotTell,
+  type Check,
+  type Finding,
+  given,
+  holds,
+  holdsUnless,
+  missingRight,
+  unknown,
+} from './health-check.ts';
+
+/** One verify: the deployment, and what its checks share. */
+export interface Verifying {
+  target: Target;
+  /** Options for commands to paste. */
+  place: TargetOptions;
+  /** What the deployed template says. */
+  stack: DeployedStack;
+  runs: Runs;
+  entity: Entity;
+  /** Tells what this verify made from what others did. */
+  id: string;
+  /** Whether an alarm may be set, which mails people. */
+  alarm: boolean;
+  /** Why nothing may be made; `undefined` where it may. */
+  readOnly: string | undefined;
+  pace: Pace;
+  signal: AbortSignal;
+}
+
+/**
+ * Looks until there is something, or patience ends.
+ * @returns what was seen last
+ * @throws the signal's reason
+ */
+export async function lookUntil<T>(
+  look: () => Promise<T>,
+  enough: (seen: T) => boolean,
+  { pace, signal }: Pick<Verifying, 'pace' | 'signal'>,
+): Promise<T> {
+  const end = performance.now() + pace.patienceMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const seen = await look();
+    if (enough(seen) || performance.now() >= end) return seen;
+    await sleep(pace.everyMs, undefined, { signal });
+  }
+}
+
+/** Asks something by which it shows that a cloud does not do what AWS does. @returns what it shows, if it does */
+export type Control = (endpoint: string) => Promise<string | undefined>;
+
+/**
+ * The finding, or, where it does not hold in a local cloud that a control request shows not to enforce it, that it cannot be
+ * told there. AWS itself is never asked: at a loopback address there is none.
+ */
+export async function unlessNotEnforced(
+  { s3 }: Pick<Target, 's3'>,
+  finding: Finding,
+  control: Control,
+): Promise<Finding> {
+  if (finding.verdict === 'holds') return finding;
+  const at = await s3.config.endpoint?.();
+  const endpoint = at && `${at.protocol}//${at.hostname}:${at.port ?? ''}`;
+  if (!isLoopback(endpoint)) return finding;
+  // What cannot be asked shows nothing.
+  const shown = await control(endpoint ?? '').catch(() => undefined);
+  return shown === undefined ? finding : unknown(`not enforced here: ${shown}`);
+}
+
+/** How often something is looked at, and for how long. */
+export interface Pace {
+  everyMs: number;
+  /** Logs and metrics come minutes after the run. */
+  patienceMs: number;
+  /** An export that takes longer is not waited for. */
+  runMs: number;
+}
+
+/** What a check needs that looks at a run which this verify makes. */
+export const RUN_RIGHTS = [
+  'states:StartExecution on ExportRun',
+  'states:DescribeExecution on executions of ExportRun',
+  'states:GetExecutionHistory on executions of ExportRun',
+];
+
+/** A run that this verify made, to its end. */
+export interface Made extends NamedRun {
+  /** The time before Step Functions was asked, by the clock of this machine. */
+  askedAt: Date;
+  /** The steps whose functions the run called: not every run has every step. */
+  steps: string[];
+}
+
+export interface Runs {
+  /** One export, made once for all checks. @throws CannotTell where it is not over in time */
+  exported: () => Promise<Made>;
+  /** The export of `exported`, if it is published. @throws CannotTell */
+  published: () => Promise<Made & { manifestKey: string; key: string }>;
+  /** Names of all that were started. */
+  names: string[];
+}
+
+interface RunsOptions {
+  target: Pick<Target, 'sfn' | 'StateMachineArn'>;
+  entity: Entity;
+  pace: Pace;
+  /** Tells what this verify made from what others did. */
+  id: string;
+  signal: AbortSignal;
+}
+
+export function createRuns(options: RunsOptions): Runs {
+  const names: string[] = [];
+  let export_: Promise<Made> | undefined;
+  const exported = () => {
+    if (export_) return export_;
+    const name = `${options.entity}-verify-${options.id}-0`;
+    names.push(name);
+    export_ = made(options, name);
+    return export_;
+  };
+  return {
+    names,
+    exported,
+    published: async () => {
+      const run = await exported();
+      const { manifestKey, key } = run;
+      if (isPublished(run) && manifestKey && key) return { ...run, manifestKey, key };
+      throw new CannotTell('the export was not published');
+    },
+  };
+}
+
+function isPublished({ outcome, manifestKey }: Run): boolean {
+  return outcome === 'published' && manifestKey !== null;
+}
+
+async function made({ target, entity, pace, signal }: RunsOptions, name: string): Promise<Made> {
+  const askedAt = new Date();
+  const { executionArn = '' } = await target.sfn.send(
+    new StartExecutionCommand({
+      stateMachineArn: target.StateMachineArn,
+      name,
+      input: JSON.stringify({ entity }),
+    }),
+  );
+  const limit = AbortSignal.timeout(pace.runMs);
+  const follow = { everyMs: Math.min(pace.everyMs, 2000), signal: AbortSignal.any([signal, limit]) };
+  const run = await followRun(target.sfn, entity, executionArn, follow).catch((error: unknown) => {
+    if (!limit.aborted || signal.aborted) throw error;
+    throw new CannotTell(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
+  });
+  return { ...run, askedAt, steps: await stepsOf(target, executionArn) };
+}
+
+async function stepsOf({ sfn: client }: RunsOptions['target'], executionArn: string): Promise<string[]> {
+  const entered = new Set<string | undefined>();
+  for await (const { events = [] } of paginateGetExecutionHistory({ client }, { executionArn })) {
+    for (const { stateEnteredEventDetails: details } of events) entered.add(details?.name);
+  }
+  return Object.keys(STEPS).filter((step) => entered.has(step));
+}
+
+/** One export from its start to its readers. */
+export const EXPORT_CHECKS: Check<Verifying>[] = [
+  { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, makes: true, look: exported },
+  {
+    id: 'read-back',
+    question: 'Do pointers, manifest and every byte of the file of that export agree?',
+    rights: [
+      ...RUN_RIGHTS,
+      's3:GetObject on `published/*`, `runs/*`',
+      's3:ListBucket on the bucket',
+      'kms:Decrypt on the key, through S3',
+    ],
+    makes: true,
+    look: async ({ runs, target }) => {
+      const { manifest } = await verifyPublished(target, await runs.published());
+      const { bytes, crc32 } = manifest.file;
+      return holds(`pointers and manifest name the file, its ${bytes} bytes have the CRC-32 ${crc32} of the manifest`);
+    },
+  },
+];
+
+async function exported({ runs }: Verifying): Promise<Finding> {
+  const run = await runs.exported();
+  const { run: name, status, error, cause, rows, bytes, seconds } = run;
+  if (isPublished(run)) {
+    const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
+    return holds(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);
+  }
+  const end = status === 'SUCCEEDED' ? 'without publishing' : `in ${error ?? status}: ${cause ?? 'no cause was given'}`;
+  return broken(`${name} ended ${end}`, 'It should be published; docs/runbook.md has an entry for each error.');
+}
+
+/** Looked at behind the export, whose functions refresh a grant that is due. */
+export const GRANT_CHECK = given(GRANT_STORED, async ({ target, runs, readOnly }: Verifying) => {
+  if (readOnly === undefined) await runs.exported().catch(() => undefined);
+  return { newest: () => newestGrant(target) };
+});
+
+async function newestGrant({ secrets, TokensSecretId }: Verifying['target']) {
+  try {
+    return (await newestOf(createGrantStore(secrets, TokensSecretId))).newest;
+  } catch (error) {
+    // The error of the store advises functions; here it is a right of a person.
+    const missing = error instanceof RunError ? missingRight(error.cause) : undefined;
+    if (missing) throw new CannotTell(`these credentials lack the right ${missing}`);
+    throw error;
+  }
+}
+
+/**
+ * Asks whether nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here
+ * first.
+ */
+export const LOG_CHECK: Check<Verifying> = {
+  id: 'log-lines',
+  question: 'Do the functions log listed fields only, since the start of that export?',
+  rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
+  makes: true,
+  look: logLines,
+};
+
+/** What Lambda writes itself: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html; and fixed words of Node. */
+const PLATFORM = [
+  /^(START|END|REPORT) RequestId: |^XRAY TraceId: /,
+  /^(INIT_START|INIT_REPORT|RESTORE_START|RESTORE_REPORT|EXTENSION)\b/,
+  /^\(node:\d+\) \[DEP\d+\] DeprecationWarning: |^\(Use `node --trace-deprecation /,
+];
+const OF_EVERY_LINE = ['level', 'message', 'timestamp', 'step', 'xray_trace_id'];
+const OF_METRICS = ['_aws', ...Object.keys(METRICS)];
+const lineSchema = z.looseObject({ execution: z.optional(z.string()) });
+
+interface Line {
+  step: string;
+  text: string;
+}
+
+async function logLines(verifying: Verifying): Promise<Finding> {
+  const run = await verifying.runs.published();
+  const { steps } = run;
+  const silent = (lines: Line[]) =>
+    steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
+  const look = () => linesSince(verifying, steps, run.askedAt);
+  const lines = await lookUntil(look, (seen) => silent(seen).length === 0, verifying);
+  if (silent(lines).length > 0) throw new CannotTell(`${silent(lines).join(', ')} logged nothing of that export yet`);
+  const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
+  const why =
+    'Only the fields of core/log/log-fields.ts should be there: look at the log group, and tell the developers.';
+  return holdsUnless([...new Set(wrong)].slice(0, 5), `${lines.length} lines hold only listed fields`, why);
+}
+
+async function linesSince({ target, signal }: Verifying, steps: string[], since: Date): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const step of steps) {
+    const look = { logGroupName: `/aws/lambda/${target.stack}-${step}`, startTime: since.getTime() };
+    for await (const page of paginateFilterLogEvents({ client: target.logs }, look, { abortSignal: signal })) {
+      lines.push(...(page.events ?? []).map(({ message = '' }) => ({ step, text: message.trim() })));
+    }
+  }
+  return lines;
+}
+
+/** Names only: what is not listed may be data. */
+function strangersIn(text: string): string[] {
+  if (text === '' || PLATFORM.some((pattern) => pattern.test(text))) return [];
+  const line = parseJson(lineSchema, text);
+  if (!line) return ['a line that is no record'];
+  const strangers = Object.keys(line).filter(
+    (name) => !isListed(name) && !OF_EVERY_LINE.includes(name) && !OF_METRICS.includes(name),
+  );
+  return strangers.map((name) => `the field ${plain(name).slice(0, 40)}`);
+}
+
+export const METRIC_CHECK: Check<Verifying> = {
+  id: 'metrics',
+  question: 'Have the metrics of that export come?',
+  rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`'],
+  makes: true,
+  look: arrived,
+};
+
+/** The metrics that an export leaves under every condition, by the names of their dimensions. */
+function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, 'rows' | 'steps'>): Metric[] {
+  const own = (MetricName: string, dimensions: Record<string, string>) =>
+    metricOf(namespaceOf(target.stack.replace(/^crm-export-/, '')), MetricName, dimensions);
+  const outcome = 'PUBLISHED';
+  const ofEntity = target.DashboardName ? DASHBOARD_ONLY.filter((name) => rows !== null || name !== 'FileRows') : [];
+  return [
+    own('RunsEnded', { entity, outcome }),
+    own('RunsEnded', { outcome }),
+    ...ofEntity.map((name) => own(name, { entity })),
+    metricOf('AWS/States', 'ExecutionsSucceeded', { StateMachineArn: target.StateMachineArn }),
+    ...steps.map((step) => metricOf('AWS/Lambda', 'Duration', { FunctionName: `${target.stack}-${step}` })),
+  ];
+}
+
+function metricOf(Namespace: string, MetricName: string, dimensions: Record<string, string>): Metric {
+  return { Namespace, MetricName, Dimensions: Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value })) };
+}
+
+async function arrived(verifying: Verifying): Promise<Finding> {
+  const run = await verifying.runs.published();
+  const expected = expectedOf(verifying, run);
+  const { target } = verifying;
+  const look = () => withoutData(target, expected, run.askedAt);
+  const findingOf = (missing: Metric[]) => late(missing, run.askedAt) ?? holds(`all ${expected.length} have data`);
+  const first = await unlessNotEnforced(target, findingOf(await look()), countsNothing(target));
+  // Only for what is late there is something to ask again.
+  if (first.advice === null) return first;
+  return findingOf(await lookUntil(look, (missing) => missing.length === 0, verifying));
+}
+
+/** That a metric has not come yet is no proof that it never does. */
+function late(missing: Metric[], since: Date): Finding | undefined {
+  const [first] = missing;
+  if (!first) return undefined;
+  const { Namespace, MetricName, Dimensions = [] } = first;
+  const dimensions = Dimensions.map(({ Name, Value }) => `Name=${Name},Value=${Value}`).join(' ');
+  const [from, to] = [since, new Date(since.getTime() + DAY_MS)].map((time) => `${time.toISOString().slice(0, 19)}Z`);
+  const times = `--start-time ${from} --end-time ${to} --period 86400 --statistics SampleCount`;
+  const again = `aws cloudwatch get-metric-statistics --namespace ${Namespace} --metric-name ${MetricName} --dimensions ${dimensions} ${times}`;
+  return unknown(
+    `no data yet of ${missing.map(metricText).join(', ')}`,
+    `Some come later than that. Ask again: ${again}`,
+  );
+}
+
+/** Step Functions counts every run, so a cloud that has no metric of any of them makes none. */
+function countsNothing({ cloudwatch }: Pick<Target, 'cloudwatch'>): Control {
+  return async () => {
+    const { Metrics = [] } = await cloudwatch.send(new ListMetricsCommand({ Namespace: 'AWS/States' }));
+    return Metrics.length === 0 ? 'this cloud counts nothing of the runs that it has made' : undefined;
+  };
+}
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+async function withoutData({ cloudwatch }: Pick<Target, 'cloudwatch'>, metrics: Metric[], since: Date) {
+  const MetricDataQueries = metrics.map((metric, index): MetricDataQuery => {
+    return { Id: `m${index}`, MetricStat: { Metric: metric, Period: 60, Stat: 'SampleCount' } };
+  });
+  const StartTime = new Date(Math.floor(since.getTime() / MINUTE_MS) * MINUTE_MS);
+  const EndTime = new Date(Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS);
+  const { MetricDataResults = [] } = await cloudwatch.send(
+    new GetMetricDataCommand({ MetricDataQueries, StartTime, EndTime }),
+  );
+  const counted = new Set(MetricDataResults.filter(({ Values = [] }) => Values.length > 0).map(({ Id }) => Id));
+  return metrics.filter((_, index) => !counted.has(`m${index}`));
+}
+
+/** `crm-export-prod RunsEnded {entity=leads}` */
+function metricText({ Namespace, MetricName, Dimensions = [] }: Metric): string {
+  return `${Namespace} ${MetricName} {${Dimensions.map(({ Name, Value }) => `${Name}=${Value}`).join(', ')}}`;
+}

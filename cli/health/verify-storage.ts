@@ -1,0 +1,121 @@
+import {
+  DeleteObjectCommand,
+  GetBucketEncryptionCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+} from '@aws-sdk/client-s3';
+import { REWRITE } from '../support/aws-error.ts';
+import type { Target } from '../support/target.ts';
+import { CannotTell, type Check, type Finding, holdsUnless } from './health-check.ts';
+import { type Control, RUN_RIGHTS, unlessNotEnforced, type Verifying } from './verify-export.ts';
+import { TEMPORARY_PREFIX } from './verify-starts.ts';
+
+type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
+
+const TEMPORARY_OBJECT_RIGHTS = ['s3:PutObject on `verify_/*`', 's3:DeleteObjectVersion on `verify_/*`'];
+
+/** How files are kept, and what the policy of the bucket refuses to everybody. */
+export const STORAGE_CHECKS: Check<Verifying>[] = [
+  {
+    id: 'encryption',
+    question: 'Are the file and its manifest encrypted by the key of the deployment?',
+    rights: [...RUN_RIGHTS, 's3:GetObject on `published/*`, `runs/*`', 'kms:Decrypt on the key, through S3'],
+    makes: true,
+    look: encryption,
+  },
+  {
+    id: 'plain-http',
+    question: 'Is an object refused that comes by plain http?',
+    rights: TEMPORARY_OBJECT_RIGHTS,
+    makes: true,
+    look: (verifying) => refused(verifying, { 'by plain http': {} }, true),
+  },
+  {
+    id: 'foreign-key',
+    question: 'Is an object refused with another key, and by another way of encrypting?',
+    rights: TEMPORARY_OBJECT_RIGHTS,
+    makes: true,
+    look: async (verifying) => {
+      const [, partition, , region, account] = (verifying.target.StateMachineArn ?? '').split(':');
+      const SSEKMSKeyId = `arn:${partition}:kms:${region}:${account}:alias/aws/s3`;
+      const puts = {
+        'with the key aws/s3': { ServerSideEncryption: 'aws:kms', SSEKMSKeyId },
+        'by AES256': { ServerSideEncryption: 'AES256' },
+      } as const;
+      return refused(verifying, puts, false);
+    },
+  },
+];
+
+function keyOf({ stack }: Verifying): string {
+  return stack.ofType('AWS::KMS::Key')[0]?.physicalId ?? '';
+}
+
+async function encryption(verifying: Verifying): Promise<Finding> {
+  const { target, runs } = verifying;
+  const { key, manifestKey } = await runs.published();
+  const wrong: string[] = [];
+  let encrypted = 0;
+  for (const Key of [key, manifestKey]) {
+    const head = await target.s3.send(new HeadObjectCommand({ Bucket: target.BucketName, Key }));
+    const { ServerSideEncryption: by, SSEKMSKeyId: id = '' } = head;
+    encrypted += by ? 1 : 0;
+    if (by !== 'aws:kms') wrong.push(`${Key} is encrypted by ${by ?? 'nothing'}`);
+    else if (id.split('/').at(-1) !== keyOf(verifying)) wrong.push(`${Key} is encrypted with another key, ${id}`);
+  }
+  const finding = holdsUnless(wrong, `both by aws:kms with the key ${keyOf(verifying)} of the deployment`);
+  if (encrypted > 0) return finding;
+  // S3 encrypts every object: https://docs.aws.amazon.com/AmazonS3/latest/userguide/default-encryption-faq.html
+  return unlessNotEnforced(target, finding, async () => {
+    const { s3, BucketName: Bucket } = target;
+    const { ServerSideEncryptionConfiguration: kept } = await s3.send(new GetBucketEncryptionCommand({ Bucket }));
+    const by = kept?.Rules?.[0]?.ApplyServerSideEncryptionByDefault?.SSEAlgorithm;
+    return by && `this cloud says that the bucket encrypts by ${by}, and keeps objects that nothing has encrypted`;
+  });
+}
+
+async function refused({ target, id }: Verifying, puts: Record<string, Put>, plainHttp: boolean): Promise<Finding> {
+  const stored: string[] = [];
+  for (const [how, put] of Object.entries(puts)) {
+    if (!(await isRefused(target, `${TEMPORARY_PREFIX}${id}`, put, plainHttp))) stored.push(`stored ${how}`);
+  }
+  const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
+  const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it: ${REWRITE}.`);
+  return unlessNotEnforced(target, finding, readsWithoutCredentials(target));
+}
+
+/** @throws CannotTell where S3 refuses for another reason than the policy: whoever may not write at all proves nothing */
+async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: Put, plainHttp: boolean) {
+  const command = new PutObjectCommand({ Bucket, Key, Body: 'verify', ...put });
+  if (plainHttp) {
+    const overPlainHttp = ({ request }: { request: unknown }) =>
+      Object.assign(request as object, { protocol: 'http:' });
+    command.middlewareStack.add((next) => (args) => next({ ...args, request: overPlainHttp(args) }), { step: 'build' });
+  }
+  try {
+    const { VersionId } = await s3.send(command);
+    // The object is deleted by its version: otherwise a version and a marker would stay for a day.
+    await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+    return false;
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AccessDenied')) throw error;
+    // https://docs.aws.amazon.com/AmazonS3/latest/userguide/troubleshoot-403-errors.html
+    if (/explicit deny in a resource-based policy/.test(error.message)) return true;
+    throw new CannotTell(
+      'S3 does not say that the policy of the bucket refused it: these credentials may lack s3:PutObject',
+    );
+  }
+}
+
+const ANSWERS_WITHIN_MS = 5000;
+
+/** A bucket that is closed to the public tells nobody without credentials how it keeps versions. */
+function readsWithoutCredentials({ BucketName }: Pick<Target, 'BucketName'>): Control {
+  return async (endpoint) => {
+    const { ok } = await fetch(`${endpoint}/${BucketName}?versioning`, {
+      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+    });
+    return ok ? 'this cloud lets whoever has no credentials read the bucket' : undefined;
+  };
+}

@@ -1,0 +1,74 @@
+import { SNSClient } from '@aws-sdk/client-sns';
+import { expect, test } from 'vitest';
+import { alarmAddresses } from '../../../cli/health/night-checks.ts';
+import { mailDigest } from '../../../core/config/deployed.ts';
+import { xml } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+
+const ARN = 'arn:aws:sns:us-east-1:000000000000:alarms';
+
+/** A topic that answers with these pages, each a list of the ARNs of subscriptions. */
+async function topic(...pages: string[][]) {
+  let turn = 0;
+  const { client } = await aws({
+    ListSubscriptionsByTopic: () => {
+      const members = (pages[turn] ?? []).map(
+        (arn) =>
+          `<member><SubscriptionArn>${arn}</SubscriptionArn><Protocol>email</Protocol><Endpoint>ops@example.com</Endpoint></member>`,
+      );
+      turn += 1;
+      const next = turn < pages.length ? `<NextToken>${turn}</NextToken>` : '';
+      const result = `<Subscriptions>${members.join('')}</Subscriptions>${next}`;
+      return xml(
+        `<ListSubscriptionsByTopicResponse><ListSubscriptionsByTopicResult>${result}</ListSubscriptionsByTopicResult></ListSubscriptionsByTopicResponse>`,
+      );
+    },
+  });
+  return { AlarmTopicArn: ARN, sns: client(SNSClient) };
+}
+
+test('addresses that were confirmed are fine', async () => {
+  expect(await alarmAddresses(await topic([`${ARN}:1`], [`${ARN}:2`]))).toMatchObject({
+    verdict: 'holds',
+    found: 'Alarms go to 2 confirmed subscriptions.',
+  });
+});
+
+test('an address that was never confirmed is reported, without being shown', async () => {
+  const check = await alarmAddresses(await topic([`${ARN}:1`, 'PendingConfirmation']));
+  expect(check).toMatchObject({
+    verdict: 'warning',
+    found: 'Alarms go to 1 confirmed subscription; 1 is not confirmed yet.',
+    advice: expect.stringMatching(/^Follow the link in the mail .* aws sns subscribe --topic-arn arn:/),
+  });
+  expect(JSON.stringify(check)).not.toContain('ops@');
+});
+
+test('an address of the configuration that lapsed is reported, though another hears', async () => {
+  const check = await alarmAddresses(
+    await topic([`${ARN}:1`]),
+    ['Ops@example.com', 'night@example.com'].map(mailDigest),
+  );
+  expect(check).toMatchObject({
+    verdict: 'warning',
+    found: 'Alarms go to 1 confirmed subscription; 1 of alarms.email is not subscribed.',
+    advice: expect.stringMatching(/^An address whose subscription is gone: aws sns subscribe --topic-arn arn:/),
+  });
+  expect(JSON.stringify(check)).not.toContain('night@');
+  expect(await alarmAddresses(await topic([`${ARN}:1`]), [mailDigest('ops@example.com')])).toMatchObject({
+    verdict: 'holds',
+  });
+  expect(await alarmAddresses(await topic([`${ARN}:1`, 'Deleted']), [mailDigest('ops@example.com')])).toMatchObject({
+    verdict: 'holds',
+  });
+});
+
+test('no address at all, or one that has unsubscribed, means that nobody hears', async () => {
+  for (const page of [[], ['Deleted']]) {
+    expect(await alarmAddresses(await topic(page))).toMatchObject({
+      verdict: 'warning',
+      found: 'Nobody hears of alarms: their topic has no address, or none that was confirmed in time.',
+      advice: expect.stringContaining('alarms.email'),
+    });
+  }
+});

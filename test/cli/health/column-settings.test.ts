@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import { settingsFindings } from '../../../cli/health/night-checks.ts';
+import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { deployment } from '../../support/builders.ts';
+import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
+import { bucketRefuses } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import type { Part } from '../support/cloud/world.ts';
+
+const OTHER = 'bbbbbbbbbbbbbbbb';
+const PLACE = { deployment: 'prod' };
+const LEADS = { columns: { except: ['id_number'] }, tables: { hash: ['id'] } };
+const TODAY = settingsDigest(deployment({ entities: { leads: LEADS } }).entities.leads);
+
+const table = (date: string, folder = 'entity=leads') => `tables/${folder}/date=${date}/leads.parquet`;
+const feed = (date: string) => `changes/entity=leads/date=${date}/run=leads-${date}/changes.parquet`;
+const copy = (date: string) => `changes/entity=leads/base/run=leads-${date}.parquet`;
+
+interface Bucket {
+  /** Digests of Parquet files by their keys; '' for one of an earlier release. */
+  objects?: Record<string, string>;
+  /** Published files by their dates. */
+  files?: Record<string, ManifestChanges>;
+}
+
+async function said({ objects = {}, files = {} }: Bucket, leads: object = LEADS, ...refusals: Part[]) {
+  const cloud = await aws(...refusals);
+  for (const [key, digest] of Object.entries(objects)) {
+    cloud.objects.set(key, Buffer.from('PAR1'));
+    cloud.written.set(key, '2026-11-21T02:00:00.000Z');
+    if (digest !== '') cloud.metadata.set(key, { settings: digest });
+  }
+  for (const [date, manifest] of Object.entries(files))
+    cloud.publish({ date, execution: `leads-${date}`, manifest: { keptUntil: `2027-${date.slice(5)}`, ...manifest } });
+  return settingsFindings(cloud.target, deployment({ retentionDays: 90, entities: { leads } }), PLACE);
+}
+
+const fields = ['id', 'idNumber'].map((name) => ({ name, type: null, label: `the ${name}` }));
+const { content } = manifestOf().file;
+const counted = content && { ...content, excepted: 0, unlisted: 0 };
+const having: ManifestChanges = { fields, file: { header: ['id', 'idNumber'], content: counted } };
+const without: ManifestChanges = { fields, file: { header: ['id'], content: counted && { ...counted, width: 2 } } };
+
+test('nothing is said of a deployment without tables whose files have no column that is left out', async () => {
+  expect(await said({ files: { '2026-11-20': without } })).toEqual([]);
+});
+
+test('tables, feeds and copied tables of the settings of today are fine', async () => {
+  const date = '2026-11-20';
+
+  expect(await said({ objects: { [table(date)]: TODAY, [feed(date)]: TODAY, [copy(date)]: TODAY } })).toMatchObject([
+    {
+      verdict: 'holds',
+      found: '1 table, 1 feed, 1 copied table: all of the column settings of today, as are published files.',
+    },
+  ]);
+});
+
+test('what was written under other settings, or under unknown ones, is counted, with dates and how long it is kept', async () => {
+  const checks = await said({
+    objects: {
+      [table('2026-11-18')]: OTHER,
+      [table('2026-11-19')]: '',
+      [table('2026-11-20')]: TODAY,
+      [feed('2026-11-19')]: OTHER,
+      [feed('2026-11-20')]: TODAY,
+      [copy('2026-11-18')]: '',
+      [copy('2026-11-19')]: OTHER,
+      'changes/entity=leads/head.json': '',
+      'changes/entity=leads/date=2026-11-19/run=leads-2026-11-19/_feed.json': '',
+    },
+    files: { '2026-11-16': having, '2026-11-17': having, '2026-11-20': without },
+  });
+
+  expect(checks).toMatchObject([{ of: 'leads', verdict: 'warning', exitCode: 0 }]);
+  expect(checks[0]?.found).toBe(
+    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under other column settings than those of today (2026-11-16 to 2026-11-19). They are kept until 2027-11-17 at the latest.',
+  );
+  expect(checks[0]?.advice).toMatch(
+    /^Write tables again.*: npx --no -- crm-export table leads --outdated --deployment prod\. Files stay as they were published\./,
+  );
+});
+
+test('Parquet files are kept for as many days as the configuration says', async () => {
+  const [check] = await said({ objects: { [table('2026-11-18')]: OTHER } });
+
+  expect(check?.found).toContain('kept until 2027-02-19 at the latest.');
+  expect(check?.advice).not.toContain('Files stay');
+});
+
+test('what the newest manifest knows of an entry is looked for in older files', async () => {
+  const leftOut = [{ entry: 'nationalId', name: 'idNumber', label: null }];
+  const files = { '2026-11-18': having, '2026-11-20': { ...without, leftOut } };
+  const [check] = await said({ files }, { columns: { except: ['nationalId'] } });
+
+  expect(check?.found).toMatch(/^Of leads, 1 published file were written .* \(2026-11-18\)/);
+});
+
+test('a file whose header is not known may have what was requested', async () => {
+  const unknown = { fields, request: { columns: ['id', 'idNumber'] }, file: { header: null } };
+
+  expect((await said({ files: { '2026-11-18': unknown } }))[0]?.found).toContain('1 published file');
+});
+
+test('files of an entity that leaves nothing out are not looked at', async () => {
+  expect(await said({ files: { '2026-11-18': having } }, {})).toEqual([]);
+});
+
+test.each([
+  ['of an earlier version', table('2026-11-18', 'v2/entity=leads'), 'leads'],
+  ['of an entity that has no tables any more', table('2026-11-18', 'entity=contacts'), 'contacts'],
+])('a table %s counts, too', async (_, key, of) => {
+  expect(await said({ objects: { [key]: OTHER } })).toMatchObject([
+    { of, found: expect.stringContaining('1 table were written') },
+  ]);
+});
+
+test('a bucket that refuses says nothing', async () => {
+  await expect(said({}, LEADS, bucketRefuses('AccessDenied', 403))).rejects.toThrow(/AccessDenied/);
+});

@@ -1,0 +1,127 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { addDoctor } from '../../../cli/health/doctor.ts';
+import { configured } from '../../../cli/health/doctor-configuration.ts';
+import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { template } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ doctor: addDoctor });
+
+const crm = { baseUrl: 'http://127.0.0.1:8080/api/v1', authUrl: 'http://127.0.0.1:8080/auth' };
+const PUBLIC = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
+const filters = [{ field: 'status', value: 'open' }];
+const leads = { columns: { except: ['notes'] }, filters, extra: { archive: true } };
+const file = { local: true, crm, entities: { leads } };
+const deployed = deployedOf(deploymentSchema.parse(file));
+
+async function configuredBy(content: object | string, known = true) {
+  const configuration = join(await tempDir(), 'prod.json');
+  await writeFile(configuration, typeof content === 'string' ? content : JSON.stringify(content));
+  const options = { deployment: 'prod', configuration, endpointUrl: 'http://127.0.0.1:1' };
+  return configured(options, known ? deployed : undefined);
+}
+
+test('a file that was deployed as it is: what it hides from the template is judged too', async () => {
+  const { finding, deployment, changed, unknown } = await configuredBy(file);
+  expect(finding).toMatchObject({
+    verdict: 'holds',
+    found: expect.stringMatching(/prod\.json is what is deployed\.$/),
+  });
+  expect(deployment.entities.leads).toMatchObject({ filters, extra: { archive: true } });
+  expect([changed, unknown]).toEqual([[], []]);
+});
+
+test('config/local.json is not what npm start deploys: the file that it wrote is asked for, not a deployment', () => {
+  const { finding } = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, deployed);
+  expect(finding).toMatchObject({
+    verdict: 'warning',
+    advice: expect.stringContaining('npm start -- --keep prints'),
+  });
+});
+
+test('a file with other addresses: the deployed ones count, and both are named', async () => {
+  const there = 'http://127.0.0.1:9/api/v1';
+  const { finding, deployment } = await configuredBy({ ...file, crm: { ...crm, baseUrl: there } });
+  expect(deployment.crm).toMatchObject(crm);
+  expect(finding).toMatchObject({ verdict: 'warning' });
+  expect(finding.found).toContain(` would change crm.baseUrl (deployed: "${crm.baseUrl}"; file: "${there}"). `);
+});
+
+test('a file with other plans: each setting is named, and what is hidden is not shown', async () => {
+  const { finding, changed } = await configuredBy({
+    ...{ local: true, crm },
+    entities: { leads: { ...leads, extra: { archive: 'canary' } }, contacts: { enabled: false } },
+  });
+  expect(changed).toEqual(['leads', 'contacts']);
+  expect(finding.found).toMatch(
+    /would change entities\.leads\.extra \(not shown\), entities\.contacts\.enabled \(deployed: true; file: false\)\. /,
+  );
+  expect(JSON.stringify(finding)).not.toContain('canary');
+});
+
+test('of long lists only what the other one lacks is named', async () => {
+  const names = Array.from({ length: 500 }, (_, n) => `column_${n}`);
+  const before = deployedOf(deploymentSchema.parse({ ...file, entities: { leads: { columns: names } } }));
+  const configuration = join(await tempDir(), 'prod.json');
+  await writeFile(
+    configuration,
+    JSON.stringify({ ...file, entities: { leads: { columns: ['שם', ...names.slice(1)] } } }),
+  );
+  const { finding } = configured({ deployment: 'prod', configuration, endpointUrl: 'http://127.0.0.1:1' }, before);
+  expect(finding.found).toContain(
+    'entities.leads.columns (deployed: 500 entries, of which the other lacks ["column_0"]; file: 500 entries, of which the other lacks ["שם"])',
+  );
+});
+
+test('deployed filters that the file does not have are not known, and are judged as none', async () => {
+  const { unknown, deployment } = await configuredBy({ ...file, entities: { leads: { ...leads, filters: [] } } });
+  expect(deployment.entities.leads).not.toHaveProperty('filters');
+  expect(unknown).toEqual(['leads']);
+});
+
+test('filters that the file has are known, though it combines them otherwise', async () => {
+  const { unknown, changed, deployment } = await configuredBy({
+    ...file,
+    entities: { leads: { ...leads, filtersOperator: 'or' } },
+  });
+  expect(deployment.entities.leads).toMatchObject({ filters });
+  expect([changed, unknown]).toEqual([['leads'], []]);
+});
+
+test('no file, or a broken one, is no obstacle where the stack tells', async () => {
+  const missing = configured({ deployment: 'missing' }, deployed);
+  expect(missing).toMatchObject({ deployment: { crm }, file: undefined, changed: [], unknown: ['leads'] });
+  expect(missing.finding).toMatchObject({ verdict: 'warning' });
+  expect(missing.finding.found).toMatch(/missing\.json does not exist; .* What is deployed is looked at here/);
+  const broken = await configuredBy({ crm: { ...crm, baseUrl: 'nowhere' } });
+  expect(broken.finding).toMatchObject({ verdict: 'warning', found: expect.stringContaining('crm.baseUrl') });
+});
+
+test('before a first deployment the file counts and is needed', async () => {
+  const { deployment, finding } = await configuredBy(file, false);
+  expect(deployment).toMatchObject({ crm, entities: { leads: { filters } } });
+  expect(finding).toMatchObject({ verdict: 'holds' });
+  await expect(configuredBy('{', false)).rejects.toThrow(/is not JSON/);
+  expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(/does not exist/);
+});
+
+test('an entity that is not deployed yet is judged by the file, after a word on the stack', async () => {
+  const { meetings: _, ...entities } = deployed.entities;
+  const older = metadataOf({ ...deployed, entities: entities as typeof deployed.entities });
+  const { cli, endpoint } = await aws(template({ Metadata: older, Resources: {} }));
+  const configuration = join(await tempDir(), 'test.json');
+  await writeFile(configuration, JSON.stringify({ ...file, local: false, crm: PUBLIC }));
+
+  const { code, stdout } = await cli('doctor', '--configuration', configuration);
+
+  expect(code).toBe(2);
+  const advice = `AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test`;
+  expect(stdout).toMatch(/^✗ configuration: .*: deploy this release\. Until then the file is looked at here\.$/m);
+  expect(stdout).toContain(`looked at here.\n    -> ${advice}\n`);
+  expect(stdout).toMatch(/^\? service: .* for lack of a grant\.$/m);
+});

@@ -1,0 +1,427 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { doctor, exitCodeOf, linesOf } from '../../../cli/health/doctor.ts';
+import { begin, ledgerFinding, type Refreshed, refreshFinding } from '../../../cli/health/doctor-look.ts';
+import {
+  accessTokenFinding,
+  clientFinding,
+  GRANT_STORED,
+  grantFinding,
+  scopesFinding,
+} from '../../../cli/health/grant-checks.ts';
+import {
+  broken,
+  type Checked,
+  checked,
+  type Finding,
+  holds,
+  unknown,
+  warning,
+} from '../../../cli/health/health-check.ts';
+import { NIGHT_CHECKS } from '../../../cli/health/night-checks.ts';
+import { columnsFindings } from '../../../cli/health/service-checks.ts';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import type { LedgerItem } from '../../../core/oauth/ledger.ts';
+import type { Tokens } from '../../../core/oauth/secrets.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { deployment } from '../../support/builders.ts';
+import { refused, xml } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { rules } from '../support/cloud/rules.ts';
+import { halfStack, stack, template } from '../support/cloud/stack.ts';
+
+const NOW = new Date('2026-11-20T12:00:00.000Z');
+const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
+const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000).toISOString();
+const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
+  refreshToken: 'rt-canary',
+  accessToken: 'at-canary',
+  scope: 'openid global:export',
+  obtainedAt: minutes(-10),
+  expiresAt: minutes(50),
+  earlierObtainedAt: [],
+  ...changes,
+});
+const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });
+
+const checkedAs = (id: string, finding: Finding): Checked => ({ ...finding, id, question: 'Is it?', rights: [] });
+
+const REFUSED = Object.fromEntries(
+  ['GetTemplate', 'ListSubscriptionsByTopic'].map((operation) => [
+    operation,
+    refused('AccessDeniedException', 'no', { status: 403 }),
+  ]),
+);
+
+describe('the stored OAuth client', () => {
+  const client = { clientId: 'a', clientSecret: 's' };
+  const look = (stored: typeof client & { former?: typeof client }, clientId?: string) =>
+    clientFinding(stored, tokens(clientId === undefined ? {} : { clientId }), undefined, around).verdict;
+
+  it('is that of the grant, or keeps it beside a new one; a grant of an earlier release does not say whose it is', () => {
+    expect(look(client)).toBe('holds');
+    expect(look(client, 'a')).toBe('holds');
+    expect(look({ ...client, clientId: 'b', former: client }, 'a')).toBe('holds');
+  });
+
+  it('of which the grant is not is broken', () => {
+    expect(clientFinding(client, tokens({ clientId: 'b' }), undefined, around)).toMatchObject({
+      verdict: 'broken',
+      found: 'Another OAuth client is stored than the grant was given to.',
+      advice: 'Authorize again: AUTHORIZE.',
+    });
+  });
+});
+
+describe('when a function last stored a refreshed grant', () => {
+  const look = async (changes: Partial<Tokens>) =>
+    (await checked(GRANT_STORED, { newest: async () => generation('v1', changes) }, { deployment: 'dev' }))[0];
+
+  it('is said; a grant of an earlier release does not say it', async () => {
+    expect(await look({ functionStoredAt: minutes(-60) })).toMatchObject({
+      ...{ verdict: 'holds', found: 'At 2026-11-20T11:00:00.000Z.' },
+    });
+    expect(await look({})).toMatchObject({ verdict: 'holds', found: expect.stringContaining('an earlier release') });
+  });
+
+  it('is a warning where none has yet, with the run to start, and nothing fails by it', async () => {
+    expect(await look({ functionStoredAt: null })).toMatchObject({
+      verdict: 'warning',
+      found: 'None has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
+      advice: expect.stringMatching(/: npx --no -- crm-export start leads --wait --deployment dev\.$/),
+      exitCode: 0,
+    });
+  });
+
+  it('is the reason where a good night cannot be promised', async () => {
+    const untried = { ...checkedAs('grant-stored', warning('None has yet.', 'Start a run.')) };
+
+    expect(linesOf([untried, checkedAs('service', holds('It answers.'))]).at(-1)).toBe(
+      'Nothing was found that stops a nightly run, but no function has refreshed the grant yet: see grant-stored.',
+    );
+  });
+});
+
+describe('checks', () => {
+  it('take their class from the first by which a night fails', () => {
+    const checks = [
+      checkedAs('a', holds('A.')),
+      checkedAs('b', warning('B.', 'Do b.')),
+      checkedAs('c', broken('C.', 'Do c.', 3)),
+      checkedAs('d', broken('D.', '-', 2)),
+    ];
+
+    expect(exitCodeOf(checks)).toBe(3);
+    expect(exitCodeOf(checks.slice(0, 2))).toBe(0);
+  });
+
+  it('are printed with what fails first, and those that passed as one line, unless all are wanted', () => {
+    const checks = [
+      checkedAs('a', holds('A.')),
+      checkedAs('b', warning('B.', 'Do b.')),
+      checkedAs('c', unknown('C.')),
+      checkedAs('d', broken('D.', 'Do d.', 3)),
+      checkedAs('e', holds('E.')),
+    ];
+    const worst = ['✗ d: Is it? D.\n    -> Do d.', '? c: Is it? C.', '! b: Is it? B.\n    -> Do b.'];
+    const end = 'A nightly run would fail: see ✗ (1).';
+
+    expect(linesOf(checks)).toEqual([...worst, '✓ 2 checks passed; to see them, add --all.', end]);
+    expect(linesOf(checks, {}, true)).toEqual([...worst, '✓ a: Is it? A.', '✓ e: Is it? E.', end]);
+  });
+
+  it('promise a good night only where the CRM was asked with the grant, for all columns', () => {
+    const lastLine = (...checks: Checked[]) => linesOf(checks).at(-1);
+    const untried = checkedAs('service', unknown('Not looked at.', 'Look.'));
+    const grant = checkedAs('grant', holds('There.'));
+    const service = checkedAs('service', holds('It answers.'));
+
+    expect(lastLine(grant, service)).toBe('A nightly run would work.');
+    expect(lastLine(grant, untried)).toBe(
+      'Nothing was found that stops a nightly run, but the grant was not tried: add --refresh.',
+    );
+    expect(lastLine(checkedAs('refresh', holds('Done.')), untried)).toBe(
+      'Nothing was found that stops a nightly run, but the grant was not tried at the CRM.',
+    );
+    expect(lastLine(service, checkedAs('columns', unknown('Not known.')))).toBe(
+      'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.',
+    );
+    expect(lastLine(grant, checkedAs('ledger', unknown('No right.', null, 3)))).toBe(
+      'Whether a nightly run would work cannot be told: see ?.',
+    );
+  });
+
+  it('promise no night that no rule starts', () => {
+    const service = checkedAs('service', holds('It answers.'));
+    const lines = [broken('Gone.', 'Deploy.'), warning('All off.', 'Set.'), unknown('No right.')].map((finding) =>
+      linesOf([checkedAs('rules', finding), service]).at(-1),
+    );
+
+    const unseen = 'Nothing was found that stops a nightly run, but not every night may come: see rules.';
+    expect(lines).toEqual(['A nightly run would not come as it was deployed: see ✗ (1).', unseen, unseen]);
+    const both = [checkedAs('rules', broken('Gone.', '-')), checkedAs('grant', broken('Dead.', '-'))];
+    expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✗ (2).');
+  });
+
+  it('fail where a rule is not as deployed, although the run would work', async () => {
+    const Properties = { Name: 'crm-export-test-leads', State: 'ENABLED' };
+    const { target } = await aws(
+      template({ Resources: { Leads: { Type: 'AWS::Events::Rule', Properties } } }),
+      { ListStackResources: xml('<r><ListStackResourcesResult/></r>') },
+      rules({ gone: ['leads'] }),
+    );
+    const check = NIGHT_CHECKS.find(({ id }) => id === 'rules');
+
+    const found =
+      check && (await checked(check, begin(target, undefined, { deployment: 'test' }), { deployment: 'test' }));
+
+    expect(found).toMatchObject([
+      { id: 'rules', verdict: 'broken', exitCode: 1, found: expect.stringContaining('crm-export-test-leads is gone') },
+    ]);
+  });
+
+  it('of what a night does without fail nothing where AWS lets nobody look', async () => {
+    const { target } = await aws(
+      { ...REFUSED, s3: refused('AccessDenied', 'no', { status: 403 }) },
+      stack({ AlarmTopicArn: 'arn:aws:sns:us-east-1:000000000000:alarms' }),
+    );
+    const known = { deployment: deployment(), file: undefined, changed: [], unknown: [], finding: holds('') };
+    const doctoring = begin(target, known, { deployment: 'prod' });
+
+    const checks = await Promise.all(NIGHT_CHECKS.map((check) => checked(check, doctoring, { deployment: 'prod' })));
+
+    const found = checks.flat().map(({ id, verdict, exitCode }) => [id, verdict, exitCode]);
+    expect(found).toEqual(['rules', 'alarm-addresses', 'column-settings'].map((id) => [id, 'unknown', 0]));
+  });
+});
+
+describe('the grant', () => {
+  it('is reported by generation, age and end', () => {
+    const one = generation('v1');
+    expect(grantFinding(one, one, around)).toMatchObject({
+      verdict: 'holds',
+      found: `Generation v1, obtained 10 min ago (${minutes(-10)}); its access token ends at ${minutes(50)}.`,
+    });
+    const old = generation('v0', { obtainedAt: minutes(-60 * 24 * 5), expiresAt: null });
+    expect(grantFinding(old, old, around).found).toContain('5 days ago');
+    expect(grantFinding(old, old, around).found).toContain('its end is unknown');
+    expect(grantFinding(old, one, around)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('v0') });
+    const often = generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) });
+    expect(grantFinding(often, often, around)).toMatchObject({
+      verdict: 'broken',
+      found: expect.stringMatching(/^95 grants/),
+    });
+  });
+
+  const item = (changes: Partial<LedgerItem>): LedgerItem => ({
+    state: 'CLAIMED',
+    owner: 'o',
+    deadline: NOW.getTime() + 30_000,
+    unanswered: 0,
+    unansweredSince: 0,
+    refusals: 0,
+    authorizedAt: '',
+    reason: '',
+    diedAt: '',
+    ...changes,
+  });
+  const passed = { deadline: NOW.getTime() - 1000 };
+  const states: [string, LedgerItem | undefined, string, RegExp][] = [
+    ['unclaimed', undefined, 'holds', /nobody has claimed/],
+    ['given back', item({ deadline: 0 }), 'holds', /given back unspent/],
+    ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
+    ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
+    [
+      'left alone, for the CRM does not answer',
+      item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
+      'broken',
+      /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
+    ],
+    [
+      'refused by a word that is not known',
+      item({ deadline: NOW.getTime() + 1_500_000, refusals: 3, reason: 'The token endpoint answered 400.' }),
+      'broken',
+      /^3 refreshes .* not known; the next is tried after 2026-11-20T12:25:00.000Z\. The token endpoint answered 400\.$/,
+    ],
+    ['left behind', item(passed), 'warning', /never ended\.$/],
+    [
+      'unanswered, and free again',
+      item({ ...passed, unanswered: 9, unansweredSince: NOW.getTime() - 60_000 }),
+      'warning',
+      /^No refresh .* \(9 tried\)\.$/,
+    ],
+    ['being authorized', item({ state: 'AUTHORIZED', authorizedAt: minutes(0) }), 'warning', /somebody refreshes it/],
+    [
+      'authorized by a command that died',
+      item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-9) }),
+      'warning',
+      /^The grant that a person gave at 2026-11-20T11:51:00.000Z was never stored; the one before it is used, unless/,
+    ],
+    [
+      'dead, and given back by a command that could not store',
+      item({ deadline: 0, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
+      'broken',
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
+    ],
+    [
+      'dead, and authorized by a command that died',
+      item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
+      'broken',
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
+    ],
+    ['followed by nothing', item({ state: 'STORED' }), 'broken', /not to be seen/],
+    [
+      'dead',
+      item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),
+      'broken',
+      /since .*: said \[31mno$/,
+    ],
+  ];
+  it.each(states)('can be %s', (_, seen, verdict, text) => {
+    const check = ledgerFinding(seen, around);
+
+    expect(check).toMatchObject({ verdict, found: expect.stringMatching(text) });
+    if (verdict === 'broken') expect(check.advice).toContain('AUTHORIZE');
+  });
+
+  it('holds the scopes that are needed, or fails only for those that an export needs', () => {
+    const needed = ['openid', 'profile', 'global:export'];
+    expect(scopesFinding(tokens({ scope: 'profile openid global:export' }), needed, around).verdict).toBe('holds');
+    expect(scopesFinding(tokens({ scope: 'global:export' }), needed, around)).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringMatching(/^Lacking: openid profile /),
+    });
+    const withUpdates = ['global:export', 'customers:update'];
+    expect(scopesFinding(tokens({ scope: 'global:export' }), withUpdates, around).verdict).toBe('warning');
+    expect(scopesFinding(tokens({ scope: '' }), needed, around)).toMatchObject({
+      verdict: 'broken',
+      found: expect.stringContaining('held: none'),
+      advice: expect.stringContaining('AUTHORIZE'),
+    });
+  });
+
+  it('has an access token that lives, is stale, lives too short, or for nobody knows how long', () => {
+    const of = (changes: Partial<Tokens>) => accessTokenFinding(tokens(changes), around);
+    expect(of({})).toMatchObject({ verdict: 'holds', found: 'It lives for 60 min and has 50 min left.' });
+    expect(of({ obtainedAt: minutes(-70), expiresAt: minutes(-10) })).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringContaining('is stale'),
+      advice: expect.stringContaining('REFRESH'),
+    });
+    expect(of({ expiresAt: minutes(10) })).toMatchObject({ verdict: 'holds' });
+    expect(of({ expiresAt: minutes(9) })).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringContaining('19 min'),
+    });
+    expect(of({ expiresAt: null })).toMatchObject({ verdict: 'warning', found: expect.stringContaining('expires_in') });
+  });
+});
+
+describe('a refresh', () => {
+  const granted = (refreshToken: string | undefined, oddities: string[] = []) => ({
+    answer: { kind: 'granted' as const, tokens: { ...tokens(), refreshToken }, oddities },
+    milliseconds: 41,
+  });
+  const lostAnswer = { answer: { kind: 'lost' as const, message: 'No answer.' }, milliseconds: 20_000 };
+  const judged = (changes: Partial<Refreshed>) =>
+    refreshFinding(
+      { before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes },
+      'AUTHORIZE',
+    );
+
+  it('tells rotation, life and latency', () => {
+    expect(judged({ calls: [granted('rt-new')] })).toMatchObject({
+      verdict: 'holds',
+      found:
+        'Answered in 41 ms; rotation observed: the refresh token is a new one; expires_in 3600 s; stored as generation v2.',
+    });
+    for (const same of ['rt-canary', undefined]) {
+      expect(judged({ calls: [granted(same)] }).found).toContain('no rotation');
+    }
+  });
+
+  it('warns of odd and lost answers, and of a refresh by another', () => {
+    expect(judged({ calls: [lostAnswer, granted('rt-new', ['status 201'])] })).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringContaining('Odd: the first answer was lost, status 201.'),
+    });
+    expect(judged({})).toMatchObject({ verdict: 'warning', found: expect.stringContaining('Another function') });
+  });
+
+  it('fails where the new grant could not be stored', () => {
+    expect(judged({ calls: [granted('rt-new')], lost: true })).toMatchObject({ verdict: 'broken', exitCode: 1 });
+  });
+});
+
+describe('the configuration', () => {
+  const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
+  const deployment = (entities: object) => deploymentSchema.parse({ crm, entities });
+
+  const found = (given: Parameters<typeof deployment>[0], entity: 'leads' | 'contacts', names: string[]) => {
+    const fields = names.map((name) => ({ name, label: name === 'phone' ? 'טלפון נייד' : null, type: null }));
+    return columnsFindings(deployment(given), { entity, fields, last: undefined });
+  };
+
+  it('is held against the columns that there are', () => {
+    expect(found({}, 'leads', ['id', 'name'])).toMatchObject([{ found: expect.stringMatching(/^All 2 columns/) }]);
+    const some = { leads: { columns: ['id'] }, contacts: { columns: ['nmae'] } };
+    expect(found(some, 'leads', ['id', 'name'])).toMatchObject([{ found: expect.stringMatching(/^1 of 2 columns/) }]);
+    expect(found(some, 'contacts', ['id', 'name'])).toMatchObject([
+      { verdict: 'broken', exitCode: 2, found: expect.stringContaining('"nmae" (did you mean "name"?)') },
+    ]);
+    const chosen = { leads: { columns: { except: ['name'], required: ['phone'] } } };
+    expect(found(chosen, 'leads', ['id', 'name', 'phone'])).toMatchObject([
+      { verdict: 'holds', found: expect.stringMatching(/^2 of 3 columns/) },
+    ]);
+    expect(found(chosen, 'leads', ['id', 'name'])).toMatchObject([
+      { verdict: 'broken', found: expect.stringContaining('SchemaChanged: leads must have "phone"') },
+    ]);
+  });
+
+  it('leaves out what the CRM spells otherwise, and what its labels name', () => {
+    const written = (entry: string) => found({ leads: { columns: { except: [entry] } } }, 'leads', ['id', 'phone']);
+
+    for (const entry of ['PHONE', 'p_h_one', 'טלפון נייד', 'טלפון-נייד:']) {
+      expect(written(entry)).toMatchObject([{ verdict: 'holds', found: expect.stringMatching(/^1 of 2 columns/) }]);
+    }
+  });
+
+  it('fails where an entry of columns.except names nothing, with the sentence of the run', () => {
+    expect(found({ leads: { columns: { except: ['phnoe'] } } }, 'leads', ['id', 'phone'])).toMatchObject([
+      {
+        verdict: 'broken',
+        exitCode: 2,
+        found: expect.stringMatching(
+          /^ConfigInvalid: columns\.except of leads names "phnoe" \(did you mean "phone"\?\), which/,
+        ),
+      },
+    ]);
+  });
+
+  it('warns of an entry that means several columns, and of a label for a column that there is not', () => {
+    const columns = { except: ['cell'], labels: { Town: 'city', Mobile: 'PHONE' } };
+
+    expect(found({ leads: { columns } }, 'leads', ['id', 'phone', 'Cell', 'c-ell'])).toMatchObject([
+      { verdict: 'holds' },
+      { verdict: 'warning', found: expect.stringContaining('"Cell", "c-ell"') },
+      { verdict: 'warning', found: expect.stringContaining('"city" (for "Town").') },
+    ]);
+  });
+});
+
+it('stops at a stack that is only half there', async () => {
+  const { endpoint: endpointUrl } = await aws(halfStack());
+  const configuration = join(await tempDir(), 'half.json');
+  const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1' };
+  await writeFile(configuration, JSON.stringify({ local: true, crm }));
+
+  const checks = await doctor({ deployment: 'half', configuration, endpointUrl });
+
+  expect(checks.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ['configuration', 'holds'],
+    ['stack', 'broken'],
+  ]);
+  expect(checks[1]?.found).toContain('is only half deployed (ROLLBACK_COMPLETE)');
+  expect(exitCodeOf(checks)).toBe(3);
+});

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { DOCTOR_CHECKS } from '../../../cli/health/doctor.ts';
+import {
+  broken,
+  CannotTell,
+  type Check,
+  type Checked,
+  checked,
+  checksSchema,
+  documentOf,
+  type Finding,
+  given,
+  holds,
+  holdsUnless,
+  remark,
+  textOf,
+  unknown,
+  warning,
+} from '../../../cli/health/health-check.ts';
+import { ALL_CHECKS } from '../../../cli/health/verify.ts';
+import { CommandError } from '../../../cli/support/exit.ts';
+import { RunError } from '../../../core/errors.ts';
+
+const checkOf = (look: Check<undefined>['look']): Check<undefined> => {
+  return { id: 'a', question: 'Is it so?', rights: ['s3:GetObject on the bucket'], look };
+};
+const only = async (look: Check<undefined>['look']) =>
+  (await checked(checkOf(look), undefined, { deployment: 'prod' }))[0];
+const failing = (error: unknown) => only(() => Promise.reject(error));
+const awsError = (name: string, message = '') => Object.assign(new Error(message), { name });
+
+test('a finding has the question, what it is about, and the rights', async () => {
+  const some: Finding[] = [{ ...holds('It is.'), of: 'leads' }, warning('Nearly.', 'Look.')];
+
+  expect(
+    await checked(
+      checkOf(() => some),
+      undefined,
+      { deployment: 'prod' },
+    ),
+  ).toMatchObject([
+    { id: 'a.leads', question: 'Is it so?', verdict: 'holds', found: 'It is.', advice: null, rights: ['s3:GetObject'] },
+    { id: 'a', verdict: 'warning', found: 'Nearly.', advice: 'Look.' },
+  ]);
+});
+
+test('advice to deploy names the deployment, so that it can be pasted', async () => {
+  expect(await only(() => holdsUnless(['it is off'], 'it is on'))).toMatchObject({
+    verdict: 'broken',
+    found: 'it is off',
+    advice: expect.stringMatching(/: npx cdk deploy -c deployment=prod --revert-drift\.$/),
+  });
+});
+
+test.each<[string, unknown, Partial<Finding>]>([
+  [
+    'is refused',
+    awsError('AccessDenied', 'not authorized to perform: sns:List'),
+    { verdict: 'unknown', found: 'these credentials lack the right sns:List', exitCode: 3 },
+  ],
+  ['is throttled', awsError('Throttling'), { verdict: 'unknown', exitCode: 3 }],
+  ['cannot be told', new CannotTell('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
+  ['meets what is gone', awsError('NotFoundException', 'no topic'), { verdict: 'broken', exitCode: 3 }],
+  [
+    'meets a wrong setting',
+    new RunError('ConfigInvalid', 'No value.'),
+    { verdict: 'broken', found: 'ConfigInvalid: No value.', exitCode: 2 },
+  ],
+  ['meets a CRM that is down', new RunError('CrmUnavailable', 'Down.'), { verdict: 'broken', exitCode: 3 }],
+  ['meets a CRM that refuses', new RunError('AuthRefused', 'No.'), { verdict: 'broken', exitCode: 1 }],
+  ['ends in a sentence', new CommandError('No stack.', 3), { verdict: 'broken', found: 'No stack.', exitCode: 3 }],
+  [
+    'meets a bucket that refuses',
+    new CommandError('No.', 3, { cause: awsError('AccessDenied') }),
+    { verdict: 'unknown', found: 'No.', exitCode: 3 },
+  ],
+])('a look that %s has a verdict', async (_, error, finding) => {
+  expect(await failing(error)).toMatchObject(finding);
+});
+
+test('an error that nobody expected is named, and nothing of it quoted', async () => {
+  expect((await failing(new TypeError('secret-canary')))?.found).toBe('this could not be looked at (TypeError)');
+  expect((await failing('secret-canary'))?.found).toBe('this could not be looked at (an unknown error)');
+});
+
+test('a remark fails nothing, whatever it came to', async () => {
+  const looks = [() => broken('No.', 'Do.'), () => Promise.reject(awsError('AccessDenied')), () => unknown('Why.')];
+  const found = await Promise.all(
+    looks.map((look) => checked(remark(checkOf(look)), undefined, { deployment: 'prod' })),
+  );
+
+  expect(found.flat().map(({ verdict, exitCode }) => [verdict, exitCode])).toEqual([
+    ['warning', 0],
+    ['unknown', 0],
+    ['unknown', 0],
+  ]);
+});
+
+test('a check is made of what a command has, in another form', async () => {
+  const length: Check<string> = { ...checkOf(() => []), look: (text) => holds(`${text.length}`) };
+
+  expect(
+    await checked(
+      given(length, (many: string[]) => many.join('')),
+      ['a', 'bc'],
+      { deployment: 'prod' },
+    ),
+  ).toMatchObject([{ found: '3' }]);
+});
+
+const CHECKED: Checked = {
+  ...holds('versioning is Enabled'),
+  id: 'versioning',
+  question: 'Are there versions?',
+  rights: [],
+};
+
+test('an answered question is a line, with what to do below it', () => {
+  const bad: Checked = { ...CHECKED, verdict: 'broken', found: 'a-name is gone', advice: 'Do:\nthis.' };
+
+  expect(textOf(CHECKED, {})).toBe('✓ versioning: Are there versions? Versioning is Enabled.');
+  expect(textOf(bad, {})).toBe('✗ versioning: Are there versions? a-name is gone.\n    -> Do: this.');
+  expect(textOf({ ...CHECKED, verdict: 'unknown', found: 'no right' }, {})).toMatch(/^\? .*\? No right\.$/);
+  expect(textOf({ ...CHECKED, verdict: 'warning' }, { isTTY: true })).toMatch(/! versioning/);
+});
+
+test('the document is as its schema says', () => {
+  expect(checksSchema.parse(documentOf([CHECKED], true))).toEqual({
+    ok: true,
+    checks: [
+      {
+        id: 'versioning',
+        question: 'Are there versions?',
+        verdict: 'holds',
+        found: 'versioning is Enabled',
+        advice: null,
+        rights: [],
+      },
+    ],
+  });
+});
+
+test('a question has one id, whichever command asks it', () => {
+  const all = new Map<string, string>();
+  for (const { id, question } of [...DOCTOR_CHECKS, ...ALL_CHECKS]) {
+    expect(question).toMatch(/^[A-Z].*\?$/);
+    expect(all.get(id) ?? question).toBe(question);
+    all.set(id, question);
+  }
+  expect(new Set(all.values()).size).toBe(all.size);
+});

@@ -1,0 +1,285 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { addProbe, probeReportSchema } from '../../../cli/health/probe.ts';
+import type { FaultInput } from '../../../sandbox/faults.ts';
+import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import { CANARY } from '../../support/builders.ts';
+import { servedOnLoopback } from '../../support/loopback.ts';
+import { refused } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Configuration, configured, OUTPUTS } from '../support/cloud/stack.ts';
+import { type CliResult, startCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ probe: addProbe });
+
+/** A CRM whose exports are there at the first look, and have a canary in every value. */
+async function sandboxFor(options: SandboxOptions = {}, faults: FaultInput[] = []): Promise<Sandbox> {
+  const sandbox = await startSandbox({ rows: 5, jobChecks: 1, canary: CANARY, ...options });
+  onTestFinished(() => sandbox.close());
+  for (const fault of faults) sandbox.faults.add(fault);
+  return sandbox;
+}
+
+type Addresses = Pick<Sandbox, 'baseUrl' | 'authUrl' | 'issueTokens'> &
+  Partial<Pick<Sandbox, 'clientId' | 'clientSecret'>>;
+
+/** A cloud with a deployment of this CRM whose grant is stored; a new one can be stored once. */
+async function deployedFor(
+  { baseUrl, authUrl, issueTokens, clientId, clientSecret }: Addresses,
+  tokens: object = {},
+  more: Configuration = {},
+) {
+  const { accessToken, refreshToken, scopes } = issueTokens();
+  const obtainedAt = new Date().toISOString();
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const grant = { accessToken, refreshToken, scope: scopes.join(' '), obtainedAt, expiresAt, earlierObtainedAt: [] };
+  return aws(configured({ ...more, crm: { baseUrl, authUrl } }), {
+    GetSecretValue: ({ input }) => {
+      if (input.SecretId === OUTPUTS.ClientSecretId)
+        return { VersionId: 'v1', SecretString: JSON.stringify({ clientId, clientSecret }) };
+      if (!('VersionStage' in input)) return refused('ResourceNotFoundException');
+      return { VersionId: 'v1', SecretString: JSON.stringify({ ...grant, ...tokens }) };
+    },
+    PutSecretValue: ({ input }) => ({ VersionId: input.ClientRequestToken }),
+    GetItem: {},
+    UpdateItem: ({ input }) => {
+      const { ':taken': state, ...values } = input.ExpressionAttributeValues as Record<string, object>;
+      return state ? { Attributes: { state, owner: values[':owner'], deadline: values[':deadline'] } } : {};
+    },
+  });
+}
+
+const writes = (asked: string[]) => asked.filter((call) => /Put|Update/.test(call));
+const lastLine = ({ stderr }: CliResult) => stderr.trim().split('\n').at(-1);
+
+test('the transcript has a line for each call, and the table one for each point; no value is printed', async () => {
+  const sandbox = await sandboxFor({
+    rewrite: async (answer, kind) => {
+      if (kind !== 'create' && kind !== 'download') return answer;
+      const body = (await answer.text()).replace('"id"', '"uuid"').replace('127.0.0.1', 'files.crm.example');
+      return new Response(body, answer);
+    },
+  });
+
+  const { code, stdout, stderr } = await (await deployedFor(sandbox)).cli('probe');
+
+  const [first, ...lines] = stdout.trimEnd().split('\n');
+  expect(first).toBe(`The CRM at ${new URL(sandbox.baseUrl).host}: each call once, one export of one column.`);
+  const calls = lines.filter((line) => line.startsWith('  '));
+  expect(calls).toHaveLength(10);
+  expect(calls[0]).toMatch(
+    /^ {2}GET \/leads\/fields -> 200 application\/json an array of \d+, first an object with the keys fieldName, .* \(\d+ ms\)$/,
+  );
+  expect(lines.filter((line) => !line.startsWith('  ')).map((line) => line.replace(/ for \d+ s/, ''))).toEqual([
+    '✓ fields-shape           as assumed: 7 entities answer an array with fieldName.',
+    '✓ agent-numbers-address  as assumed: Their fields are answered at agent-numbers.',
+    '✓ token-presentation     as assumed: Authorization: Bearer is accepted.',
+    '✓ export-scope           as assumed: An export is accepted with global:export.',
+    '! export-id-field        otherwise: It is in uuid. Runs accept it.',
+    '✓ status-record          as assumed: It is in status.',
+    expect.stringMatching(/^✓ status-words {11}as assumed: PROCESSED after \d\.?\d* s\.$/),
+    '✗ file-host              otherwise: Files come from files.crm.example, which is not listed. Setting: crm.fileHosts.',
+    '- link-lifetime          not seen: The address does not say how long it is valid.',
+    ...['file-format    ', 'csv-dialect    ', 'header-texts   '].map(
+      (id) => `- ${id}        not seen: The probe did not get that far.`,
+    ),
+  ]);
+  expect(code).toBe(1);
+  expect(stdout + stderr).not.toContain(CANARY);
+  expect(sandbox.ledger.count({ kind: 'file' })).toBe(0);
+});
+
+test('with --json there is one document, and a token that is not due is not refreshed', async () => {
+  const sandbox = await sandboxFor();
+  const cloud = await deployedFor(sandbox);
+
+  const { code, stdout } = await cloud.cli('probe', '--entity', 'meetings', '--json');
+
+  const report = probeReportSchema.parse(JSON.parse(stdout));
+  expect({ code, ...report }).toMatchObject({ code: 0, ok: true, entity: 'meetings', ended: null });
+  expect(report.calls.map(({ call }) => call).slice(0, 2)).toEqual(['GET /meetings/fields', 'GET /leads/fields']);
+  expect(stdout).not.toContain(CANARY);
+  expect(sandbox.ledger.count({ kind: 'token' })).toBe(0);
+  expect(writes(cloud.asked)).toEqual([]);
+});
+
+test('one export of one column is made, never of one that is left out, and with the extra keys of the configuration', async () => {
+  const sandbox = await sandboxFor();
+  const leads = { columns: { except: ['ID'] }, sendEmail: true, filters: [{ field: 'x' }] };
+
+  await (await deployedFor(sandbox, {}, { entities: { leads } })).cli('probe');
+
+  const creates = sandbox.ledger.calls({ kind: 'create' });
+  expect(creates).toHaveLength(1);
+  expect(creates[0]?.request).toEqual({ columns: [expect.not.stringMatching(/^id$/)] });
+});
+
+test('of the columns that a run requests one is exported, and none where a run would stop', async () => {
+  const sandbox = await sandboxFor();
+  const only = { columns: ['createdAt'] };
+  const mistyped = { columns: { except: ['emial-adress'] } };
+
+  await (await deployedFor(sandbox, {}, { entities: { leads: only } })).cli('probe');
+  const stopped = await (await deployedFor(sandbox, {}, { entities: { leads: mistyped } })).cli('probe');
+
+  const creates = sandbox.ledger.calls({ kind: 'create' });
+  expect(creates.map(({ request }) => request)).toEqual([{ columns: ['createdAt'] }]);
+  expect(lastLine(stopped)).toMatch(/^ConfigInvalid: columns\.except of leads names "emial-adress"/);
+});
+
+test('the setting of a point is named where a run fails, and null where runs accept it', async () => {
+  const sandbox = await sandboxFor({}, [{ path: 'file', written: { packed: 'zip' }, contentType: 'application/zip' }]);
+  const cloud = await deployedFor(sandbox);
+
+  const { stdout } = await cloud.cli('probe');
+  const { points } = probeReportSchema.parse(JSON.parse((await cloud.cli('probe', '--json')).stdout));
+
+  expect(stdout).toMatch(/^! file-format {12}otherwise: It is csv in zip\. Runs accept it\.$/m);
+  expect(points.filter(({ setting }) => setting !== null)).toEqual([]);
+});
+
+test('extra keys that no file of this machine has are told of, and are not sent', async () => {
+  const sandbox = await sandboxFor();
+  const leads = { extra: { tenant: CANARY } };
+
+  const { code, stdout } = await (await deployedFor(sandbox, {}, { entities: { leads } })).cli('probe');
+
+  expect(code).toBe(0);
+  expect(stdout.split('\n')[1]).toMatch(
+    /^The deployed filters or extra keys of leads are not known here, and are not sent\. .*--configuration FILE/,
+  );
+  expect(stdout).not.toContain(CANARY);
+});
+
+test.each([429, 503])('a CRM that answers %i for the fields of one entity is asked nothing more', async (status) => {
+  const sandbox = await sandboxFor({}, [{ path: 'fields', entity: 'leads', answer: { status } }]);
+
+  const { code } = await (await deployedFor(sandbox)).cli('probe');
+
+  expect(code).toBe(3);
+  expect(sandbox.ledger.count()).toBe(1);
+});
+
+test('a grant that no function has refreshed is used and not refreshed, and refused once its token has ended', async () => {
+  const sandbox = await sandboxFor();
+  const untried = { functionStoredAt: null, obtainedAt: new Date(Date.now() - 3_590_000).toISOString() };
+  const ageing = { ...untried, expiresAt: new Date(Date.now() + 60_000).toISOString() };
+  const ended = { ...untried, expiresAt: new Date(Date.now() - 10_000).toISOString() };
+
+  const cloud = await deployedFor(sandbox, ended);
+  const late = await cloud.cli('probe');
+  const used = await (await deployedFor(sandbox, ageing)).cli('probe', '--json');
+
+  expect(late).toMatchObject({ code: 1, stdout: '' });
+  expect(late.stderr).toMatch(
+    /^The access token has ended \(20.*Z\), and no function has refreshed the grant yet\. Nothing was asked of the CRM\. Start a run, which refreshes it: npx --no -- crm-export start leads --wait .*--deployment test\n$/,
+  );
+  expect({ code: used.code, ended: JSON.parse(used.stdout).ended }).toEqual({ code: 0, ended: null });
+  expect(sandbox.ledger.count({ kind: 'token' })).toBe(0);
+  expect(writes(cloud.asked)).toEqual([]);
+});
+
+test.each<[string, FaultInput, number, number, RegExp]>([
+  ['a refused token', { path: 'fields', answer: { status: 401 } }, 1, 1, /401: the CRM refuses the stored token/],
+  [
+    'an entity that is not there',
+    { path: 'fields', entity: 'leads', answer: { status: 404 } },
+    1,
+    2,
+    /404.* crm\.baseUrl/,
+  ],
+  ['a refused export', { path: 'create', answer: { status: 403 } }, 1, 1, /403.* lacks a right/],
+  ['too many requests', { path: 'create', answer: { status: 429 } }, 1, 3, /^RateLimited: .* 429/],
+  ['an export that fails', { path: 'status', status: 'FAILED' }, 1, 1, /^ExportFailed: /],
+  ['a file that is refused', { path: 'file', answer: { status: 403 } }, 1, 1, /^The GET of the file was answered 403/],
+])('%s ends the probe with what was seen, and is not tried again', async (_, fault, calls, code, sentence) => {
+  const sandbox = await sandboxFor({}, [fault]);
+
+  const result = await (await deployedFor(sandbox)).cli('probe', '--entity', 'leads');
+
+  expect(result.code, result.stderr).toBe(code);
+  expect(lastLine(result)).toMatch(sentence);
+  expect(result.stdout).toContain('not seen');
+  expect(sandbox.ledger.count({ kind: fault.path })).toBe(calls);
+  expect(result.stdout + result.stderr).not.toContain(CANARY);
+});
+
+test('Ctrl-C ends the probe at once with what was seen, and nothing more is asked', async () => {
+  const sandbox = await sandboxFor({ jobChecks: 9 });
+  const { soFar, ended } = startCli('probe', ...(await deployedFor(sandbox)).place);
+  await vi.waitFor(() => expect(soFar.stdout).toContain('GET /leads/exports/{id} ->'), 5000);
+
+  process.emit('SIGINT');
+  const { code, stdout, stderr } = await ended;
+
+  expect({ code, stderr }).toEqual({ code: 130, stderr: 'Interrupted: nothing more was asked.\n' });
+  expect(stdout).toContain('✓ export-id-field        as assumed: It is in id.');
+  expect(sandbox.ledger.count({ kind: 'status' })).toBe(1);
+  expect(sandbox.ledger.count({ kind: 'file' })).toBe(0);
+});
+
+test('Ctrl-C during a refresh waits until the new tokens are stored, and the CRM is asked for nothing', async () => {
+  const sandbox = await sandboxFor({}, [{ path: 'token', delaySeconds: 0.3 }]);
+  const expiresAt = new Date(Date.now() - 10_000).toISOString();
+  const functionStoredAt = new Date(Date.now() - 3_600_000).toISOString();
+  const cloud = await deployedFor(sandbox, { expiresAt, functionStoredAt });
+  const { ended } = startCli('probe', ...cloud.place);
+  await vi.waitFor(() => expect(sandbox.ledger.count({ kind: 'token' })).toBe(1), 5000);
+
+  process.emit('SIGINT');
+  const { code, stdout, stderr } = await ended;
+
+  expect({ code, stdout, stderr }).toEqual({
+    ...{ code: 130, stdout: '' },
+    stderr: 'Interrupted before the first call of the probe.\n',
+  });
+  expect(writes(cloud.asked).join()).toContain('PutSecretValue');
+  expect(sandbox.ledger.count({ kind: 'fields' })).toBe(0);
+});
+
+test('Ctrl-C during a call ends its request', async () => {
+  const connection = { hasOpened: false, hasClosed: false };
+  const silent = await servedOnLoopback((request) => {
+    connection.hasOpened = true;
+    request.socket.once('close', () => {
+      connection.hasClosed = true;
+    });
+  });
+  const { authUrl, issueTokens } = await sandboxFor();
+  const cloud = await deployedFor({ baseUrl: `${silent}/api/v1`, authUrl, issueTokens });
+  const { ended } = startCli('probe', ...cloud.place);
+  await vi.waitFor(() => expect(connection.hasOpened).toBe(true), 5000);
+
+  process.emit('SIGINT');
+
+  expect((await ended).code).toBe(130);
+  await vi.waitFor(() => expect(connection.hasClosed).toBe(true), 5000);
+});
+
+test('a CRM that refuses the first call is asked once', async () => {
+  const asked: string[] = [];
+  const silent = await servedOnLoopback(({ url = '' }, _, response) => {
+    asked.push(url);
+    response.writeHead(401, { 'www-authenticate': 'DPoP error="invalid_token"' }).end();
+  });
+  const { authUrl, issueTokens } = await sandboxFor();
+
+  const { code, stdout } = await (await deployedFor({ baseUrl: `${silent}/api/v1`, authUrl, issueTokens })).cli(
+    'probe',
+  );
+
+  expect(code).toBe(1);
+  expect(asked).toEqual(['/api/v1/leads/fields']);
+  expect(stdout).toContain('✗ token-presentation     otherwise: The CRM asks for the scheme DPoP.');
+});
+
+test('a token that no header can hold is never sent, and is in no message', async () => {
+  const sandbox = await sandboxFor();
+
+  const { code, stdout, stderr } = await (await deployedFor(sandbox, { accessToken: 'to\u05d0ken' })).cli('probe');
+
+  expect(code).toBe(1);
+  expect(stderr).toContain('has a character that no header can hold');
+  expect(stdout + stderr).not.toContain('to\u05d0ken');
+  expect(sandbox.ledger.count()).toBe(0);
+});

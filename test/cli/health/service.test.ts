@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { unknown } from '../../../cli/health/health-check.ts';
+import { askCrm } from '../../../cli/health/service-checks.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { planFor } from '../../../core/export/plan.ts';
+import { deployment } from '../../support/builders.ts';
+import { servedOnLoopback } from '../../support/loopback.ts';
+import { bucketRefuses } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import type { Part } from '../support/cloud/world.ts';
+
+const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }];
+
+interface Given {
+  /** Entities of whose plans not all is known. */
+  incomplete?: 'leads'[];
+  /** Entities of a file that would change the plan of leads. */
+  file?: object;
+  /** What the CRM answers for the fields of every entity. */
+  crm?: { status: number; body: string };
+  entities?: object;
+  parts?: Part[];
+  /** The fields of the newest published export of leads. */
+  published?: Manifest['fields'];
+  /** What else its manifest says. */
+  manifest?: Partial<Manifest>;
+}
+
+/** What is found at a CRM. */
+async function foundAt({ file, incomplete = [], crm, entities, parts = [], published, manifest }: Given) {
+  const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
+  const url = await servedOnLoopback((_request, _body, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body),
+  );
+  const baseUrl = `${url}/api/v1`;
+  const { target, publish } = await aws(...parts);
+  if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
+  const known = {
+    deployment: deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } }),
+    ...{ file: undefined, changed: [], unknown: incomplete, finding: unknown('') },
+    ...(file && { file: deployment({ crm: { baseUrl }, entities: file }), changed: ['leads' as const] }),
+  };
+  const now = () => new Date('2026-11-20T12:00:00Z');
+  const times = { obtainedAt: '2026-11-20T11:59:00Z', expiresAt: null, earlierObtainedAt: [] };
+  const tokens = { accessToken: 'a', refreshToken: 'r', scope: '', ...times };
+  const { service, columns } = await askCrm(known, tokens, { now, refreshed: true, refreshCommand: 'REFRESH', target });
+  return [service, ...columns];
+}
+
+test('an entity whose night is switched off cannot fail a night', async () => {
+  const checks = await foundAt({ crm: { status: 400, body: '{}' } });
+
+  const verdicts = Object.fromEntries(checks.map(({ of, verdict }) => [of, verdict]));
+  expect(verdicts).toMatchObject({ leads: 'broken', contacts: 'warning' });
+});
+
+test('a plan of which not all is known fails no night, and that it is not known is said', async () => {
+  const checks = await foundAt({ incomplete: ['leads'], entities: { leads: { columns: ['idd'] } } });
+
+  expect(checks.find(({ of }) => of === 'leads')).toMatchObject({
+    ...{
+      verdict: 'warning',
+      found: expect.stringMatching(/"idd".* \(Its deployed filters or extra keys are not known/),
+    },
+  });
+  expect(checks.at(-1)).toMatchObject({
+    verdict: 'unknown',
+    found: expect.stringContaining('is not known for leads: the file does not have them'),
+  });
+});
+
+test('columns of a plan that is not deployed yet are looked at too, and fail no night', async () => {
+  const checks = await foundAt({ file: { leads: { columns: ['id', 'idd'] }, contacts: { columns: ['nothing'] } } });
+
+  expect(checks.filter(({ of = '' }) => /leads|contacts/.test(of))).toMatchObject([
+    { of: 'leads', verdict: 'holds' },
+    {
+      ...{ of: 'file.leads', verdict: 'warning' },
+      found: expect.stringMatching(
+        /no column "idd" \(did you mean "id"\?\).* \(By the file, which is not deployed\.\)$/,
+      ),
+    },
+    { of: 'contacts', verdict: 'holds' },
+  ]);
+});
+
+const field = (name: string, type: string | null = null) => ({ name, type, label: null });
+
+test.each([
+  ['warn', 'warning', /^Columns that the CRM no longer lists since the export of 2026-11-19: "phone"\.$/],
+  ['stop', 'broken', /^SchemaChanged: .*"phone"\. \(drift\.removed\) .* start leads --accept-schema\.$/],
+])(
+  'columns that changed since the last export are found where the configuration says %s',
+  async (removed, verdict, text) => {
+    const published = [field('id', 'uuid'), field('email'), field('phone'), field('e_mail')];
+    const entities = { leads: { columns: { except: ['eMail'] }, drift: { removed } } };
+    const crm = { status: 200, body: JSON.stringify([{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }]) };
+
+    const checks = await foundAt({ published, entities, crm });
+
+    expect(checks.filter(({ of }) => of?.endsWith('changed'))).toMatchObject([
+      { of: 'leads.changed', verdict, found: expect.stringMatching(text) },
+    ]);
+  },
+);
+
+test('columns that are the same, or of an export that is not known, are no finding; a bucket that refuses is one', async () => {
+  const drift = async (given: Given) => (await foundAt(given)).filter(({ of }) => of?.endsWith('changed'));
+
+  expect(await drift({ published: [field('email'), field('id', 'uuid')] })).toEqual([]);
+  expect(await drift({})).toEqual([]);
+  expect(await drift({ parts: [bucketRefuses('AccessDenied', 403)] })).toMatchObject([
+    { of: 'changed', verdict: 'unknown', exitCode: 0 },
+  ]);
+});
+
+test('an entry of columns.except whose column the CRM lists no more is a warning once it has named one, and else stops the night', async () => {
+  const columns = { except: ['nationalId'] } as const;
+  const plan = planFor(deployment({ entities: { leads: { columns } } }).entities.leads, { entity: 'leads' }).digest;
+  const leftOut = [{ entry: 'nationalId', name: 'NationalID', label: null }];
+  const published = [field('id', 'uuid'), field('email')];
+  const checksOf = async (given: Partial<Given>) =>
+    Object.fromEntries(
+      (await foundAt({ entities: { leads: { columns } }, ...given }))
+        .filter(({ of }) => of?.startsWith('leads'))
+        .map(({ of, verdict }) => [of, verdict]),
+    );
+
+  expect(await checksOf({ published, manifest: { plan, leftOut } })).toEqual({
+    leads: 'holds',
+    'leads.except': 'warning',
+  });
+  expect(await checksOf({ published: [field('id', 'uuid')], manifest: { plan, leftOut } })).toEqual({
+    leads: 'broken',
+  });
+  expect(await checksOf({ published })).toEqual({ leads: 'broken' });
+});

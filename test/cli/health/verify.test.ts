@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { broken, type Checked, holds, unknown } from '../../../cli/health/health-check.ts';
+import { ALL_CHECKS, addVerify, isProof } from '../../../cli/health/verify.ts';
+import { LEFT_OVERS } from '../../../cli/health/verify-starts.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { stack } from '../support/cloud/stack.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ verify: addVerify });
+
+/** A verify of an account whose stack is as given; every other call would be noted. */
+async function verify(status: string, ...args: string[]) {
+  const { cli, calls } = await aws(stack({}, status));
+  return { ...(await cli('verify', ...args)), calls };
+}
+
+test.for([
+  [
+    'UPDATE_IN_PROGRESS',
+    /^The stack crm-export-test is only half updated \(UPDATE_IN_PROGRESS\): wait until it has ended\. Nothing was made\.$/m,
+  ],
+  ['UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', /: wait until it has ended\. Nothing was made\.$/m],
+  ['UPDATE_ROLLBACK_FAILED', /\(UPDATE_ROLLBACK_FAILED\): deploy it again\. Nothing was made\.$/m],
+] as const)('a stack that is %s is refused in one sentence, before anything is made', async ([status, sentence]) => {
+  const { code, stdout, stderr, calls } = await verify(status);
+
+  expect({ code, stdout, calls }).toEqual({ code: 3, stdout: '', calls: [] });
+  expect(stderr).toMatch(sentence);
+});
+
+test('without credentials it says so in one sentence, and in a document', async () => {
+  const { code, stdout, stderr } = await runCli('verify', '--deployment', 'prod', '--region', 'us-east-1', '--json');
+
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^There are no AWS credentials: .*\n$/);
+  expect(JSON.parse(stdout)).toEqual({ ok: false, error: stderr.trim() });
+});
+
+test('there are twelve checks, each of which docs/verify.md explains', async () => {
+  const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
+  const document = await readFile('docs/verify.md', 'utf8');
+
+  expect(ids).toEqual([
+    'export',
+    'read-back',
+    'log-lines',
+    'encryption',
+    'plain-http',
+    'foreign-key',
+    'metrics',
+    'alarm',
+    'rules',
+    'rule-start',
+    'grant-stored',
+    'left-overs',
+  ]);
+  expect(ids.filter((id) => !new RegExp(`^\\|[^|]*\`${id}\`[^|]*\\|`, 'm').test(document))).toEqual([]);
+});
+
+test('each row of what could only be reasoned is settled by a check that there is, by hand, or not now', async () => {
+  const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
+  const document = await readFile('docs/verify.md', 'utf8');
+  const [, section = ''] = document.split('## What could only be reasoned');
+  const rows = [...section.matchAll(/^\| (?!What|---).* \| (.*) \|$/gm)].map(([, settled = '']) => settled);
+
+  expect(rows.length).toBeGreaterThan(5);
+  for (const settled of rows.filter((one) => !/^(by hand|not now): /.test(one))) {
+    const named = [...settled.matchAll(/`([a-z-]+)`/g)].flatMap(([, id = '']) => (id.startsWith('--') ? [] : id));
+    expect(named.length, settled).toBeGreaterThan(0);
+    expect(named.filter((id) => !ids.includes(id))).toEqual([]);
+  }
+});
+
+test('what cannot be told is no failure, and nothing told no proof', () => {
+  const question = { question: 'Is it?', rights: [] };
+  const held: Checked = { ...holds('all'), id: 'a', ...question };
+  const untold: Checked = { ...unknown('no right'), id: 'b', ...question };
+  const bad: Checked = { ...broken('none', 'Make some.'), id: 'c', ...question };
+
+  expect(isProof([held, untold])).toBe(true);
+  expect(isProof([held, bad])).toBe(false);
+  expect(isProof([untold])).toBe(false);
+});
