@@ -21,101 +21,96 @@ export const COMMANDS = {
   },
   status: {
     group: 'night',
-    description: 'did last night work? What is missing and how to mend it, what readers have, alarms, next start',
+    description: 'show whether last night worked, what is missing and how to fix it',
   },
   start: {
     group: 'night',
     takes: '[entity...]',
-    description: 'start runs, as the nightly rules would',
+    description: 'start runs as the nightly rules do',
   },
   follow: {
     group: 'night',
     takes: '<run>',
-    description: 'follow a run to its end; Ctrl-C stops following, never the run',
+    description: 'follow a run to its end; Ctrl-C does not stop the run',
   },
   list: {
     group: 'night',
     takes: '[entity...]',
-    description: 'list runs, newest first: from Step Functions, and from the manifests in the bucket',
+    description: 'list runs, newest first',
   },
   show: {
     group: 'night',
     takes: '<run>',
-    description: 'show one run as a timeline: what it did when, how it ended, and where to look next',
+    description: 'show what a run did, how it ended, and where to look next',
   },
   logs: {
     group: 'night',
     takes: '<run>',
-    description: 'what the functions logged about a run, in order of time',
+    description: 'print what the functions logged about a run',
   },
   download: {
     group: 'data',
     takes: '[entity]',
-    description:
-      'download a published file, or all of a date, by pointer and manifest, and prove it by size and checksum',
+    description: 'download published files and check size and checksum',
   },
   peek: {
     group: 'data',
     takes: '<entity>',
-    description: 'columns, size and the first ten rows of a published file, fitted to the terminal',
+    description: 'print columns, size and the first ten rows of a published file',
   },
   diff: {
     group: 'data',
     takes: '<entity>',
-    description:
-      'compare two published files, or a quarantined one: columns, rows, and how many rows came, went and changed',
+    description: 'compare two published files, or a quarantined one with what readers have',
   },
   report: {
     group: 'health',
-    description: 'write the last nights as one HTML page that needs nothing but itself',
+    description: 'write the last nights as one HTML page',
   },
   retry: {
     group: 'night',
     takes: '<run>',
-    description: 'start a run again, with the input and for the date of an earlier one',
+    description: 'start a run again with the input and date of an earlier one',
   },
   backfill: {
     group: 'night',
     takes: '<entity>',
-    description: 'start one run for each date that is not published; run it again to go on',
+    description: 'start one run for each date that is not published',
   },
   release: {
     group: 'night',
     takes: '<run>',
-    description:
-      'publish a file that a guard has stopped, for a reason that stays beside it; says before how it differs',
+    description: 'publish a quarantined file, and record the reason',
   },
   table: {
     group: 'data',
     takes: '<run>',
-    description: 'write the table of a published file, again or for the first time; nothing is exported',
+    description: 'write the table of a published file without a new export',
   },
   changes: {
     group: 'data',
     takes: '<entity>',
-    description:
-      'count what changed from table to table; let a stopped feed through, for a reason that stays beside it',
+    description: 'count the changes from table to table, or let a stopped feed through',
   },
   readers: {
     group: 'data',
     takes: '[principal]',
-    description: 'print the policy that a reader in another account needs there',
+    description: 'print the policy that a reader in another account needs',
   },
   stop: {
     group: 'night',
     takes: '<run>',
-    description: 'stop a run that is under way, for good',
+    description: 'stop a run that is under way',
   },
   plan: {
     group: 'health',
     takes: '[entity...]',
-    description:
-      'what a run would request, when the next ones start, and the guards; by the configuration and the deployed rules',
+    description: 'show what a run would request, the next starts and the guards',
   },
   pause: {
     group: 'night',
     takes: '[entity...]',
-    description: 'switch nightly rules off; runs that are under way go on',
+    description: 'switch nightly rules off',
   },
   resume: {
     group: 'night',
@@ -128,21 +123,20 @@ export const COMMANDS = {
   },
   probe: {
     group: 'setUp',
-    description: 'compare what the CRM answers with what is assumed, by one export of one column',
+    description: 'compare the answers of the CRM with its interface document',
   },
   doctor: {
     group: 'health',
-    description: 'say whether a nightly run would work, and what to do if not; changes nothing',
+    description: 'check whether a nightly run would work; changes nothing',
   },
   verify: {
     group: 'health',
-    description:
-      'prove by what is deployed that it works: one export, an alarm, the rules, encryption; it removes what it makes',
+    description: 'test what is deployed: an export, an alarm, the rules, encryption',
   },
   update: {
     group: 'data',
     takes: '[file]',
-    description: 'update customers by a CSV or JSON Lines file; checked whole before anything is sent',
+    description: 'update customers from a CSV or JSON Lines file',
   },
   'update-status': {
     group: 'data',
@@ -161,7 +155,7 @@ export type Loaders = Record<CommandName, () => Promise<Register>>;
 const COMPLETION = {
   names: ['completion', 'complete'],
   takes: '<shell>',
-  description: `write the shell function crm-export, which does the same as ${CRM_EXPORT}, with completion`,
+  description: 'write the shell function crm-export, with completion',
 };
 
 /** Loads the commands named in `args`, which get their own arguments and options; all commands where there are no `args`. */

@@ -164,15 +164,12 @@ function commandsText(commands: string[]): string {
   return [...named.map(code), ...(follow ? ['following a run'] : [])].join(', ');
 }
 
-/** Every command with its own options; those that nearly all commands have are left out. */
+/** Every command and what it does. */
 export async function commandTable(): Promise<string> {
   const commands = (await createProgram(LOADERS)).commands.filter((command) => command.name() !== 'complete');
-  const flags = commands.map(({ options }) => options.map((option) => option.flags));
-  const own = (flag: string) => flags.filter((each) => each.includes(flag)).length < commands.length - 2;
-  const rows = commands.map((command, index) => [
+  const rows = commands.map((command) => [
     code(new Help().subcommandTerm(command).replace(' [options]', '')),
     command.description(),
-    (flags[index] ?? []).filter(own).map(code).join(', '),
   ]);
-  return markdownTable(['Command', 'Does', 'Options'], rows);
+  return markdownTable(['Command', 'Does'], rows);
 }
