@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { appContext } from './app-context.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { ConfigurationError, EnvironmentError } from './processes/environment-error.ts';
-import { type CommandResult, runCommand } from './processes/run-command.ts';
+import { type CommandResult, runCommand } from './processes/processes.ts';
 import type { RunRecord } from './processes/run-record.ts';
 
 const PROJECT = join(import.meta.dirname, '..');

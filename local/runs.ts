@@ -1,3 +1,4 @@
+import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { type Verified, verifyPublished } from '../cli/data/verify.ts';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { watchFile } from '../cli/runs/file-progress.ts';
@@ -6,11 +7,13 @@ import type { NamedRun } from '../cli/runs/run/run.ts';
 import type { Target } from '../cli/support/target.ts';
 import type { Entity } from '../core/config/entities.ts';
 import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
+import { STEPS } from '../core/step/steps.ts';
 import type { Screen } from './screen.ts';
 
 /** A look at the local cloud costs nothing. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;
 const LOOK_AT_RUN_EVERY_MS = 250;
+const LOG_LINES = 6;
 
 /** A run and, once it was read back, what it published. */
 export interface FinishedRun {
@@ -56,4 +59,27 @@ async function readBack(target: Target, report: NamedRun): Promise<FinishedRun> 
     const cause = error instanceof Error ? error.message : String(error);
     return { report: { ...report, outcome: 'failed', needsPerson: true, error: 'NotVerified', cause } };
   }
+}
+
+/** The last lines that the functions logged about a run, oldest first, and any crash: a crash does not know its run. */
+export async function runLog({ logs, stack }: Pick<Target, 'logs' | 'stack'>, execution: string): Promise<string[]> {
+  const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
+  const found = await Promise.all(
+    groups.map(async (logGroupName) => {
+      const answer = logs.send(new FilterLogEventsCommand({ logGroupName }));
+      // A function that was never invoked may have no group.
+      const { events = [] } = await answer.catch(() => ({ events: [] }));
+      return events;
+    }),
+  );
+  return (
+    found
+      .flat()
+      .filter(({ message = '' }) => message.includes(`"${execution}"`) || message.includes('"crashed"'))
+      // Lines that carry metrics repeat what others say.
+      .filter(({ message = '' }) => !message.includes('"_aws"'))
+      .toSorted((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0))
+      .map(({ message = '' }) => message.trim())
+      .slice(-LOG_LINES)
+  );
 }

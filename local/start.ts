@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
@@ -6,18 +7,15 @@ import { printJson } from '../cli/support/print.ts';
 import type { Target } from '../cli/support/target.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
-import { aborted } from './aborted.ts';
 import type { Cloud } from './cloud.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
-import { lastLines } from './processes/log-tail.ts';
-import { npmAbove, whenGone } from './processes/npm-above.ts';
 import type { ProcessIdentity } from './processes/process-table.ts';
-import { endLeftovers, openRunRecord, type RunRecord } from './processes/run-record.ts';
+import { lastLines } from './processes/processes.ts';
+import { endLeftovers, npmAbove, openRunRecord, type RunRecord, whenGone } from './processes/run-record.ts';
 import type { FinishedRun } from './runs.ts';
 import { createScreen, type Screen } from './screen.ts';
-import { showSummary } from './summary.ts';
 
 /** `npm start`: the nightly export, end to end, on this machine. */
 
@@ -79,10 +77,10 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
   const { openSession } = await import('./session.ts');
   const session = await openSession(options, { screen, record, signal });
   try {
-    const [{ runAll, nightBefore }, { secondNight }, { endpointsOf, endpointLines }] = await Promise.all([
+    const [{ runAll, nightBefore }, { secondNight }, { showSummary, showTables, endpointLines }] = await Promise.all([
       import('./runs.ts'),
       import('./second-night.ts'),
-      import('./endpoints.ts'),
+      import('./summary.ts'),
     ]);
     screen.line(`Runs of ${options.entities.join(', ')}`);
     const { target } = session;
@@ -91,11 +89,12 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
     const runs = await orDied(runAll(target, options.entities, screen, signal, date));
     await showLogs(screen, target, runs);
     showSummary(screen, runs, session.target.BucketName);
-    const tables = !options.tables || (await orDied((await import('./tables.ts')).showTables(target, runs, screen)));
+    const tables = !options.tables || (await orDied(showTables(target, runs, screen)));
     const night = { entities: options.entities, date: nightBefore(target, 0), screen, signal };
     const second = options.secondNight ? await orDied(secondNight(session, night)) : { ok: true, reports: [] };
     const ok = tables && second.ok && runs.every(({ published }) => published !== undefined);
-    const endpoints = options.keep && { endpoints: endpointsOf(session) };
+    const { cloud, crm } = session;
+    const endpoints = options.keep && { endpoints: { aws: cloud.endpoint, crm: crm.url, auth: crm.authUrl } };
     if (options.json) printJson({ ok, runs: [...runs.map(({ report }) => report), ...second.reports], ...endpoints });
     if (options.keep) {
       for (const line of endpointLines(session, runs)) screen.line(line);
@@ -104,6 +103,20 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
     return ok ? 0 : 1;
   } finally {
     await session.close();
+  }
+}
+
+/**
+ * Resolves when a signal aborts. Until then the process stays up, though nothing else keeps it alive.
+ * @throws what `ended` does, where that comes first
+ */
+async function aborted(signal: AbortSignal, ended: Promise<never>): Promise<void> {
+  if (signal.aborted) return;
+  const alive = setInterval(() => undefined, 60_000);
+  try {
+    await Promise.race([once(signal, 'abort'), ended]);
+  } finally {
+    clearInterval(alive);
   }
 }
 
@@ -116,7 +129,7 @@ async function died({ exited, logFile }: Cloud): Promise<never> {
 
 /** What the functions had to say about runs that failed. */
 async function showLogs(screen: Screen, target: Target, runs: FinishedRun[]): Promise<void> {
-  const { runLog } = await import('./run-log.ts');
+  const { runLog } = await import('./runs.ts');
   for (const { report } of runs.filter(({ published }) => !published)) {
     const lines = await runLog(target, report.run);
     screen.line(`\nThe last lines of the log of ${report.entity}:`);

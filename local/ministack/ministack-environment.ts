@@ -32,6 +32,8 @@ export function serverEnvironment(
     MINISTACK_EDITION: word,
     STATE_DIR: join(dir, 'state'),
     S3_DATA_DIR: join(dir, 's3'),
+    // Each redeployment would leave the processes that a night of seven runs at once has needed.
+    LAMBDA_WARM_TTL_SECONDS: '30',
     // Listeners on fixed ports that we do not use, and which two starts at once would fight for.
     IOT_MTLS_ENABLED: '0',
     SFTP_ENABLED: '0',

@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { waitUntil } from './wait-until.ts';
 
 /** A process. `startedAt` tells it from a later one that was given the same number. */
 export type ProcessIdentity = { pid: number; startedAt: string };
 
 /** One running process. */
 export type ProcessEntry = ProcessIdentity & { parent: number; group: number; name: string };
+
+const GRACE_MS = 5_000;
+const KILL_WITHIN_MS = 5_000;
 
 /** Environment variable that names the run and the start to which a process and all its descendants belong. */
 export const PROCESS_MARK = 'CRM_EXPORT_LOCAL_PROCESS';
@@ -84,5 +88,31 @@ function read(file: string): string | undefined {
     return readFileSync(file, 'utf8');
   } catch {
     return undefined; // the process is gone, or it is another user's
+  }
+}
+
+/**
+ * Ends processes: SIGTERM, and SIGKILL for those that are still there after 5 seconds.
+ * @param find lists those of them that still run; asked again until there are none
+ */
+export async function endProcesses(find: () => ProcessEntry[]): Promise<void> {
+  const none = () => find().length === 0;
+  signalAll(find(), 'SIGTERM');
+  if (await waitUntil(none, { withinMs: GRACE_MS })) return;
+  const killed = () => {
+    // The signal is sent again and again: a process may have forked between the look and the blow.
+    signalAll(find(), 'SIGKILL');
+    return none();
+  };
+  await waitUntil(killed, { withinMs: KILL_WITHIN_MS });
+}
+
+function signalAll(entries: ProcessEntry[], signal: NodeJS.Signals): void {
+  for (const { pid } of entries) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // The process ended by itself in the meantime.
+    }
   }
 }

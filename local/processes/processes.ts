@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { execa } from 'execa';
 import { EnvironmentError } from './environment-error.ts';
-import { endProcesses } from './process-end.ts';
-import { hasMark, PROCESS_MARK, runningProcesses } from './process-table.ts';
+import { endProcesses, hasMark, PROCESS_MARK, runningProcesses } from './process-table.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** `env` is the whole environment; output is appended to `logFile`. */
@@ -29,15 +28,72 @@ export type RunningProcess = {
   stop(): Promise<void>;
 };
 
+/** A command that runs to its end. `onLine` gets its output as it comes; `signal` stops it. */
+export type CommandOptions = StartOptions & {
+  onLine?: ((line: string) => void) | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** How a command ended, and all that it printed. */
+export type CommandResult = ExitStatus & { lines: string[] };
+
 /** Starts a process in its own process group and notes it in the record. @throws EnvironmentError when it cannot start */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
-  const { name, record } = options;
+  return (await launch(options, [])).running;
+}
+
+/**
+ * Runs a command to its end.
+ * @throws EnvironmentError when it cannot be started; the signal's reason when it was stopped
+ */
+export async function runCommand(options: CommandOptions): Promise<CommandResult> {
+  const { onLine, signal } = options;
+  signal?.throwIfAborted();
+  const { child, running } = await launch(options, ['pipe']);
+  const lines: string[] = [];
+  const read = async (from: 'stdout' | 'stderr') => {
+    for await (const line of child.iterable({ from })) {
+      lines.push(String(line));
+      onLine?.(String(line));
+    }
+  };
+  const reading = Promise.all([read('stdout'), read('stderr')]);
+  const abort = () => void running.stop();
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    const status = await running.exited;
+    await running.stop(); // what it left behind in its group, which may hold its output open
+    await reading;
+    return { ...status, lines };
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    signal?.throwIfAborted();
+  }
+}
+
+async function launch({ name, command, args, cwd, env, logFile, record }: StartOptions, more: 'pipe'[]) {
   const mark = `${record.id}/${name}/${performance.now()}`;
-  const child = spawnToLog(options, mark);
-  const exited = new Promise<ExitStatus>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
+  const output = [...more, { file: logFile, append: true }];
+  const child = execa(command, args, {
+    cwd,
+    env: { ...env, [PROCESS_MARK]: mark },
+    extendEnv: false,
+    detached: true,
+    cleanup: false,
+    reject: false,
+    buffer: false,
+    stdin: 'ignore',
+    stdout: output,
+    stderr: output,
   });
-  const pid = child.pid ?? (await startFailure(child, options));
+  const { pid } = child;
+  if (pid === undefined) {
+    const { cause } = await child;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `${name} could not be started (${why}). Check that ${command} exists and may be run.`;
+    throw new EnvironmentError(message, { cause });
+  }
+  const exited = once(child, 'exit').then(([code, signal]): ExitStatus => ({ code, signal }));
   let stopping: Promise<void> | undefined;
   const end = async () => {
     await endProcesses(() => runningProcesses().filter((entry) => entry.group === pid || hasMark(entry.pid, mark)));
@@ -49,22 +105,11 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
     return stopping;
   };
   record.add({ name, pid, stop });
-  return { pid, exited, stop };
+  return { child, running: { pid, exited, stop } };
 }
 
-function spawnToLog({ command, args, cwd, env, logFile }: StartOptions, mark: string): ChildProcess {
-  const log = openSync(logFile, 'a');
-  try {
-    const options = { cwd, env: { ...env, [PROCESS_MARK]: mark }, detached: true };
-    return spawn(command, args, { ...options, stdio: ['ignore', log, log] });
-  } finally {
-    closeSync(log);
-  }
-}
-
-async function startFailure(child: ChildProcess, { name, command }: StartOptions): Promise<never> {
-  const [cause] = await once(child, 'error').catch((error: unknown) => [error]);
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const message = `${name} could not be started (${why}). Check that ${command} exists and may be run.`;
-  throw new EnvironmentError(message, { cause });
+/** The last `count` lines of a text file, without trailing empty ones; none when there is no such file. */
+export async function lastLines(file: string, count: number): Promise<string[]> {
+  const text = (await readFile(file, 'utf8').catch(() => '')).trimEnd();
+  return text === '' ? [] : text.split(/\r?\n/).slice(-count);
 }

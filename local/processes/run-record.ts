@@ -4,8 +4,16 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
-import { endProcesses } from './process-end.ts';
-import { hasMark, isRunning, isSame, type ProcessIdentity, runningProcesses, startTimeOf } from './process-table.ts';
+import {
+  endProcesses,
+  hasMark,
+  isRunning,
+  isSame,
+  type ProcessIdentity,
+  processEntry,
+  runningProcesses,
+  startTimeOf,
+} from './process-table.ts';
 
 const identity = z.object({ pid: z.int().positive(), startedAt: z.string() });
 const recordSchema = z.object({
@@ -16,6 +24,11 @@ const recordSchema = z.object({
   processes: z.array(identity.extend({ name: z.string() })),
 });
 const TMP_PREFIX = 'crm-export-';
+/** The name that npm gives itself. A program that npm has run hands its variables on, and may end before what it starts. */
+const NPM = /^npm\b/;
+const SHELL = /^-?(ba|da|a|k|z)?sh$|^busybox$/;
+const LOOK_MS = 1000;
+
 type RecordedProcess = z.infer<typeof recordSchema>['processes'][number];
 
 /** What one start of the program has running, kept on disk: a later start ends it if this one is killed. */
@@ -116,4 +129,23 @@ function writeWhole(file: string, content: z.infer<typeof recordSchema>): void {
 
 function recordFile(cacheDir: string, id: string): string {
   return join(cacheDir, 'runs', `${id}.json`);
+}
+
+/** The npm that runs this program, itself or by a shell; none where it runs without. */
+export function npmAbove(env = process.env): ProcessIdentity | undefined {
+  if (env.npm_lifecycle_event === undefined) return undefined;
+  const parent = processEntry(process.ppid);
+  const above = parent && SHELL.test(parent.name) ? processEntry(parent.parent) : parent;
+  return above && NPM.test(above.name) ? above : undefined;
+}
+
+/** Calls back once a process has ended: who ends npm alone ends nothing that npm has started. */
+export function whenGone(watched: ProcessIdentity | undefined, gone: () => void): void {
+  if (!watched) return;
+  const timer = setInterval(() => {
+    if (isRunning(watched)) return;
+    clearInterval(timer);
+    gone();
+  }, LOOK_MS);
+  timer.unref();
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CreateFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { cdkDeploy, synthesise } from '../../local/cdk.ts';
+import { synthesise } from '../../local/cdk.ts';
 import { type Ministack, startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
@@ -45,11 +45,6 @@ describe('the CDK CLI', () => {
     const error = await synthesise({ ...commands(), app, context: {} }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(EnvironmentError);
     expect(await readFile(commands().logFile, 'utf8')).toContain('broken app');
-  });
-
-  test('a deployment that fails is a matter of the environment', async () => {
-    const outputDir = join(record.workDir, 'none');
-    await expect(cdkDeploy({ ...commands(), outputDir })).rejects.toBeInstanceOf(EnvironmentError);
   });
 
   test('an app that hangs is given up', async () => {

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ConfigurationError, configurationFile, readConfiguration } from '../../core/config/configuration.ts';
+import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
 import { writeConfiguration } from '../../local/configuration.ts';
@@ -88,17 +88,6 @@ test('tables have types where the fields are those of the sandbox; of another CR
   expect(await tables(...OTHER_CRM)).toMatchObject({ columns: {} });
 });
 
-test('tables are added to what the file says of an entity, and replace none of its tables', async () => {
-  const settings = {
-    entities: { leads: { columns: ['id', 'phone'] }, customers: { tables: { columns: { city: 'text' } } } },
-  };
-  const { leads, customers, meetings } = (await started(['--tables'], settings)).deployment.entities;
-
-  expect(leads).toMatchObject({ columns: ['id', 'phone'], tables: { columns: {} } });
-  expect(customers.tables).toEqual((await started([], settings)).deployment.entities.customers.tables);
-  expect(meetings.tables).toBeDefined();
-});
-
 test('a second night compares customers, whose table is as --tables has it, or of text alone', async () => {
   const customersOf = async (args: string[], settings?: Settings) => {
     const { leads, customers } = (await started(['--second-night', ...args], settings)).deployment.entities;
@@ -115,14 +104,6 @@ test('a second night compares customers, whose table is as --tables has it, or o
   });
 });
 
-test('hosts of files are those of the file and those of the option', async () => {
-  const hosts = async (...args: string[]) =>
-    (await started([...OTHER_CRM, ...args], { fileHosts: ['files.example.com'] })).deployment.crm.fileHosts;
-
-  expect(await hosts()).toEqual(['files.example.com']);
-  expect(await hosts('--file-host', 'cdn.example.com')).toEqual(['files.example.com', 'cdn.example.com']);
-});
-
 test.for([1, 7, 3600])(
   'waits of %i seconds are first and largest, and come before a second create, within what the schema allows',
   async (pollSeconds) => {
@@ -132,13 +113,6 @@ test.for([1, 7, 3600])(
     expect(deployment.polling.deadlineSeconds).toBeLessThanOrEqual(500 * pollSeconds);
   },
 );
-
-test('an address that a deployment refuses is named with its field', async () => {
-  const wrong = { ...crm, baseUrl: 'http://127.0.0.1:9999/api/v1?tenant=1' };
-  const writing = writeConfiguration(await tempDir(), { options: parseOptions([], {}), crm: wrong, endpoint });
-  await expect(writing).rejects.toThrow(ConfigurationError);
-  await expect(writing).rejects.toThrow(/local\.json: crm\.baseUrl: must have no query, no fragment and no user name$/);
-});
 
 test('it is not written for a cloud that is not on this machine', async () => {
   const place = { crm, endpoint: 'https://aws.example' };

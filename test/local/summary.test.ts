@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
+import { LOADERS } from '../../cli/loaders.ts';
+import { createProgram } from '../../cli/program.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
-import { textTable } from '../../cli/support/text-table.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { FinishedRun } from '../../local/runs.ts';
 import { createScreen } from '../../local/screen.ts';
-import { showSummary } from '../../local/summary.ts';
+import { endpointLines, showSummary } from '../../local/summary.ts';
+import { faultSchema } from '../../sandbox/faults.ts';
 import { aRun } from '../cli/support/a-run.ts';
 import { terminal } from './support/terminal.ts';
 
@@ -58,10 +60,6 @@ test('a run that ended well but is not believed is reported with the reason', ()
   expect(text).not.toContain('The first lines');
 });
 
-test('a run that was stopped by hand has its status as outcome', () => {
-  expect(shown([{ report: report({ status: 'ABORTED', outcome: 'failed' }) }])).toMatch(/^ {2}leads +ABORTED/m);
-});
-
 test('a warning that several files have is told once', () => {
   const warned = (entity: NamedRun['entity']): FinishedRun => {
     const manifest = { entity, file: { key: 'k' }, warnings: ['The first night.'] } as Manifest;
@@ -79,21 +77,40 @@ test('nothing in a file reaches the terminal as a command', () => {
   expect(text).toContain('שלום');
 });
 
-test('of a file with long or many lines only the beginning is shown', () => {
-  const text = shown([published(`${'x'.repeat(5000)}\n`.repeat(20))]);
-  const lines = text.split('\n').filter((line) => line.startsWith('  xxx'));
-  expect(lines).toEqual(Array(4).fill(`  ${'x'.repeat(110)}`));
+const RUNNING = {
+  cloud: { endpoint: 'http://127.0.0.1:4566' },
+  crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
+  target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
+  configurationFile: '/cache/local.json',
+};
+
+const withSandbox = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true }, []);
+const commands = withSandbox.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exec(line)?.[1] ?? []);
+
+test.each(commands)('the command knows: %s', async (line) => {
+  const [name = '', ...args] = line.split(' ');
+  const program = await createProgram(LOADERS);
+  let parsed = false;
+  program.commands
+    .find((each) => each.name() === name)
+    ?.action(() => {
+      parsed = true;
+    });
+  await program.parseAsync([name, ...args], { from: 'user' });
+  expect(parsed).toBe(true);
 });
 
-test('a table is as wide as its widest cells', () => {
-  expect(
-    textTable(
-      ['a', 'bb'],
-      [
-        ['ccc', 'd'],
-        ['', 'e'],
-      ],
-    ),
-  ).toBe('  a    bb\n  ccc  d\n       e');
-  expect(textTable(['a'], [])).toBe('  a');
+test.each(['doctor', 'probe'])('%s, which reads a configuration, is given the one that is deployed', (name) => {
+  const found = commands.find((command) => command.startsWith(`${name} `));
+  expect(found).toContain(`--configuration ${RUNNING.configurationFile}`);
+});
+
+test('how to make a fault, and to end it, is printed for the sandbox only', () => {
+  const [, url, fault = ''] = /curl (\S+) --json '(.+)'/.exec(withSandbox.join('\n')) ?? [];
+  expect(url).toBe('http://127.0.0.1:4010/_sandbox/faults');
+  expect(faultSchema.safeParse(JSON.parse(fault)).error).toBeUndefined();
+  expect(withSandbox.join('\n')).toContain('curl -X DELETE http://127.0.0.1:4010/_sandbox/faults');
+  expect(endpointLines({ ...RUNNING, sandbox: undefined, updates: false }, []).join('\n')).not.toMatch(
+    /_sandbox|cli -- update/,
+  );
 });

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { EnvironmentError } from '../../../local/processes/environment-error.ts';
-import { lastLines } from '../../../local/processes/log-tail.ts';
-import { startProcess } from '../../../local/processes/processes.ts';
+import { lastLines, startProcess } from '../../../local/processes/processes.ts';
 import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 

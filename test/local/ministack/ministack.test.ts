@@ -6,10 +6,10 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startMinistack } from '../../../local/ministack/ministack.ts';
 import { freePort } from '../../../local/ministack/ports.ts';
 import { ensureMinistack, type MinistackCommand } from '../../../local/ministack/python.ts';
-import { lastLines } from '../../../local/processes/log-tail.ts';
 import { runningProcesses } from '../../../local/processes/process-table.ts';
+import { lastLines } from '../../../local/processes/processes.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
-import { CACHE, isAlive, NODE_BIN, script, tempDir, tempRecord } from '../support/support.ts';
+import { CACHE, NODE_BIN, script, tempDir, tempRecord } from '../support/support.ts';
 
 let real: MinistackCommand;
 beforeAll(async () => {
@@ -60,12 +60,6 @@ describe('MiniStack', () => {
     await ministack.stop();
     const wanted = await freePort();
     expect((await start({ port: wanted })).endpoint).toContain(`:${wanted}`);
-  });
-
-  test('two run side by side', async () => {
-    const [one, two] = await Promise.all([start(), start()]);
-    await one.stop();
-    expect([isAlive(one.pid), isAlive(two.pid)]).toEqual([false, true]);
   });
 
   test('that does not start is reported with its log', async () => {

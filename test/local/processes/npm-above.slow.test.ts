@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { npmAbove } from '../../../local/processes/npm-above.ts';
-import { endLeftovers } from '../../../local/processes/run-record.ts';
+import { endLeftovers, npmAbove } from '../../../local/processes/run-record.ts';
 import { eventually, isAlive, tempDir } from '../support/support.ts';
 
 /** What a supervisor leaves behind that ends npm alone. */

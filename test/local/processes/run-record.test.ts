@@ -82,10 +82,6 @@ describe('what a killed start left behind', () => {
     expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
     expect(existsSync(foreign)).toBe(true);
   });
-
-  test('there is nothing to do before the first start', async () => {
-    expect(await endLeftovers(join(await tempDir(), 'none'))).toEqual([]);
-  });
 });
 
 describe('a start that ends by itself', () => {
