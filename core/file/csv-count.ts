@@ -2,8 +2,8 @@ import type { FieldIndex } from '../columns/header.ts';
 import type { Expected } from '../files/judge-file.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide, TextCheck, Utf16Reader } from './encoding.ts';
-import { decoded, LaterHeaders } from './later-headers.ts';
-import { afterQuoted, cellsOf, Scanner } from './scanner.ts';
+import { cellEnd, decoded, LaterHeaders } from './later-headers.ts';
+import { cellsOf, Scanner } from './scanner.ts';
 
 const QUOTE = 0x22;
 const BLANK = 0x20;
@@ -192,12 +192,6 @@ export class CsvCount {
       );
     this.#lastTo = 0;
   }
-}
-
-function cellEnd(block: Buffer, from: number, to: number, separator: number): number {
-  let end = block[from] === QUOTE && from < to ? afterQuoted(block, from + 1, to) : from;
-  while (end < to && block[end] !== separator) end += 1;
-  return end;
 }
 
 /** How many cells at the end of a record are empty. */

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { Content, Dialect } from '../gate/facts.ts';
 import { isWide, textStart, Utf16Reader } from './encoding.ts';
-import { decoded, foldedRecord } from './later-headers.ts';
+import { decoded } from './later-headers.ts';
 import { cellsOf, Scanner, type Separator, UnreadableCsv } from './scanner.ts';
 
 /** How a CSV file is written; what is not known is taken for UTF-8 and commas. */
 export interface CsvForm {
   dialect: Dialect | null;
-  content: Pick<Content, 'rowsAbove' | 'repeatedHeaders' | 'broken'> | null;
+  content: Pick<Content, 'rowsAbove' | 'broken'> | null;
 }
 
 /** Byte order marks and a line that names the separator end within so many bytes. */
@@ -15,19 +15,19 @@ const START_BYTES = 64;
 const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
 
 /**
- * The records of a whole CSV file, its header first, one at a time. Titles above the header, and records that repeat it, are left
- * out: they are no rows.
+ * The records of a whole CSV file, its header first, one at a time. Titles above the header are left out.
  * @throws UnreadableCsv; what reading the bytes throws
  */
 export async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: CsvForm): AsyncGenerator<string[]> {
   const reader = new RecordReader(form);
-  const isRow = rowFilter(form);
+  const above = form.content?.rowsAbove ?? 0;
+  let number = 0;
   for await (const chunk of behindStart(bytes, form)) {
     reader.push(chunk);
-    for (const record of reader.take()) if (isRow(record)) yield record;
+    for (const record of reader.take()) if (number++ >= above) yield record;
   }
   reader.end();
-  for (const record of reader.take()) if (isRow(record)) yield record;
+  for (const record of reader.take()) if (number++ >= above) yield record;
 }
 
 /** The text after its byte order marks, and after a line that names the separator. */
@@ -45,23 +45,6 @@ async function* behindStart(bytes: AsyncIterable<Uint8Array>, { dialect }: CsvFo
     start = null;
   }
   if (start) yield rest(start);
-}
-
-/** Tells which records are the header or rows. */
-function rowFilter({ content }: CsvForm): (record: string[]) => boolean {
-  let above = content?.rowsAbove ?? 0;
-  let header: string | undefined;
-  return (record) => {
-    if (above > 0) {
-      above -= 1;
-      return false;
-    }
-    if (!content?.repeatedHeaders) return true;
-    const text = foldedRecord(record);
-    if (header !== undefined) return text !== header;
-    header = text;
-    return true;
-  };
 }
 
 class RecordReader {

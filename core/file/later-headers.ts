@@ -1,25 +1,40 @@
-import type { FieldIndex } from '../columns/header.ts';
-import { EXACT_NAMES, HeaderRule, type KnownColumns, type Verdict } from '../columns/header-rule.ts';
+import type { FieldIndex, ListedFields } from '../columns/header.ts';
 import { folded, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import { afterQuoted, cellsOf, type Separator } from './scanner.ts';
 
-/** What the records after the first are compared with. */
-export interface HeaderSearch extends KnownColumns {
-  separator: Separator;
-  decoder: Decoder;
-  /** The cells of the first record. */
-  header: readonly string[];
-  index: FieldIndex;
+/** What the records below a header are compared with. */
+export interface KnownColumns {
+  listed: ListedFields;
+  /** Columns that tables hash or leave out, as the settings name them. */
+  covered: readonly string[];
 }
 
-const QUOTE = 0x22;
+export interface HeaderSearch extends KnownColumns {
+  index: FieldIndex;
+  /** The cells of the first record; none where it is no header, so that no record repeats it. */
+  header: readonly string[];
+  separator: Separator;
+  decoder: Decoder;
+}
+
+/** `leftOut`: a header that names a column that is left out. `other`: any other header. */
+type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
+
+/** Shorter records are headers only if their cells are exact names. */
+const EXACT_NAMES = 2;
 /** Records of which the verdict is kept. */
 const MOST_KEPT = 1000;
+/** Longer texts of a sheet are decoded again where they may be a header. */
+const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
- * Finds headers further down in a CSV file: pages that were glued together, or a second table. A record is one if it repeats
- * the first record, folded, or by the rule for headers.
+ * Finds headers below the first record of a file: pages that were glued together, or a second table. The values below them may
+ * belong to other columns.
+ *
+ * A record is a header if it repeats the first record, folded; if each of its three or more cells names another field; if its one
+ * or two cells are exact names; or, where columns are left out or hashed, if half of its cells name different fields and one of
+ * them is such a column.
  */
 export class LaterHeaders {
   repeated = 0;
@@ -28,16 +43,19 @@ export class LaterHeaders {
   /** Those of them that name a column that is left out. */
   leftOut = 0;
   readonly #search: HeaderSearch;
-  readonly #rule: HeaderRule;
   readonly #filter: CellFilter;
+  readonly #names: ReadonlySet<string>;
+  /** Names of the columns that tables hash or leave out, folded. */
+  readonly #covered: ReadonlySet<string>;
+  /** Columns are left out or hashed: half of the cells may make a header. */
+  readonly #covers: boolean;
   /** The cells of the first record, folded, and as one text. */
   readonly #header: readonly string[];
   readonly #text: string;
   /** Empty cells of the first record. */
   readonly #mayBeEmpty: number;
-  readonly #othersShift: number;
   /** The same records may come again and again. */
-  readonly #judged = new Map<string, Verdict | 'repeated'>();
+  readonly #judged = new Map<string, Verdict>();
 
   constructor(search: HeaderSearch) {
     const { header, listed, index, covered, separator, decoder } = search;
@@ -46,17 +64,16 @@ export class LaterHeaders {
     this.#header = withoutEmptyEnd(header.map(folded));
     this.#text = foldedRecord(header);
     this.#mayBeEmpty = this.#header.filter((cell) => cell === '').length;
-    this.#rule = new HeaderRule(search, index);
-    // Half of the cells of a header may name nothing, or none.
-    this.#othersShift = this.#rule.covers ? 1 : 31;
-    const texts = fields.flatMap(({ name, label }) => [name, label ?? '']);
-    const left = excepted.flatMap(({ name, label }) => [name, label ?? '']);
-    const hashed = fields.flatMap(({ name, label }) =>
-      [name, label ?? ''].some((text) => this.#rule.covered.has(folded(text))) ? [name, label ?? ''] : [],
+    this.#names = new Set([...columns, ...[...fields, ...excepted].map(({ name }) => name)]);
+    this.#covered = new Set(
+      covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
     );
-    const known = [...columns, ...texts, ...Object.keys(labels), ...header];
-    this.#filter = new CellFilter(separator, decoder, known);
-    this.#filter.addCovered([...left, ...covered, ...hashed, ...(this.#rule.covers ? Object.keys(labels) : [])]);
+    this.#covers = excepted.length > 0 || this.#covered.size > 0;
+    const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
+    const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
+    const texts = Object.keys(labels);
+    this.#filter = new CellFilter(separator, decoder, [...columns, ...textsOf(fields), ...texts, ...header]);
+    this.#filter.addCovered([...textsOf([...excepted, ...hashed]), ...covered, ...(this.#covers ? texts : [])]);
   }
 
   /** No cell that names a column begins with the byte. */
@@ -66,30 +83,73 @@ export class LaterHeaders {
 
   /** Whether a record is worth a look. @param odd cells that begin with odd bytes, or are empty */
   mayBe(cells: number, odd: number): boolean {
-    return odd <= this.#mayBeEmpty + (cells >> this.#othersShift) || cells > this.#header.length;
+    return odd <= this.#mayBeEmpty + (this.#covers ? cells >> 1 : 0) || cells > this.#header.length;
   }
 
-  /** Looks at a record after the first. */
+  /** Looks at a record of a CSV file. @param odd as in `mayBe` */
   look(block: Buffer, from: number, to: number, cells: number, quoted: boolean, odd: number): void {
-    const possible = cells - odd;
     const beyond = this.#header.length > 0 ? Math.max(0, cells - this.#header.length) : 0;
     const all = cells - this.#mayBeEmpty - beyond;
-    const needed = this.#rule.covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
-    if (possible < needed || !this.#filter.mayName(block, from, to, possible, needed, all)) return;
+    if (!this.#filter.mayName(block, from, to, cells - odd, this.#needed(cells, all), all)) return;
     const { separator, decoder } = this.#search;
-    const text = decoded(block.subarray(from, to), decoder);
-    const found = this.#judged.get(text) ?? this.#judge(cellsOf(text, separator, quoted));
-    if (this.#judged.size < MOST_KEPT) this.#judged.set(text, found);
+    const read = cellsOf(decoded(block.subarray(from, to), decoder), separator, quoted);
+    this.#add(read, withoutEmptyEnd(read), 0);
+  }
+
+  /**
+   * Looks at a row of a sheet, whose empty cells do not count.
+   * @param texts its filled cells
+   * @param place where the first of them stands below the header
+   * @param between the cells from there to the last filled one
+   */
+  lookAtRow(texts: readonly string[], place: number, between: () => readonly string[]): void {
+    const all = texts.length - this.#mayBeEmpty;
+    const needed = this.#needed(texts.length, all);
+    let named = texts.length;
+    let covered = false;
+    for (const text of texts) {
+      const bits = this.#filter.bitsOfText(text);
+      if ((bits & NAMED) === 0) named -= 1;
+      if (named < needed) return;
+      if (bits === COVERED) covered = true;
+    }
+    if (!covered && named < all) return;
+    const cells = between();
+    this.#add([...new Array<string>(Math.max(0, place)).fill(''), ...cells], texts, place, cells);
+  }
+
+  /** So many cells have to name a column. @param all cells that may not be empty */
+  #needed(cells: number, all: number): number {
+    return this.#covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
+  }
+
+  #add(record: readonly string[], cells: readonly string[], place: number, placed = cells): void {
+    const key = JSON.stringify([record, place]);
+    const found = this.#judged.get(key) ?? this.#judge(record, cells, place, placed);
+    if (this.#judged.size < MOST_KEPT) this.#judged.set(key, found);
     if (found === 'repeated') this.repeated += 1;
     else if (found !== 'none') this.other += 1;
     if (found === 'leftOut') this.leftOut += 1;
   }
 
-  #judge(all: string[]): Verdict | 'repeated' {
-    if (this.#header.length > 0 && foldedRecord(all) === this.#text) return 'repeated';
-    const cells = withoutEmptyEnd(all);
-    const lacks = cells.some((cell, place) => visible(cell) === '' && (this.#header[place] ?? '') !== '');
-    return this.#rule.judge(cells, lacks);
+  #judge(record: readonly string[], cells: readonly string[], place: number, placed: readonly string[]): Verdict {
+    if (this.#header.length > 0 && place >= 0 && foldedRecord(record) === this.#text) return 'repeated';
+    const lacks = placed.some((cell, at) => visible(cell) === '' && (this.#header[place + at] ?? '') !== '');
+    const { excepted, unlisted, names } = this.#search.index.readHeader(cells);
+    const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
+    if (!this.#isHeader(cells, known, excepted > 0)) return 'none';
+    return excepted > 0 ? 'leftOut' : 'other';
+  }
+
+  /** @param known each cell names one field, or none */
+  #isHeader(cells: readonly string[], known: boolean, leftOut: boolean): boolean {
+    if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#names.has(cell.trim()));
+    const { isListed, readHeader } = this.#search.index;
+    const named = cells.filter(isListed);
+    const fields = new Set(named.map((cell) => folded(readHeader([cell]).names?.[0] || cell)));
+    if (known && fields.size === named.length) return true;
+    const covers = leftOut || [...fields].some((field) => this.#covered.has(field));
+    return covers && fields.size * 2 >= cells.length;
   }
 }
 
@@ -111,40 +171,46 @@ export function decoded(bytes: Buffer, decoder: Decoder): string {
 
 const WINDOWS_1255 = new TextDecoder('windows-1255');
 
-/** Bytes of a folded text: letters in lower case. */
+/** Where a cell ends that begins there. */
+export function cellEnd(block: Buffer, from: number, to: number, separator: number): number {
+  let end = block[from] === QUOTE && from < to ? afterQuoted(block, from + 1, to) : from;
+  while (end < to && block[end] !== separator) end += 1;
+  return end;
+}
+
+const QUOTE = 0x22;
+const DOT = 0x2e;
+/** What a byte becomes in a folded text: a letter in lower case, nothing, or what only decoding tells. */
 const DROPPED = 0;
-/** The byte may belong to a letter that folding changes or drops. */
 const CHANGED = 255;
 const SEED = 0x811c9dc5;
 const PRIME = 0x01000193;
 const MASK = 0xffff;
-const DOT = 0x2e;
 /** What a cell may name. */
 const NOTHING = 0;
 const NAMED = 1;
 const COVERED = 3;
-/** A cell that was counted as odd. */
-const IS_ODD = 4;
+/** A cell that begins with an odd byte, or is empty. */
+const ODD = 4;
 
-/** Tells of most cells that they name no column, without decoding them: by hashes of their folded bytes and of each word. */
+/** Finds the cells that certainly name no column, by a hash of their folded bytes: most cells are not decoded. */
 class CellFilter {
+  /** Bytes that a cell may begin with. A path may begin with any letter. */
+  readonly begins = new Uint8Array(256);
   readonly #separator: number;
   readonly #decoder: Decoder;
   readonly #folded = new Uint8Array(256);
-  /** Bytes that a cell may begin with. */
-  readonly begins = new Uint8Array(256);
+  readonly #inPath = Uint8Array.from({ length: 256 }, (_, byte) => (isInPath(byte) ? 1 : 0));
   readonly #known = new Uint8Array(MASK + 1);
-  /** Where the cell that was looked at ends. */
-  #end = 0;
 
   constructor(separator: Separator, decoder: Decoder, texts: readonly string[]) {
     this.#separator = separator.charCodeAt(0);
     this.#decoder = decoder;
     for (let byte = 0; byte < 256; byte += 1) {
-      this.#folded[byte] = byte < 0x80 ? asciiFolded(byte) : this.#isHebrew(byte) ? byte : CHANGED;
-      // A path may begin with any letter.
-      const letter = byte >= 0x80 || /[a-z]/i.test(String.fromCharCode(byte));
-      if (letter || this.#folded[byte] === DROPPED) this.begins[byte] = 1;
+      const letter = String.fromCharCode(byte);
+      if (byte < 0x80) this.#folded[byte] = folded(letter).charCodeAt(0) || DROPPED;
+      else this.#folded[byte] = this.#isHebrew(byte) ? byte : CHANGED;
+      if (byte >= 0x80 || /[a-z]/i.test(letter) || this.#folded[byte] === DROPPED) this.begins[byte] = 1;
     }
     this.begins[this.#separator] = 0;
     this.#add(texts, NAMED);
@@ -161,104 +227,70 @@ class CellFilter {
   }
 
   #add(texts: readonly string[], bits: number): void {
-    for (const text of texts.flatMap((each) => [each, ...each.split('.')])) {
+    for (const text of texts) {
       const bytes = this.#bytesOf(folded(text));
-      if (!bytes || bytes.length === 0) continue;
-      const place = hashOf(bytes) & MASK;
+      if (bytes.length === 0) continue;
+      const place = bytes.reduce((hash, byte) => Math.imul(hash ^ byte, PRIME), SEED) & MASK;
       this.#known[place] = (this.#known[place] as number) | bits;
       for (const [byte, fold] of this.#folded.entries()) if (fold === bytes[0]) this.begins[byte] = 1;
     }
   }
 
-  /** `undefined` where cells with such a text are never told by their bytes. */
-  #bytesOf(text: string): Uint8Array | undefined {
+  /** None where a cell of such a text has bytes that only decoding tells. */
+  #bytesOf(text: string): Uint8Array {
     if (this.#decoder === 'utf-8') return Buffer.from(text);
-    const codes = [...text].map((letter) =>
-      letter >= 'א' && letter <= 'ת' ? letter.charCodeAt(0) - 0x4f0 : letter.charCodeAt(0),
-    );
-    return codes.every((code) => code < 256) ? Uint8Array.from(codes) : undefined;
+    const codeOf = (letter: string) => letter.charCodeAt(0) - (letter >= 'א' && letter <= 'ת' ? 0x4f0 : 0);
+    const codes = [...text].map(codeOf);
+    return Uint8Array.from(codes.every((code) => code < 256) ? codes : []);
   }
 
   /**
    * @param possible cells that are not odd
-   * @param needed so many of them have to name a column, and one a covered column where they are fewer than `all`
+   * @param needed so many cells have to name a column, and one a covered column where they are fewer than `all`
    */
   mayName(block: Buffer, from: number, to: number, possible: number, needed: number, all: number): boolean {
-    let left = possible;
+    let named = possible;
+    if (named < needed) return false;
     let covered = false;
-    for (let at = from; at < to; at = this.#end + 1) {
-      const found = this.#cell(block, at, to);
-      if (found === NOTHING) left -= 1;
-      if (left < needed) return false;
-      if (found === COVERED) covered = true;
+    for (let at = from; at <= to; ) {
+      const end = cellEnd(block, at, to, this.#separator);
+      const bits = this.#bitsOf(block, at, end);
+      if (bits === NOTHING) named -= 1;
+      if (named < needed) return false;
+      if (bits === COVERED) covered = true;
+      at = end + 1;
     }
-    return covered || left >= all;
+    return covered || named >= all;
   }
 
-  /** What the cell may name that begins there. */
-  #cell(block: Buffer, from: number, to: number): number {
+  bitsOfText(text: string): number {
+    if (text.length * 3 > SCRATCH.length) return COVERED;
+    return this.#bitsOf(SCRATCH, 0, SCRATCH.write(text.trimStart() || ' '));
+  }
+
+  /** What the cell may name. Quotation marks are dropped, as by folding. */
+  #bitsOf(block: Buffer, from: number, to: number): number {
+    const first = block[from] === QUOTE ? from + 1 : from;
+    const byte = block[first] as number;
+    if (first >= to || (this.begins[byte] === 0 && !(first > from && byte === this.#separator))) return ODD;
     const folds = this.#folded;
-    const separator = this.#separator;
-    const quoted = block[from] === QUOTE;
-    const begin = quoted ? from + 1 : from;
-    const first = block[begin] as number;
-    if (this.begins[first] === 0 && !(quoted && first === separator)) return this.#skip(block, from, to);
-    const stop = quoted ? QUOTE : separator;
     let hash = SEED;
-    let at = begin;
-    for (; at < to && block[at] !== stop; at += 1) {
-      const fold = folds[block[at] as number] as number;
-      if (fold === CHANGED || fold === DROPPED) return this.#bitsOfWords(block, from, to);
-      hash = Math.imul(hash ^ fold, PRIME);
-    }
-    this.#end = quoted ? at + 1 : at;
-    // Text after the closing mark belongs to the cell.
-    if (quoted && this.#end < to && block[this.#end] !== separator) return this.#bitsOfWords(block, from, to);
-    return this.#known[hash & MASK] as number;
-  }
-
-  #skip(block: Buffer, from: number, to: number): number {
-    let at = block[from] === QUOTE ? afterQuoted(block, from + 1, to) : from;
-    while (at < to && block[at] !== this.#separator) at += 1;
-    this.#end = at;
-    return IS_ODD;
-  }
-
-  /** The whole cell, a part of a path, or a word may name a column. Quotation marks are dropped, as by folding. */
-  #bitsOfWords(block: Buffer, from: number, end: number): number {
-    this.#skip(block, from, end);
-    const to = this.#end;
-    const folds = this.#folded;
-    const known = this.#known;
-    let found = 0;
-    let whole = SEED;
-    let part = SEED;
-    let word = SEED;
-    for (let at = from; at < to; at += 1) {
-      const fold = folds[block[at] as number] as number;
-      if (fold === CHANGED) return COVERED;
-      if (fold === DROPPED) {
-        found |= (known[word & MASK] as number) | (known[part & MASK] as number);
-        word = SEED;
-        if (block[at] === DOT) part = SEED;
-      } else {
-        whole = Math.imul(whole ^ fold, PRIME);
-        part = Math.imul(part ^ fold, PRIME);
-        word = Math.imul(word ^ fold, PRIME);
+    let path = true;
+    let gap = false;
+    for (let at = first; at < to; at += 1) {
+      const byte = block[at] as number;
+      const fold = folds[byte] as number;
+      if (fold === CHANGED || (byte === DOT && path)) return COVERED;
+      // Blanks may stand around the parts of a path before the last one.
+      if (fold === DROPPED) gap ||= this.#inPath[byte] === 0 && hash !== SEED;
+      else {
+        path &&= !gap && this.#inPath[byte] === 1;
+        hash = Math.imul(hash ^ fold, PRIME);
       }
     }
-    return found | (known[whole & MASK] as number) | (known[part & MASK] as number) | (known[word & MASK] as number);
+    return this.#known[hash & MASK] as number;
   }
 }
 
-function hashOf(bytes: Uint8Array): number {
-  let hash = SEED;
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, PRIME);
-  return hash;
-}
-
-/** Whether any text of ASCII keeps such a character once it is folded, and how. */
-function asciiFolded(byte: number): number {
-  const text = folded(String.fromCharCode(byte));
-  return text === '' ? DROPPED : text.charCodeAt(0);
-}
+/** A letter of a path, also an invisible one. */
+const isInPath = (byte: number) => byte >= 0x7f || byte < 0x20 || /[\w.-]/.test(String.fromCharCode(byte));

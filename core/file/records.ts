@@ -12,6 +12,7 @@ import { putAside } from '../zip/put-aside.ts';
 import { ReadingBudget, type ReadingLimits, ReadingUnfinished } from '../zip/reading-limits.ts';
 import { openZip, UnreadableZip } from '../zip/zip-archive.ts';
 import { csvRecords } from './csv-records.ts';
+import { foldedRecord } from './later-headers.ts';
 import { UnreadableCsv } from './scanner.ts';
 
 /** What the manifest says of a stored file that was read to its end. */
@@ -30,15 +31,26 @@ export function isUnreadable(error: unknown): error is UnreadableCsv | Unreadabl
 }
 
 /**
- * The records of a stored file, its header first where it has one, one at a time. Rows above the header of a sheet are left out.
+ * The records of a stored file, its header first where it has one, one at a time. Rows above the header, and records that repeat
+ * it, are left out.
  * @throws UnreadableCsv, UnreadableSheet, UnreadableZip (`isUnreadable`); ReadingUnfinished where it is too much for the limits;
  *   what reading the source throws
  */
-export async function* fileRecords(
-  source: ByteSource,
-  form: StoredForm,
-  limits: ReadingLimits,
-): AsyncGenerator<string[]> {
+export function fileRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
+  const records = allRecords(source, form, limits);
+  return form.content?.repeatedHeaders ? withoutRepeats(records) : records;
+}
+
+async function* withoutRepeats(records: AsyncIterable<string[]>): AsyncGenerator<string[]> {
+  let header: string | undefined;
+  for await (const record of records) {
+    const text = foldedRecord(record);
+    if (text !== header) yield record;
+    header ??= text;
+  }
+}
+
+async function* allRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
   if (form.format === 'csv') {
     const { compression } = form;
     const plain =

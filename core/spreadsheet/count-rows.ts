@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { KnownColumns } from '../columns/header-rule.ts';
+import { fieldIndex } from '../columns/header.ts';
+import { type KnownColumns, LaterHeaders } from '../file/later-headers.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { SheetHeader } from './find-header.ts';
-import { LaterHeaderRows } from './later-header-rows.ts';
-import { LAST_ROW, type SheetRow } from './sheet-rows.ts';
+import { cellsOf, LAST_ROW, type SheetRow } from './sheet-rows.ts';
 
 /** What the rows of a sheet are, below its header and above it. */
 export interface RowCount {
@@ -35,7 +35,7 @@ class RowCounter {
   /** Columns of the sheet without a text in the header. */
   private readonly nameless: ReadonlySet<number>;
   private readonly unnamed = new Set<number>();
-  private readonly later: LaterHeaderRows;
+  private readonly later: LaterHeaders;
   private rowsAbove = 0;
   private recordsAbove = 0;
   private records = 0;
@@ -54,7 +54,13 @@ class RowCounter {
     this.end = header.first + header.width;
     const nameless = header.headed === false ? [] : header.found.unnamed;
     this.nameless = new Set(nameless.map((place) => header.first + place));
-    this.later = new LaterHeaderRows(known, header.first, header.headed === false ? null : header.cells);
+    this.later = new LaterHeaders({
+      ...known,
+      index: fieldIndex(known.listed),
+      header: header.headed === false ? [] : header.cells,
+      separator: '\t',
+      decoder: 'utf-8',
+    });
   }
 
   add(row: SheetRow): void {
@@ -65,11 +71,13 @@ class RowCounter {
   }
 
   private addBelow(row: SheetRow): void {
-    const { columns } = row;
-    const longer = (columns.at(-1) ?? 0) >= this.end;
+    const { columns, texts } = row;
+    const [begin = 0] = columns;
+    const last = columns.at(-1) ?? 0;
+    const longer = last >= this.end;
     if (longer) this.longer += 1;
-    if (this.nameless.size > 0 || (columns[0] ?? 0) < this.header.first) this.findUnnamed(row);
-    this.later.look(row);
+    if (this.nameless.size > 0 || begin < this.header.first) this.findUnnamed(row);
+    this.later.lookAtRow(texts, begin - this.header.first, () => cellsOf(row, begin, last - begin + 1));
     if (!columns.some((column) => this.isUnderHeader(column))) return;
     if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
     this.records += 1;

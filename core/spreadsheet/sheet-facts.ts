@@ -1,6 +1,6 @@
 import { fieldIndex } from '../columns/header.ts';
-import type { KnownColumns } from '../columns/header-rule.ts';
 import { placesOf } from '../file/csv-start.ts';
+import type { KnownColumns } from '../file/later-headers.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';

@@ -2,15 +2,13 @@ import type { ByteSource } from '../files/byte-source.ts';
 import { visible } from '../folded.ts';
 import type { Content } from '../gate/facts.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
-import { type FoldedHeader, foldedHeader, repeatsHeader } from './later-header-rows.ts';
-import { cellsOf, type SheetRow } from './sheet-rows.ts';
+import { cellsOf } from './sheet-rows.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
 import { openWorkbook } from './workbook.ts';
 
 /**
  * The records of a workbook that was counted, its header first where it has one, one at a time. Each has a text for every
- * column of the header; a row that is longer has more. Rows without a value below the header are no records, nor are rows that
- * repeat it.
+ * column of the header; a row that is longer has more. Rows without a value below the header are no records.
  * @throws UnreadableSheet, UnreadableZip, ReadingUnfinished; what reading the source throws
  */
 export async function* sheetRecords(
@@ -25,24 +23,14 @@ export async function* sheetRecords(
   const sheet = workbook.sheets[place.sheet - 1];
   if (!sheet) throw new UnreadableSheet('lacks the sheet that was counted');
   const first = place.column - 1;
-  const isRecord = recordFilter(first, width, headed);
+  let named: ReadonlySet<number> | undefined;
   for await (const row of sheet.rows()) {
-    if (row.number < place.row || !isRecord(row)) continue;
-    yield cellsOf(row, first, Math.max(width, (row.columns.at(-1) ?? 0) - first + 1));
+    if (row.number < place.row || (named && !row.columns.some((column) => named?.has(column)))) continue;
+    const cells = cellsOf(row, first, Math.max(width, (row.columns.at(-1) ?? 0) - first + 1));
+    // The first row is the header, where there is one.
+    named ??= new Set(
+      cells.slice(0, width).flatMap((cell, at) => (headed === false || visible(cell) !== '' ? [first + at] : [])),
+    );
+    yield cells;
   }
-}
-
-/** Tells records from other rows: the first row asked about is the header, where there is one. */
-function recordFilter(first: number, width: number, headed: boolean | null): (row: SheetRow) => boolean {
-  let header: FoldedHeader | null = null;
-  let named = new Set(Array.from({ length: width }, (_, place) => first + place));
-  return (row) => {
-    if (headed !== false && !header) {
-      const cells = cellsOf(row, first, width);
-      header = foldedHeader(cells, first);
-      named = new Set(cells.flatMap((cell, place) => (visible(cell) === '' ? [] : [first + place])));
-      return true;
-    }
-    return row.columns.some((column) => named.has(column)) && !(header && repeatsHeader(row, header));
-  };
 }

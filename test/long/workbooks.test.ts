@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { fileRecords } from '../../core/file/records.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
-import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
@@ -36,7 +36,7 @@ const EXPECTED_KINDS = ['hidden sheets', 'a name of a sheet', 'formulas'];
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
   const source = fileSource(file, statSync(file).size);
   const { header, content } = await sheetFacts(source, expectedColumns(columns), AMPLE);
-  const records = await all(sheetRecords(source, content, AMPLE));
+  const records = await all(fileRecords(source, { format: 'xlsx', compression: null, dialect: null, content }, AMPLE));
   const kinds = content.elsewhereKinds.filter((kind) => !EXPECTED_KINDS.includes(kind));
   const hidden = content.elsewhereKinds.includes('hidden sheets');
   return { header, rows: content.rows, rowsAbove: content.rowsAbove, hidden, kinds, records };

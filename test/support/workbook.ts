@@ -1,6 +1,6 @@
+import { fileRecords } from '../../core/file/records.ts';
 import type { ByteSource } from '../../core/files/byte-source.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
-import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
 import { zipOfFiles } from './zip.ts';
 
 /** A cell: a text (inline), a number, or the XML of one. */
@@ -182,7 +182,11 @@ export async function readWorkbook(
 ) {
   const source = sourceOf(bytes);
   const facts = await sheetFacts(source, expectedColumns(columns, more), AMPLE);
-  const records = facts.empty ? [] : await all(sheetRecords(source, facts.content, AMPLE));
+  const records = facts.empty
+    ? []
+    : await all(
+        fileRecords(source, { format: 'xlsx', compression: null, dialect: null, content: facts.content }, AMPLE),
+      );
   return { ...facts, records };
 }
 
