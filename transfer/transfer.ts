@@ -4,7 +4,7 @@ import { LIMITS } from './base/limits.ts';
 import type { Resume, Stored, TransferOptions, Unfinished } from './base/types.ts';
 import { Blocks } from './source/blocks.ts';
 import { guardedLookup } from './source/guard.ts';
-import { Link } from './source/link.ts';
+import { Link } from './source/open.ts';
 import { Store } from './store/store.ts';
 import { Attempt, type Work } from './strategies/attempt.ts';
 import { fetchFile } from './strategies/fetch-file.ts';
@@ -55,7 +55,7 @@ const END_SECONDS = 8;
 export async function transfer(options: TransferOptions): Promise<Stored | Unfinished> {
   const deadline = deadlineOf(options);
   const lookup = guardedLookup(options.policy);
-  // A connection ends with its body (`intake.ts`).
+  // A connection ends with its body (`source/open.ts`).
   const ends = { lookup, keepAlive: false };
   const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
   const { policy, allowUndeclaredEnd } = options;

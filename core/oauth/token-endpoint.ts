@@ -1,6 +1,6 @@
 import ky from 'ky';
 import * as z from 'zod/mini';
-import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry.ts';
 import type { OAuthSettings } from '../config/deployment.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
 import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';

@@ -2,7 +2,7 @@ import { get } from 'node:https';
 import { describe, expect, test } from 'vitest';
 import { agentFor } from '../../transfer/base/http.ts';
 import { Blocks } from '../../transfer/source/blocks.ts';
-import { Intake } from '../../transfer/source/intake.ts';
+import { Intake } from '../../transfer/source/open.ts';
 import { testReadingPastParser, transfersByWire } from '../support/past-parser.ts';
 import { callsOf } from '../support/transfer-suite.ts';
 import { KIB, LIMITS, PART } from '../support/transfers.ts';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Link } from '../../transfer/source/link.ts';
+import { Link } from '../../transfer/source/open.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import { transferSuite } from '../support/transfer-suite.ts';
 import { IMPATIENT, NOTHING, PART } from '../support/transfers.ts';

@@ -3,8 +3,7 @@ import { LIMITS, type Limits } from '../base/limits.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { Blocks } from './blocks.ts';
 import { guardedLookup } from './guard.ts';
-import { Link } from './link.ts';
-import { openSource } from './open.ts';
+import { Link, openSource } from './open.ts';
 
 interface LookOptions {
   policy: SourcePolicy;

@@ -1,13 +1,25 @@
-import { StartOver } from '../base/errors.ts';
-import { bytesOf, partBytesFor, type StoredPart } from '../base/parts.ts';
-import type { Resume, Stored, Unfinished } from '../base/types.ts';
-import { NoSuchUpload } from '../store/errors.ts';
-import type { Attempt } from './attempt.ts';
-import { storeSmall, storeUnsized } from './buffered.ts';
-import { commitParts } from './commit.ts';
-import { type FirstResponse, requestFirst } from './first-response.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { crc32 } from 'node:zlib';
+import { combineCrc32, crc32Of } from '../base/crc32.ts';
+import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
+import {
+  bytesOf,
+  growingPartBytes,
+  partBytesFor,
+  partsOf,
+  prefixOf,
+  S3_MOST_PARTS,
+  type StoredPart,
+} from '../base/parts.ts';
+import { RetryBudget, withRetries } from '../base/retry.ts';
+import type { NamedObject, Resume, Stored, Unfinished } from '../base/types.ts';
+import type { Body } from '../source/body.ts';
+import { NoBytesInRange, type Opened, openSource } from '../source/open.ts';
+import { type Reader, wholeReader } from '../source/reader.ts';
+import { KeyExists, NoSuchUpload } from '../store/errors.ts';
+import type { Measured, PartUpload } from '../store/store.ts';
+import { type Attempt, movePart } from './attempt.ts';
 import { fetchRanged } from './ranged.ts';
-import { fetchSingle } from './single.ts';
 
 /** One try at a file, with the strategy that the first response, or the upload to continue, calls for. */
 export async function fetchFile(attempt: Attempt): Promise<Stored | Unfinished> {
@@ -81,4 +93,252 @@ async function storeSized(
     strategy: etag === null ? 'single' : 'ranged',
     undeclaredEnd: false,
   });
+}
+
+/** What marks a web page is in its first bytes, however small the chunks in which they come. */
+const INSPECTED_BYTES = 1024;
+
+/** The first response of the origin: it names the object, decides the strategy, and its bytes are the first of the file. */
+interface FirstResponse extends Opened {
+  object: NamedObject;
+}
+
+/** Requests the first bytes. What is no file (a sign-in page) is retried with a fresh link. @throws TransferError */
+function requestFirst({ context, source, options }: Attempt): Promise<FirstResponse> {
+  return withRetries(context, async () => {
+    const opened = await openFirst(source, context.limits.smallBytes);
+    const { body } = opened;
+    try {
+      if ((opened.head.length ?? 0) > options.maxBytes) throw tooLarge(options.maxBytes);
+      const object = options.nameObject(opened.head, await beginningOf(body));
+      if (!('refuse' in object)) return { ...opened, object };
+      source.link.expire(await source.link.current(source.signal));
+      throw new RetryableError('refused', object.refuse);
+    } catch (error) {
+      body.close();
+      throw error;
+    }
+  });
+}
+
+/** Reads and puts back the first 1 KB, or all of a shorter file. */
+async function beginningOf(body: Body): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for (let bytes = 0; bytes < INSPECTED_BYTES; bytes += chunks.at(-1)?.length ?? 0) {
+    const chunk = await body.next();
+    if (!chunk) break;
+    chunks.push(chunk);
+  }
+  const first = Buffer.concat(chunks);
+  if (first.length > 0) body.unread(first);
+  return first;
+}
+
+async function openFirst(source: Attempt['source'], bytes: number): Promise<Opened> {
+  try {
+    return await openSource(source, { from: 0, to: bytes }, null);
+  } catch (error) {
+    // S3 refuses every range of an empty object.
+    if (error instanceof NoBytesInRange) return openSource(source, undefined, null);
+    throw error;
+  }
+}
+
+function tooLarge(most: number): TransferError {
+  const message = `The file is larger than the ${most} bytes that are allowed, or than can be stored without knowing its size.`;
+  return new TransferError('too-large', message);
+}
+
+/**
+ * One GET of a file of known size, cut into parts that stream through.
+ * @returns the parts that the store has; all of them, unless time was up.
+ */
+async function fetchSingle(
+  attempt: Attempt,
+  upload: Resume & { size: number },
+  before: readonly StoredPart[],
+  first?: Opened,
+): Promise<StoredPart[]> {
+  const parts = partsOf(upload.size, upload.partBytes);
+  const stored = prefixOf(before).filter(({ number, bytes }) => {
+    const part = parts[number - 1];
+    return part && bytes === part.to - part.from;
+  });
+  attempt.stored(bytesOf(stored), upload.size);
+  let sending: PartUpload | undefined;
+  const crc32Before = () => {
+    const { crc32 = 0, bytes = 0 } = sending ?? {};
+    return combineCrc32(crc32Of(stored), crc32, bytes);
+  };
+  const reader = wholeReader(attempt.source, upload.size, crc32Before, { offset: bytesOf(stored), first });
+  try {
+    for (const part of parts.slice(stored.length)) {
+      if (!attempt.mayBegin()) break;
+      const moved = await movePart(attempt, upload, reader, part, (sent) => {
+        sending = sent;
+      });
+      stored.push(moved);
+    }
+    if (stored.length === parts.length) await reader.finish();
+    return stored;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Reads until the buffer is full or the file ends; returns how many bytes it read. */
+async function fill(
+  { source }: Attempt,
+  reader: Reader,
+  buffer: Buffer,
+  onChunk: (chunk: Buffer) => void,
+): Promise<number> {
+  let filled = 0;
+  while (filled < buffer.length) {
+    const chunk = await reader.read(buffer.length - filled);
+    if (!chunk) break;
+    chunk.copy(buffer, filled);
+    onChunk(chunk);
+    filled += chunk.length;
+    source.blocks.release(chunk);
+  }
+  return filled;
+}
+
+/** Stores a small file of known size in one request. */
+async function storeSmall(attempt: Attempt, first: FirstResponse, length: number): Promise<Stored> {
+  const buffer = Buffer.allocUnsafe(length);
+  let checksum = 0;
+  const reader = wholeReader(attempt.source, length, () => checksum, { offset: 0, first });
+  const filled = await fill(attempt, reader, buffer, (chunk) => {
+    checksum = crc32(chunk, checksum);
+  });
+  if (filled !== length) throw new TransferError('incomplete', `The file ended after ${filled} of ${length} bytes.`);
+  await reader.finish();
+  return commitSmall(attempt, first.object, buffer, checksum, { strategy: 'small', undeclaredEnd: false });
+}
+
+/** Stores a file of unknown size from one GET: a part must be in memory before its length can be declared. */
+async function storeUnsized(
+  attempt: Attempt,
+  object: NamedObject,
+  upload: Resume | null,
+  before: readonly StoredPart[],
+  first?: FirstResponse,
+): Promise<Stored | Unfinished> {
+  const { bufferedPartBytes: partBytes } = attempt.context.limits;
+  const stored = prefixOf(before);
+  let checksum = crc32Of(stored);
+  let total = bytesOf(stored);
+  attempt.stored(total, null);
+  const reader = wholeReader(attempt.source, null, () => checksum, { offset: total, first });
+  // One part is sent while the next is read.
+  let sending: Promise<StoredPart> | undefined;
+  const sent = async () => {
+    if (sending !== undefined) stored.push(await sending);
+    sending = undefined;
+  };
+  try {
+    let open = upload;
+    for (let number = stored.length + 1; attempt.mayBegin(); number += 1) {
+      const buffer = Buffer.allocUnsafe(growingPartBytes(number, partBytes));
+      const filled = await fill(attempt, reader, buffer, (chunk) => {
+        checksum = crc32(chunk, checksum);
+        attempt.moved += chunk.length;
+      });
+      total += filled;
+      if (total > attempt.options.maxBytes || number > S3_MOST_PARTS) throw tooLarge(attempt.options.maxBytes);
+      const body = buffer.subarray(0, filled);
+      const whole = filled < buffer.length;
+      const outcome = { strategy: 'single', undeclaredEnd: reader.undeclaredEnd } as const;
+      if (!open && whole) return await commitSmall(attempt, object, body, checksum, outcome);
+      open ??= await attempt.createUpload({ ...object, etag: null, size: null, partBytes });
+      await sent();
+      if (filled > 0) {
+        sending = attempt.store.putPart(open, number, body);
+        // The failure is thrown where `sent` is awaited; nobody waits for it here.
+        sending.catch(() => undefined);
+      }
+      attempt.stored(filled, null);
+      if (!whole) continue;
+      await sent();
+      return await commitParts(attempt, open, stored, outcome);
+    }
+    await sent();
+    return { done: false, resume: open };
+  } finally {
+    reader.close();
+  }
+}
+
+type HowStored = Pick<Stored, 'strategy' | 'undeclaredEnd'>;
+
+/**
+ * The one place where an object is made. After a lost response the object may exist: it is measured, and counts if size and
+ * checksum are those of the file; only otherwise is the request repeated. It may find what the first one did, which stores report
+ * in different ways: the key exists, the upload is gone, a conflict.
+ * @throws TransferError `conflict` when the key has another object, `store-…`; StartOver when the upload is gone
+ */
+async function commit(
+  { store, context }: Attempt,
+  key: string,
+  measured: Measured,
+  write: () => Promise<unknown>,
+): Promise<'written' | 'found'> {
+  const budget = new RetryBudget(context);
+  for (;;) {
+    try {
+      await write();
+      return 'written';
+    } catch (error) {
+      if (!isUnclear(error)) throw error;
+      if (isDeepStrictEqual(await store.measure(key), measured)) return 'found';
+      if (error instanceof KeyExists) {
+        throw new TransferError('conflict', `The object at ${key} is another file than the origin gives out now.`);
+      }
+      if (error instanceof StartOver) throw error;
+      await budget.waitAfter(error);
+    }
+  }
+}
+
+/** Whether the object may exist after this failure. */
+function isUnclear(error: unknown): error is RetryableError | KeyExists | StartOver {
+  return error instanceof RetryableError || error instanceof KeyExists || error instanceof StartOver;
+}
+
+/** Stores a file that is in memory. */
+async function commitSmall(
+  attempt: Attempt,
+  { key, contentType }: NamedObject,
+  body: Buffer,
+  crc32: number,
+  outcome: HowStored,
+): Promise<Stored> {
+  const measured = { bytes: body.length, crc32 };
+  await commit(attempt, key, measured, () => attempt.store.put(key, contentType, body, crc32));
+  attempt.stored(body.length, body.length);
+  return { done: true, key, contentType, ...measured, ...outcome };
+}
+
+/** Makes the object of the parts of an upload, which must be all of them. */
+async function commitParts(
+  attempt: Attempt,
+  upload: Resume,
+  parts: readonly StoredPart[],
+  outcome: HowStored,
+): Promise<Stored | Unfinished> {
+  // Interrupted in the middle of Complete, nobody would know whether it is done; the next process has the time.
+  if (!attempt.mayFinish()) return { done: false, resume: upload };
+  const { key, contentType } = upload;
+  const sorted = prefixOf(parts);
+  const measured = { bytes: bytesOf(parts), crc32: crc32Of(sorted) };
+  if (sorted.length < parts.length || (upload.size !== null && upload.size !== measured.bytes)) {
+    throw new TransferError('incomplete', `${measured.bytes} of ${upload.size ?? 'unknown'} bytes were stored.`);
+  }
+  const how = await commit(attempt, key, measured, () => attempt.store.complete(upload, sorted, measured));
+  // The object that was found may be made of another upload: this one may still be open.
+  if (how === 'found') await attempt.store.abort(upload);
+  attempt.setUpload(null);
+  return { done: true, key, contentType, ...measured, ...outcome };
 }

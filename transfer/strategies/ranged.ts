@@ -1,12 +1,9 @@
 import { TransferError } from '../base/errors.ts';
 import { type Part, partsOf, type StoredPart } from '../base/parts.ts';
-import type { Resume } from '../base/types.ts';
+import type { Resume, TransferOptions } from '../base/types.ts';
 import type { Opened } from '../source/open.ts';
 import { type Reader, rangedReader } from '../source/reader.ts';
-import type { Attempt } from './attempt.ts';
-import { Connections } from './connections.ts';
-import { movePart } from './part-mover.ts';
-import { type Segment, Segments } from './segments.ts';
+import { type Attempt, movePart } from './attempt.ts';
 
 type RangedUpload = Resume & { etag: string; size: number };
 
@@ -124,5 +121,132 @@ class RangedFetch {
     if (first) this.#first = undefined;
     const onOverload = () => this.#connections.overloaded();
     return rangedReader(this.#attempt.source, this.#upload, { from, to }, { first, onOverload });
+  }
+}
+
+/** Consecutive parts that one connection fetches in order: those from `next` up to, not including, `end`, by index. */
+export class Segment {
+  readonly #parts: readonly Part[];
+  #next: number;
+  #end: number;
+  /** Whether a connection works on it. */
+  taken = false;
+
+  constructor(parts: readonly Part[], next: number, end: number) {
+    this.#parts = parts;
+    this.#next = next;
+    this.#end = end;
+  }
+
+  /** How many parts nobody has begun. */
+  get left(): number {
+    return this.#end - this.#next;
+  }
+
+  /** Begins the next part. */
+  begin(): Part | undefined {
+    if (this.left <= 0) return undefined;
+    this.#next += 1;
+    return this.#parts[this.#next - 1];
+  }
+
+  /** The end of the bytes that follow each other without a gap from this part on. */
+  contiguousEnd(part: Part): number {
+    let end = part.to;
+    for (const following of this.#parts.slice(this.#next, this.#end)) {
+      if (following.from !== end) return end;
+      end = following.to;
+    }
+    return end;
+  }
+
+  /** Cuts off the second half. */
+  split(): Segment {
+    const middle = this.#end - Math.ceil(this.left / 2);
+    const half = new Segment(this.#parts, middle, this.#end);
+    this.#end = middle;
+    return half;
+  }
+
+  /** The part that was begun last has to be begun again. */
+  giveBack(): void {
+    this.#next -= 1;
+  }
+}
+
+/** The missing parts. Work stealing: an idle connection takes half of the longest remaining segment, so that all end together. */
+export class Segments {
+  readonly #segments: Segment[];
+
+  constructor(parts: readonly Part[], connections: number) {
+    const count = Math.min(connections, parts.length);
+    const cut = (index: number) => Math.round((index * parts.length) / count);
+    this.#segments = Array.from({ length: count }, (_, index) => new Segment(parts, cut(index), cut(index + 1)));
+  }
+
+  /** A segment to work on; `undefined` when nothing is left to begin. */
+  take(): Segment | undefined {
+    const free = this.#segments.find(({ taken, left }) => !taken && left > 0) ?? this.#steal();
+    if (free) free.taken = true;
+    return free;
+  }
+
+  /** Whether a part is left that nobody has begun. */
+  get left(): boolean {
+    return this.#segments.some(({ left }) => left > 0);
+  }
+
+  /** Half of the longest segment. A last part is not worth a connection. */
+  #steal(): Segment | undefined {
+    const longest = this.#segments.toSorted((a, b) => b.left - a.left)[0];
+    if (!longest || longest.left < 3) return undefined;
+    const half = longest.split();
+    this.#segments.push(half);
+    return half;
+  }
+}
+
+/** The network of a function at every memory size: about 600 Mbit/s. */
+const LAMBDA_BYTES_PER_SECOND = 70 * 1024 * 1024;
+/** How many connections are added at once. */
+const STEP = 2;
+/** An addition was useful if the total rate rose by this factor, and harmful if it fell by it. */
+const WORTH = 1.1;
+
+/** How many connections are useful: more while the total rate rises. An addition that lowered it is undone; overload halves them. */
+export class Connections {
+  #most: number;
+  readonly #enough: number;
+  #rate = 0;
+  #lastAdded = 0;
+  wanted: number;
+
+  constructor({ initial, most, enoughBytesPerSecond = LAMBDA_BYTES_PER_SECOND }: TransferOptions['connections']) {
+    this.#most = most;
+    this.#enough = enoughBytesPerSecond;
+    this.wanted = Math.min(initial, most);
+  }
+
+  /** @param bytesPerSecond the total rate since the last measurement */
+  measured(bytesPerSecond: number): void {
+    // Silence at the beginning is no rise, nor can the first bytes after it be a fall.
+    const useful = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
+    const harmful = this.#lastAdded > 0 && bytesPerSecond * WORTH <= this.#rate;
+    this.#rate = bytesPerSecond;
+    if (harmful) this.#limitTo(this.wanted - this.#lastAdded);
+    this.#lastAdded = useful && bytesPerSecond < this.#enough ? Math.min(STEP, this.#most - this.wanted) : 0;
+    this.wanted += this.#lastAdded;
+  }
+
+  /** The origin answered 429 or 503. */
+  overloaded(): void {
+    this.#limitTo(Math.max(1, Math.floor(this.wanted / 2)));
+  }
+
+  /** Sets the limit for the rest of the transfer: what was too much stays too much. */
+  #limitTo(connections: number): void {
+    this.wanted = connections;
+    this.#most = connections;
+    this.#lastAdded = 0;
   }
 }
