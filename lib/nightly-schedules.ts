@@ -9,8 +9,7 @@ import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { spansMidnight } from '../core/night/expected.ts';
-import { longestGapDays } from '../core/schedule/longest-gap.ts';
-import { START_TRIED_HOURS } from '../core/schedule/timing.ts';
+import { longestGapDays, START_TRIED_HOURS } from '../core/schedule/next-starts.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
 import type { StepFunction } from './workflow/step-function.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readConfiguration } from '../core/config/configuration.ts';
 import type { Deployment } from '../core/config/deployment.ts';
 import type { Entity } from '../core/config/entities.ts';
-import type { Polling } from '../core/config/polling-settings.ts';
+import type { Polling } from '../core/config/entity-settings.ts';
 import type { StartOptions } from './options.ts';
 
 /** The name under which everything is deployed locally. */

@@ -1,8 +1,7 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { timingOf } from '../../core/config/timing.ts';
-import { nextStarts } from '../../core/schedule/next-starts.ts';
-import type { Start, Timing } from '../../core/schedule/timing.ts';
+import { nextStarts, type Start, type Timing } from '../../core/schedule/next-starts.ts';
 
 /** The starts of nights that have passed, by the schedules. */
 

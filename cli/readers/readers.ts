@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Deployment } from '../../core/config/deployment.ts';
-import type { Reader } from '../../core/config/reader-settings.ts';
+import type { Reader } from '../../core/config/settings.ts';
 import { eachOf } from '../../core/each-of.ts';
 import {
   entitiesOf,

@@ -1,7 +1,6 @@
 import { countChanges } from '../../core/columns/changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { lackingIn } from '../../core/night/lacking.ts';
-import type { Night } from '../../core/night/marker.ts';
+import { lackingIn, type Night } from '../../core/night/marker.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import { type Cell, isOpen, isPublished, type Judge, type NightOutcome } from '../night/night.ts';
 import { OUTCOMES } from '../runs/run/outcomes.ts';

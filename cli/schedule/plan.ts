@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import type { GuardSettings } from '../../core/config/gate-settings.ts';
+import type { GuardSettings } from '../../core/config/entity-settings.ts';
 import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { resolveDates } from '../../core/export/relative-dates.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { lackingIn } from '../../core/night/lacking.ts';
+import { lackingIn } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { alarmsOf, grantOf, raisedAlarms } from '../deployment-state.ts';
 import { beforeFirstNight, type Cell, type Judge, judgesOf, type NightOutcome, startText } from '../night/night.ts';

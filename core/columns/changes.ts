@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { CRM_EXPORT } from '../commands.ts';
-import type { DriftPolicy } from '../config/gate-settings.ts';
+import type { DriftPolicy } from '../config/entity-settings.ts';
 import { RunError } from '../errors.ts';
 import type { ExportInput } from '../export/input.ts';
 import type { Drift, Run, Since } from '../step/states.ts';

@@ -1,4 +1,4 @@
-import type { ConfiguredColumns } from './configured-columns.ts';
+import type { ConfiguredColumns } from './entity-settings.ts';
 
 /** What the configuration says of the columns of an entity, part by part. */
 

@@ -3,9 +3,13 @@ import { exceptedIn } from '../columns/left-out.ts';
 import { folded, meansOrContains } from '../folded.ts';
 import { exceptedOf, isHeaderless, labelsOf, onlyOf, requiredOf, sheetsOf } from './chosen-columns.ts';
 import { ENTITIES, type Entity } from './entities.ts';
-import type { EntitySettings } from './entity-settings.ts';
+import {
+  type EntitySettings,
+  LARGEST_DEADLINE_IN_WAITS,
+  LEAST_CREATE_PAUSE_SECONDS,
+  type Polling,
+} from './entity-settings.ts';
 import { fileHostsOf } from './file-settings.ts';
-import { LARGEST_DEADLINE_IN_WAITS, LEAST_CREATE_PAUSE_SECONDS, type Polling } from './polling-settings.ts';
 import { dependsOnDate } from './relative-date.ts';
 import { requestKeys } from './request-keys.ts';
 import type { Settings } from './settings.ts';

@@ -1,13 +1,224 @@
 import * as z from 'zod';
-import { isSchedule } from '../schedule/schedule-expression.ts';
-import { changeSettingsSchema } from './change-settings.ts';
-import { configuredColumns } from './configured-columns.ts';
-import { driftSettingsSchema, guardsSchema, opaqueSchema } from './gate-settings.ts';
-import { localTime } from './nightly-settings.ts';
-import { ownPollingSchema, type Polling } from './polling-settings.ts';
+import { isSchedule, START_UTC } from '../schedule/next-starts.ts';
+import { isPlainLabel } from '../suggestion.ts';
+import { OPAQUE_KINDS } from './file-formats.ts';
 import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
 import { tableSettingsSchema } from './table-settings.ts';
+
+/** The parts of an entity's configuration by which the gate stops a file, or a run, or does not look. */
+
+const share = z.number().min(0).max(1);
+
+/** What a file must show before readers get it. */
+const guardsSchema = z.strictObject({
+  minRows: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('A file with fewer rows, or whose rows cannot be counted, is quarantined.'),
+  maxShrink: share
+    .default(0.5)
+    .describe(
+      'Largest share of the usual rows that a file may lack. Usual is the median of up to seven published files of other dates, if it is at least 20.',
+    ),
+  maxGrowth: z
+    .number()
+    .min(1)
+    .default(10)
+    .describe('How many times the usual rows a file may have; fewer than 20 usual rows count as 20.'),
+  maxIrregularShare: share
+    .default(0.01)
+    .describe('Largest share of records that may have another number of fields than the first.'),
+});
+export type GuardSettings = z.infer<typeof guardsSchema>;
+
+const policy = (ofWhat: string) =>
+  z
+    .enum(['accept', 'warn', 'stop'])
+    .default('warn')
+    .describe(`${ofWhat}: \`accept\`, \`warn\` (in the manifest, with an alarm) or \`stop\` (exports nothing).`);
+
+/** What follows where the columns that the CRM lists are not those of the last published export. */
+const driftSettingsSchema = z.strictObject({
+  added: policy('The CRM adds a column'),
+  removed: policy('The CRM removes a column'),
+  retyped: policy('A column has another type'),
+});
+export type DriftPolicy = z.infer<typeof driftSettingsSchema>;
+
+const opaqueSchema = z
+  .array(z.enum(OPAQUE_KINDS))
+  .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
+  .default([])
+  .describe(
+    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Not allowed beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
+  );
+
+/** The part of an entity's configuration that is about its feed of changes: what WriteChanges makes of two tables. */
+
+const keyName = z.string().min(1).max(200);
+const keyNames = z
+  .array(keyName)
+  .min(1)
+  .max(200)
+  .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' });
+
+const changeSettingsSchema = z.strictObject({
+  key: z
+    .union([keyName.transform((name) => [name]), keyNames])
+    .describe('The column, or the columns together, that identify a row.'),
+  ignore: keyNames
+    .optional()
+    .describe('Columns whose changes do not count: a row in which only they differ is not in the feed.'),
+  maxRemoved: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.2)
+    .describe(
+      'Largest share of the keys that may disappear from one table to the next. If more do, of at least 20 keys, no feed is written (`ChangesStopped`).',
+    ),
+});
+
+/** The part of a deployment's configuration that is about waiting for the CRM: for all entities, and in parts for one. */
+
+/** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.slow.test.ts` needs it. */
+export const LARGEST_DEADLINE_IN_WAITS = 500;
+
+/** A CRM that restarts at night is back after so long. Less is for local deployments. */
+export const LEAST_CREATE_PAUSE_SECONDS = 300;
+
+const polling = {
+  firstWaitSeconds: z.int().min(1).max(3600).describe('First wait between two status checks.'),
+  largestWaitSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .describe('Longest wait: each wait is half as long again as the one before, up to this.'),
+  deadlineSeconds: z
+    .int()
+    .min(5)
+    .max(86_400)
+    .describe('A run gives up this long after its start. At most 500 times the largest wait.'),
+  createAgainSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .describe(
+      'Shortest time before an unanswered export request is sent a second time; `largestWaitSeconds`, if that is longer. Below 300 only if `local` is true.',
+    ),
+};
+
+export const pollingSchema = z.strictObject({
+  firstWaitSeconds: polling.firstWaitSeconds.default(15),
+  largestWaitSeconds: polling.largestWaitSeconds.default(300),
+  deadlineSeconds: polling.deadlineSeconds.default(21_600),
+  createAgainSeconds: polling.createAgainSeconds.default(LEAST_CREATE_PAUSE_SECONDS),
+});
+export type Polling = z.infer<typeof pollingSchema>;
+
+const ownPollingSchema = z
+  .strictObject(polling)
+  .partial()
+  .optional()
+  .describe('Replaces single values of `polling` for this entity.');
+
+/** The part of a deployment's configuration that is about when the night begins. */
+
+export const timeZone = z
+  .string()
+  .refine(
+    (zone) => {
+      try {
+        return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
+      } catch {
+        return false;
+      }
+    },
+    { error: 'an IANA time zone such as "Asia/Jerusalem" or "UTC"' },
+  )
+  .default('UTC')
+  .describe('IANA zone of local times and of the dates of runs.');
+
+const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:30"');
+
+const localTime = time
+  .optional()
+  .describe(
+    'Start in local time instead of the one from `nightly`. A time that a clock change leaves out is an hour later; of one that comes twice, the first counts.',
+  );
+
+export const nightlySchema = z
+  .strictObject({
+    at: time
+      .optional()
+      .describe(`Start of the first entity in local time, in \`timeZone\`, all year. Default: ${START_UTC} UTC.`),
+    spreadMinutes: z
+      .int()
+      .min(0)
+      .max(60)
+      .default(7)
+      .describe(
+        'Minutes between the starts of two entities. Starts before and after midnight in `timeZone` get two dates.',
+      ),
+  })
+  .prefault({});
+
+const columnName = z.string().min(1);
+const columnNames = z.array(columnName).min(1).max(1000);
+const MOST_LABELS = 1000;
+/** Excel allows 31 characters. */
+const sheetName = z.string().min(1).max(100);
+
+const chosenColumns = z.strictObject({
+  only: columnNames
+    .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' })
+    .optional()
+    .describe('The columns to request, in order. Default: every column that the CRM lists.'),
+  except: z
+    .array(columnName)
+    .min(1)
+    .max(200)
+    .refine((names) => names.every(isPlainLabel), { error: 'must be plain names or labels of columns' })
+    .optional()
+    .describe(
+      'Columns to leave out, by name or label: no run requests them, and a file that has one is quarantined for good. An entry that names nothing in the list of the CRM stops the run.',
+    ),
+  required: columnNames
+    .optional()
+    .describe('Columns that must be there: without them nothing is requested, and no file published.'),
+  labels: z
+    .record(z.string().min(1).max(200), columnName.nullable())
+    .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
+    .optional()
+    .describe(
+      'Texts in the header of a file that the CRM does not list, and the field that each one names: `{"Mobile": "cellNumber"}`; `null` for a column that belongs to no field. A new text does not change the plan.',
+    ),
+  header: z
+    .enum(['names', 'none'])
+    .optional()
+    .describe(
+      '`"none"`: files have no header, and their columns are those of the request in order. Not allowed beside `except` or `labels`.',
+    ),
+  sheet: sheetName
+    .optional()
+    .describe('The sheet of a workbook to read. Beside `except`, other sheets still may not hold text.'),
+  otherSheets: z
+    .array(sheetName)
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('Further sheets that a workbook may have, with any content, also hidden ones.'),
+});
+
+/** The columns of the configuration; the input of an execution has `"all"` or a list. */
+const configuredColumns = z
+  .union([requestKeys.columns, chosenColumns])
+  .describe(
+    '`"all"`: every column that the CRM lists; a list of names, in order; or an object (docs/configuration.md, "Columns that are left out, or must be there").',
+  );
+export type ConfiguredColumns = z.infer<typeof configuredColumns>;
 
 /** The part of a deployment's configuration that is about one entity. */
 

@@ -1,4 +1,4 @@
-import type { DriftPolicy } from '../config/gate-settings.ts';
+import type { DriftPolicy } from '../config/entity-settings.ts';
 import { CHECKS, type GateCheck } from './checks.ts';
 import { type Facts, rowsOf } from './facts.ts';
 import { historyRemarks } from './history-remarks.ts';

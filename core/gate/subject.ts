@@ -1,4 +1,4 @@
-import type { DriftPolicy, GuardSettings } from '../config/gate-settings.ts';
+import type { DriftPolicy, GuardSettings } from '../config/entity-settings.ts';
 import type { Content, Ending, Facts } from './facts.ts';
 import type { History } from './history.ts';
 

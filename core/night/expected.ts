@@ -2,8 +2,7 @@ import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import { offsetsNow, timingOf } from '../config/timing.ts';
 import { dateAfter, dateIn, instantOf } from '../schedule/local-time.ts';
-import { nextStarts } from '../schedule/next-starts.ts';
-import type { Start } from '../schedule/timing.ts';
+import { nextStarts, type Start } from '../schedule/next-starts.ts';
 
 /**
  * The start of each entity that the night of a date is made of: those that are enabled and have one start on it. What has

@@ -81,3 +81,11 @@ export async function readNight(
   if (night) return { night, etag };
   throw new RunError('StorageConflict', `The object at ${key} says of no night what is there.`);
 }
+
+/** What a night that is not complete waits for: `leads`, or `leads (table)`. */
+export function lackingIn({ entities }: Pick<Night, 'entities'>): string[] {
+  return Object.entries(entities).flatMap(([entity, { file, tableVersion, table }]) => {
+    if (!file) return [entity];
+    return tableVersion !== null && !table ? [`${entity} (table)`] : [];
+  });
+}

@@ -1,6 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { feedKey } from '../changes/chain/feed-keys.ts';
 import type { Deployment } from '../config/deployment.ts';
-import type { Entity } from '../config/entities.ts';
+import { ENTITIES, type Entity } from '../config/entities.ts';
+import { eachOf } from '../each-of.ts';
+import { RunError } from '../errors.ts';
+import { LAYOUT } from '../export/layout.ts';
 import { readManifest } from '../export/manifest.ts';
 import { datePointerKey, readPointer, runPrefix } from '../export/pointer.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
@@ -9,9 +13,7 @@ import { metAnotherWrite } from '../storage/storage-errors.ts';
 import { standingTable } from '../table/standing-table.ts';
 import { tableKey } from '../table/table-key.ts';
 import { startsOfNight } from './expected.ts';
-import { completeKey, type Marked, nightKey, nightText, readNight } from './marker.ts';
-import type { Waited } from './next-night.ts';
-import type { NightStore } from './record-night.ts';
+import { completeKey, lackingIn, type Marked, type Night, nightKey, nightText, readNight } from './marker.ts';
 
 export interface NightDeps {
   bucket: Pick<Bucket, 'read' | 'putOnce' | 'replace'>;
@@ -101,4 +103,104 @@ async function feedOf(
   const key = feedKey(entity, to);
   const feed = await objects.head(key);
   return feed ? { key, etag: feed.etag } : null;
+}
+
+/** The entities of a night with the version of the tables that it waits for; `null`: it waits for none. */
+type Waited = ReadonlyMap<Entity, number | null>;
+
+/** What the bucket has of an entity and a date. */
+type Found = Pick<Marked, 'file' | 'table' | 'feed'>;
+
+const NOTHING: Found = { file: null, table: null, feed: null };
+
+/** A run that ended in an error. */
+export interface Failure {
+  entity: Entity;
+  error: string;
+}
+
+interface Looked {
+  date: string;
+  /** What is written of the date. */
+  standing: Night | undefined;
+  waited: Waited;
+  /** Entities whose tables nobody writes any more: the night waits for none of them. */
+  withoutTables: readonly Entity[];
+  found: ReadonlyMap<Entity, Found>;
+  failure: Failure | undefined;
+}
+
+/** The night as it is to be written; `undefined` where it stands already, or nothing is to be said of it. */
+function nextNight(looked: Looked): Night | undefined {
+  const { date, standing, waited } = looked;
+  // What a release with more entities wrote of them stays: this one cannot look at them.
+  const entities: Night['entities'] = { ...standing?.entities };
+  for (const [entity, version] of waited) entities[entity] = markedOf(entity, version, looked);
+  const complete = lackingIn({ entities }).length === 0;
+  const nothing = Object.values(entities).every(({ file, error }) => file === null && error === null);
+  if (!standing && nothing) return undefined;
+  if (standing?.complete === complete && isDeepStrictEqual(entities, standing.entities)) return undefined;
+  return { schemaVersion: LAYOUT, date, revision: (standing?.revision ?? 0) + 1, complete, entities };
+}
+
+function markedOf(entity: Entity, version: number | null, { standing, withoutTables, found, failure }: Looked): Marked {
+  const { file, table, feed } = found.get(entity) ?? NOTHING;
+  const tableVersion = table === null && withoutTables.includes(entity) ? null : version;
+  const whole = file !== null && (tableVersion === null || table !== null);
+  const known = failure?.entity === entity ? failure.error : (standing?.entities[entity]?.error ?? null);
+  return { file, tableVersion, table, feed, error: whole ? null : known };
+}
+
+/** A date in the bucket. Every method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`. */
+export interface NightStore {
+  date: string;
+  /** The entities of the night as they are configured today. */
+  expected: () => Waited;
+  /** Whether the tables of an entity are written by today's configuration. */
+  writesTables: (entity: Entity) => boolean;
+  read(): Promise<{ night: Night | undefined; etag: string | undefined }>;
+  /** @param known what was read of the entity before */
+  look(entity: Entity, tableVersion: number | null, known: Marked | undefined): Promise<Found>;
+  /** `false` where another has written since it was read. */
+  write(night: Night, etag: string | undefined): Promise<boolean>;
+  /** Writes the revision of a complete night, once; `false` where another writes it just now. */
+  tell(night: Night): Promise<boolean>;
+}
+
+/** A round is lost only to another who has written. Seven runs may end at one moment, and be run again. */
+const ROUNDS = 20;
+
+/**
+ * Writes what there is of a date. What is written is read before the pointers, and the write is conditional: whoever writes last
+ * has seen all (docs/adr/0042).
+ * @param failure of the run that has ended; `undefined` where none did, or well
+ * @returns the night as it stands; `undefined` where nothing is to be said of it
+ * @throws RunError `StorageConflict`, `StorageDenied`, `StorageUnavailable`
+ */
+export async function recordNight(store: NightStore, failure?: Failure): Promise<Night | undefined> {
+  const { date } = store;
+  const withoutTables = ENTITIES.filter((entity) => !store.writesTables(entity));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { night: standing, etag } = await store.read();
+    const waited = standing ? waitedBy(standing) : store.expected();
+    const found = await eachOf([...waited], async ([entity, version]) => {
+      return [entity, await store.look(entity, version, standing?.entities[entity])] as const;
+    });
+    const next = nextNight({ date, standing, waited, withoutTables, found: new Map(found), failure });
+    if (next && !(await store.write(next, etag))) continue;
+    const night = next ?? standing;
+    if (!night?.complete || (await store.tell(night))) return night;
+  }
+  const what = `The object ${nightKey(date)} was written by others ${ROUNDS} times in a row.`;
+  throw new RunError('StorageUnavailable', what);
+}
+
+/** The set of a date is that of its first record. */
+function waitedBy({ entities }: Night): Waited {
+  return new Map(
+    ENTITIES.flatMap((entity) => {
+      const marked = entities[entity];
+      return marked ? [[entity, marked.tableVersion] as const] : [];
+    }),
+  );
 }

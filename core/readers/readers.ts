@@ -2,7 +2,7 @@ import { feedEntities } from '../changes/feeds.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import type { Reader } from '../config/reader-settings.ts';
+import type { Reader } from '../config/settings.ts';
 import { settingsDigest } from '../table/settings-digest.ts';
 
 /**

@@ -1,7 +1,33 @@
-import { cronTimes } from './cron.ts';
-import { localStart } from './local-start.ts';
-import { dateAfter, dateIn } from './local-time.ts';
-import type { Start, Timing } from './timing.ts';
+import { dateAfter, dateIn, instantOf } from './local-time.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * EventBridge tries to deliver a start again for this long; then it goes to the queue of undelivered starts, for later
+ * it would be a day's export.
+ */
+export const START_TRIED_HOURS = 2;
+
+/** When the first entity starts where the configuration says nothing. */
+export const START_UTC = '01:00';
+
+/** When the rule of an entity starts it. */
+export interface Timing {
+  /** The zone in which a run gets its date. */
+  timeZone: string;
+  /** The schedule expression of the rule. */
+  expression: string;
+  /** The times in UTC at which the rule fires, `HH:MM`; `null` where that is not once a day. */
+  starts: string[] | null;
+  /** The local time for which there are several starts, of which one a date counts; `null`: every start counts. */
+  at: string | null;
+}
+
+/** A start by a rule, and the date that its run gets. */
+export interface Start {
+  at: Date;
+  date: string;
+}
 
 /** The next starts after a moment; `null` for `rate(…)`, which counts from when the rule was made. */
 export function nextStarts(timing: Timing, after: Date, count: number): Start[] | null {
@@ -15,4 +41,232 @@ export function nextStarts(timing: Timing, after: Date, count: number): Start[] 
   }
   if (!expression.startsWith('cron(')) return null;
   return cronTimes(expression, after, count).map((time) => ({ at: time, date: dateIn(timeZone, time) }));
+}
+
+const MINUTE_MS = 60_000;
+/** A start may be late by that; the event of another time is not of a listed start. */
+const NEAR_MS = 30 * MINUTE_MS;
+/** Events are late, and early only as far as clocks differ. */
+export const EARLY_MS = 15 * MINUTE_MS;
+
+/**
+ * The start that an event of the rule stands for, whatever it is late by, and the date of the run; `undefined` where another
+ * start of the rule is the one for that date. An event far from every listed start is one of its own: somebody has changed
+ * the rule, and to take it for another start would leave out dates.
+ */
+export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | undefined {
+  const near = starts ? byDistance(starts, event).filter((start) => distance(start, event) <= NEAR_MS) : [];
+  const [start] = near;
+  if (!starts || !start) {
+    const own = new Date(Math.floor(event.getTime() / MINUTE_MS) * MINUTE_MS);
+    return { at: own, date: dateIn(timeZone, own) };
+  }
+  if (at === null) return { at: start, date: dateIn(timeZone, start) };
+  // Where clocks change by half an hour, an event may be near two starts: of one that is due, unless the other fires just now.
+  const soon = (each: Date) => each.getTime() - event.getTime() <= EARLY_MS;
+  const meant = isOnTime(start, event) ? [start] : near.filter((each) => each === start || soon(each));
+  return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
+}
+
+/** A rule fires within the minute of its start. */
+function isOnTime(start: Date, event: Date): boolean {
+  return event >= start && distance(start, event) < MINUTE_MS;
+}
+
+function localSlot(timing: LocalTiming, start: Date): Start | undefined {
+  const shown = dateIn(timing.timeZone, start);
+  // The neighbours count where zone data has changed since the starts were listed.
+  const dates = [shown, ...[-1, 1].map((days) => dateAfter(shown, days))];
+  const date = dates.find((each) => localStart(timing, each).getTime() === start.getTime());
+  return date === undefined ? undefined : { at: start, date };
+}
+
+/** The times in UTC at which a rule fires, and the local time that they stand for. */
+interface LocalTiming {
+  timeZone: string;
+  starts: string[];
+  at: string;
+}
+
+/**
+ * The start of a date: when its local time is due, or the nearest start of the rule where zone data has changed since those
+ * were listed, so that no date is left out.
+ */
+function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
+  const due = instantOf(timeZone, date, at);
+  return byDistance(starts, due)[0] ?? due;
+}
+
+/** The starts of the days around a time, the nearest first; the earlier of two that are equally near. */
+function byDistance(starts: string[], time: Date): Date[] {
+  const around = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
+  const instants = around.flatMap((date) => starts.map((start) => new Date(`${date}T${start}Z`)));
+  return instants.sort((one, other) => distance(one, time) - distance(other, time));
+}
+
+/** In milliseconds. */
+function distance(one: Date, other: Date): number {
+  return Math.abs(one.getTime() - other.getTime());
+}
+
+/** A year and more, in which every change of clocks lies. */
+const STARTS_LOOKED_AT = 400;
+const UNIT_DAYS: Record<string, number> = { minute: 1 / 1440, hour: 1 / 24, day: 1 };
+
+/** The most days from one date with a start to the next, in UTC: the lifecycle counts such. At least 1. */
+export function longestGapDays(timing: Timing, from: Date): number {
+  const days = startDays(timing, from);
+  const gaps = days.map((day, index) => day - (days[index - 1] ?? day));
+  return Math.max(1, ...gaps, Math.ceil(rateDays(timing.expression)));
+}
+
+/** Days since 1970. */
+function startDays(timing: Timing, from: Date): number[] {
+  const { expression, at } = timing;
+  const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
+  if (at !== null) return (nextStarts(timing, from, STARTS_LOOKED_AT) ?? []).map((start) => dayOf(start.at));
+  const [, ofDay] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
+  // One time on each of its days is enough: how often a day has a start tells nothing of the days between.
+  return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_LOOKED_AT).map(dayOf);
+}
+
+/** The days from one start of `rate(…)` to the next, of which a minute is a small part; 0 for another expression. */
+export function rateDays(expression: string): number {
+  const [, count, unit = ''] = /^rate\((\d+) ([a-z]+?)s?\)$/.exec(expression) ?? [];
+  return Number(count ?? 0) * (UNIT_DAYS[unit] ?? 0);
+}
+
+/**
+ * After this many days an expression counts as one that never fires: 29 February is eight years from the next at most.
+ */
+const DAYS_LOOKED_AT = 8 * 366 + 1;
+
+/**
+ * The times in UTC at which a valid `cron(…)` of EventBridge fires after a moment, the next first; fewer than `count` where no
+ * more come within eight years.
+ */
+export function cronTimes(expression: string, after: Date, count: number): Date[] {
+  const fields = expression.slice('cron('.length, -1).split(' ');
+  const [minutes = '', hours = '', daysOfMonth = '', months = '', daysOfWeek = '', years = ''] = fields;
+  const ofDay = valuesOf(hours, 1).flatMap((hour) =>
+    valuesOf(minutes, 0).map((minute) => (hour * 60 + minute) * 60_000),
+  );
+  const monthSet = new Set(valuesOf(months, 3));
+  const yearSet = new Set(valuesOf(years, 5));
+  const fires = (day: Date) =>
+    yearSet.has(day.getUTCFullYear()) &&
+    monthSet.has(day.getUTCMonth() + 1) &&
+    (daysOfMonth === '?' ? isDayOfWeek(daysOfWeek, day) : isDayOfMonth(daysOfMonth, day));
+  const first = Math.floor(after.getTime() / DAY_MS) * DAY_MS;
+  const times: Date[] = [];
+  for (let index = 0; index < DAYS_LOOKED_AT && times.length < count; index += 1) {
+    const midnight = first + index * DAY_MS;
+    if (!fires(new Date(midnight))) continue;
+    times.push(...ofDay.map((time) => new Date(midnight + time)).filter((time) => time > after));
+  }
+  return times.slice(0, count);
+}
+
+/** The values of a list of values, ranges and steps, in order. */
+function valuesOf(field: string, index: number): number[] {
+  const values = field.split(',').flatMap((part) => {
+    const { from, to, step } = rangeOf(part, index);
+    return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, place) => from + place * step);
+  });
+  return [...new Set(values)].sort((a, b) => a - b);
+}
+
+function isDayOfMonth(field: string, day: Date): boolean {
+  return field.split(',').some((part) => {
+    if (part === 'L') return day.getUTCDate() === lengthOfMonth(day);
+    if (part.endsWith('W')) return day.getUTCDate() === nearestWeekday(part, day);
+    return valuesOf(part, 2).includes(day.getUTCDate());
+  });
+}
+
+/** The weekday of the same month that is nearest to a day: `15W`, and `LW` for the last. */
+function nearestWeekday(part: string, day: Date): number {
+  const length = lengthOfMonth(day);
+  const wanted = part === 'LW' ? length : Number(part.slice(0, -1));
+  if (wanted > length) return Number.NaN;
+  const weekday = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), wanted)).getUTCDay();
+  if (weekday === 6) return wanted === 1 ? 3 : wanted - 1;
+  if (weekday === 0) return wanted === length ? wanted - 2 : wanted + 1;
+  return wanted;
+}
+
+function isDayOfWeek(field: string, day: Date): boolean {
+  const date = day.getUTCDate();
+  const weekday = day.getUTCDay() + 1;
+  return field.split(',').some((part) => {
+    if (part === 'L') return weekday === 7;
+    if (part.endsWith('L')) return weekday === Number(part[0]) && date + 7 > lengthOfMonth(day);
+    if (part.includes('#')) return weekday === Number(part[0]) && Math.ceil(date / 7) === Number(part[2]);
+    return valuesOf(part, 4).includes(weekday);
+  });
+}
+
+function lengthOfMonth(day: Date): number {
+  return new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 0)).getUTCDate();
+}
+
+const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+
+/** The six fields of EventBridge's cron, in order: their range, and names that stand for numbers. */
+const FIELDS: { from: number; to: number; names?: string[] }[] = [
+  { from: 0, to: 59 },
+  { from: 0, to: 23 },
+  { from: 1, to: 31 },
+  { from: 1, to: 12, names: MONTHS },
+  { from: 1, to: 7, names: DAYS },
+  { from: 1970, to: 2199 },
+];
+const DAY_OF_MONTH = 2;
+const DAY_OF_WEEK = 4;
+
+/** Whether EventBridge accepts an expression (user guide, "Schedule expressions"): a wrong one fails a deployment late. */
+export function isSchedule(expression: string): boolean {
+  if (/^rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)$/.test(expression)) return true;
+  const fields = /^cron\((.+)\)$/.exec(expression)?.[1]?.split(' ') ?? [];
+  if (fields.length !== FIELDS.length) return false;
+  const unspecified = [DAY_OF_MONTH, DAY_OF_WEEK].filter((index) => fields[index] === '?');
+  return (
+    unspecified.length === 1 &&
+    fields.every((field, index) => (field === '?' ? unspecified.includes(index) : isField(field, index)))
+  );
+}
+
+/** Lists of values, ranges and steps: `1-5`, `0/15`, `MON,WED`; `L`, `15W` and `2#1` where days are counted. */
+function isField(field: string, index: number): boolean {
+  return field.split(',').every((part) => {
+    if (index === DAY_OF_MONTH && /^(L|LW|\d{1,2}W)$/.test(part)) return true;
+    if (index === DAY_OF_WEEK && /^(L|[1-7]L|[1-7]#[1-5])$/.test(part)) return true;
+    const [range = '', step, ...rest] = part.split('/');
+    if (rest.length > 0 || (step !== undefined && !/^[1-9]\d*$/.test(step))) return false;
+    if (range === '*') return true;
+    const ends = range.split('-').map((end) => numberOf(end, index));
+    return (
+      ends.length <= 2 &&
+      ends.every((end) => end !== undefined) &&
+      (ends[0] ?? 0) <= (ends[1] ?? Number.POSITIVE_INFINITY)
+    );
+  });
+}
+
+/** The values of one valid part of such a list, days that are counted aside. */
+function rangeOf(part: string, index: number): { from: number; to: number; step: number } {
+  const [range = '', step] = part.split('/');
+  const whole = FIELDS[index] ?? { from: 0, to: 0 };
+  const [from = whole.from, to = step === undefined ? from : whole.to] =
+    range === '*' ? [whole.from, whole.to] : range.split('-').map((end) => numberOf(end, index) ?? whole.from);
+  return { from, to, step: Number(step ?? 1) };
+}
+
+function numberOf(text: string, index: number): number | undefined {
+  const { from, to, names } = FIELDS[index] ?? { from: 0, to: 0 };
+  const named = names?.indexOf(text.toUpperCase()) ?? -1;
+  if (named >= 0) return named + 1;
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= from && value <= to ? value : undefined;
 }

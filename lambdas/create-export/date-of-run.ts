@@ -6,7 +6,7 @@ import { type ExportInput, isOfRule } from '../../core/export/input.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import type { Plan } from '../../core/export/plan.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { EARLY_MS, slotOf } from '../../core/schedule/slot.ts';
+import { EARLY_MS, slotOf } from '../../core/schedule/next-starts.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { ClaimSlot } from './claim-slot.ts';

@@ -1,17 +1,17 @@
 import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
-import { RunError } from '../../core/errors.ts';
+import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { expectedOf } from '../../core/files/expected.ts';
+import { extensionFor, mediaType, type StoredKind } from '../../core/files/file-name.ts';
+import { type Expected, type Judgement, judgeFile, rejection } from '../../core/files/judge-file.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import type { Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
+import { TransferError, type TransferReason } from '../../transfer/base/errors.ts';
+import type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
 import type { abortUpload, transfer } from '../../transfer/transfer.ts';
-import { nameFile } from './name-file.ts';
-import { progressLog } from './progress-log.ts';
-import { asRunError } from './transfer-errors.ts';
 
 export interface DownloadFileDeps extends Invocation {
   crm: CrmClient;
@@ -149,4 +149,72 @@ async function abortOpenUpload({ upload }: DownloadProgress, deps: DownloadFileD
 
 function unfinished(how: string): RunError {
   return new RunError('DownloadUnfinished', `The file could not be fetched whole ${how}.`);
+}
+
+/** The engine passes so much of a file, or all of a shorter one. */
+const SEEN_BYTES = 1024;
+
+/**
+ * Names the object by its first bytes. What they disprove is refused; what they leave open, PublishFile decides.
+ * @param place the key without its extension
+ */
+export function nameFile(
+  head: FileHead,
+  first: Uint8Array,
+  place: string,
+  expected: Expected,
+): NamedObject | { refuse: string } {
+  const complete = first.length < SEEN_BYTES || first.length === head.length;
+  const judged = judgeFile(first, complete, expected);
+  const contentType = mediaType(head.contentType);
+  const refuse = (looks: string) => ({ refuse: rejection('What came', looks, contentType, expected.formats) });
+  if (judged.result === 'refused') return refuse(judged.looks);
+  // Where there are no bytes, the type is all that can be judged.
+  if (judged.result === 'empty' && contentType.includes('html')) return refuse('an empty web page');
+  // What a zip archive is, the directory at its end decides.
+  const open = judged.result === 'open' || (judged.result === 'zip' && !judged.sure);
+  const extension = extensionFor(head, { format: kindOf(judged), gzipped: judged.gzipped, open });
+  return { key: `${place}.${extension}`, contentType: contentType || 'application/octet-stream' };
+}
+
+function kindOf(judged: Exclude<Judgement, { result: 'refused' }>): StoredKind | null {
+  if (judged.result === 'empty') return null;
+  if (judged.result === 'csv') return 'csv';
+  if (judged.result === 'open') return judged.format;
+  if (judged.result === 'zip') return judged.sheet ? 'xlsx' : 'zip';
+  return judged.format === 'archive' ? 'zip' : judged.format;
+}
+
+const NAMES: Record<TransferReason, RunErrorName> = {
+  'address-rejected': 'DownloadUrlRejected',
+  'link-expired': 'DownloadLinkExpired',
+  'rate-limited': 'RateLimited',
+  'source-unavailable': 'CrmUnavailable',
+  incomplete: 'DownloadIncomplete',
+  stalled: 'DownloadStalled',
+  'too-large': 'DownloadTooLarge',
+  refused: 'FileRejected',
+  'store-unavailable': 'StorageUnavailable',
+  'store-denied': 'StorageDenied',
+  conflict: 'StorageConflict',
+};
+
+/** An error of the transfer engine under its name in the closed list; anything else as it is. */
+export function asRunError(error: unknown): unknown {
+  if (!(error instanceof TransferError)) return error;
+  const { reason, message, retryAfterSeconds } = error;
+  return new RunError(NAMES[reason], message, { retryAfterSeconds, cause: error });
+}
+
+const EVERY_MS = 5_000;
+
+/** Logs the progress of a transfer, for `follow`. */
+export function progressLog({ log, now }: Pick<Invocation, 'log' | 'now'>) {
+  let logged = now().getTime();
+  return (bytes: number, total: number | null): void => {
+    const at = now().getTime();
+    if (at - logged < EVERY_MS) return;
+    logged = at;
+    log.info('moved', { bytes, totalBytes: total });
+  };
 }

@@ -1,6 +1,5 @@
 import { type NightTimes, startsOfNight, timesOfNight } from '../../core/night/expected.ts';
-import { lackingIn } from '../../core/night/lacking.ts';
-import type { Night } from '../../core/night/marker.ts';
+import { lackingIn, type Night } from '../../core/night/marker.ts';
 import { watchedSince } from '../../core/night/watched-since.ts';
 import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { orLogged, type RecordNightDeps, recordDate } from './record-night.ts';

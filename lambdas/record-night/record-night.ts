@@ -3,13 +3,10 @@ import { timingOf } from '../../core/config/timing.ts';
 import { RunError } from '../../core/errors.ts';
 import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields } from '../../core/log/log-fields.ts';
-import { lackingIn } from '../../core/night/lacking.ts';
-import type { Night } from '../../core/night/marker.ts';
-import type { Failure } from '../../core/night/next-night.ts';
-import { type NightDeps, nightStore } from '../../core/night/night-store.ts';
-import { recordNight as record } from '../../core/night/record-night.ts';
+import { lackingIn, type Night } from '../../core/night/marker.ts';
+import { type Failure, type NightDeps, nightStore, recordNight as record } from '../../core/night/night-store.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { slotOf } from '../../core/schedule/slot.ts';
+import { slotOf } from '../../core/schedule/next-starts.ts';
 import { type NightInput, nightInput } from '../../core/step/run-input.ts';
 import type { RunState } from '../../core/step/states.ts';
 

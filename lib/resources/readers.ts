@@ -9,7 +9,7 @@ import {
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
-import type { Reader } from '../../core/config/reader-settings.ts';
+import type { Reader } from '../../core/config/settings.ts';
 import { canonicalText } from '../../core/json.ts';
 import {
   entitiesOf,

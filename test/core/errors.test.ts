@@ -11,7 +11,7 @@ const SOURCE = globSync('{core,lambdas}/**/*.ts')
 const THROWN = new Set(
   [
     ...SOURCE.matchAll(/new RunError\(([^,]+),/g),
-    // What the transfer engine throws, by its reason (`download-file/transfer-errors.ts`).
+    // What the transfer engine throws, by its reason (`download-file/download-file.ts`).
     ...SOURCE.matchAll(/Record<TransferReason, RunErrorName> = \{([^}]+)\}/g),
     // What the tables of answers name (`core/crm/answers.ts`).
     ...SOURCE.matchAll(/outcome: '\w+',\s+name: ('\w+')/g),

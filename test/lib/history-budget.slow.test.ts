@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { LARGEST_DEADLINE_IN_WAITS } from '../../core/config/polling-settings.ts';
+import { LARGEST_DEADLINE_IN_WAITS } from '../../core/config/entity-settings.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { nextWait } from '../../core/step/step.ts';
 import type { StepName } from '../../core/step/steps.ts';

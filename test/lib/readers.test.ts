@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
-import type { Reader } from '../../core/config/reader-settings.ts';
+import type { Reader } from '../../core/config/settings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { refuseLargePolicies } from '../../lib/policy-sizes.ts';
 import { feedDeployment, tableDeployment } from '../../scripts/deployments.ts';

@@ -7,7 +7,7 @@ import { isReleasable } from '../../core/gate/words.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { nameFile } from '../../lambdas/download-file/name-file.ts';
+import { nameFile } from '../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { deployment, newState, run, runState, storedFile } from './builders.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addReaders } from '../../../cli/readers/readers.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
-import type { Reader } from '../../../core/config/reader-settings.ts';
+import type { Reader } from '../../../core/config/settings.ts';
 import { publishedValue } from '../../../core/readers/readers.ts';
 import { deployment } from '../../support/builders.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { GuardSettings } from '../../../core/config/gate-settings.ts';
+import type { GuardSettings } from '../../../core/config/entity-settings.ts';
 import type { Facts } from '../../../core/gate/facts.ts';
 import { passGate } from '../../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../../core/gate/report.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import type { Marked, Night } from '../../../core/night/marker.ts';
-import { type NightStore, recordNight } from '../../../core/night/record-night.ts';
+import { type NightStore, recordNight } from '../../../core/night/night-store.ts';
 import { runs } from '../../support/runs.ts';
 import { randomFrom } from '../../support/seeds.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { longestGapDays } from '../../../core/schedule/longest-gap.ts';
-import { offsetsFrom, utcStartsOf } from '../../../core/schedule/utc-starts.ts';
+import { offsetsFrom, utcStartsOf } from '../../../core/config/timing.ts';
+import { longestGapDays } from '../../../core/schedule/next-starts.ts';
 
 const FROM = new Date('2026-11-20T12:00:00Z');
 const UTC = { timeZone: 'UTC', starts: null, at: null };

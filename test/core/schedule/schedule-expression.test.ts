@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSchedule } from '../../../core/schedule/schedule-expression.ts';
+import { isSchedule } from '../../../core/schedule/next-starts.ts';
 
 test.each([
   'rate(1 minute)',

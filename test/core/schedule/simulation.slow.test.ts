@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
-import { cronTimes } from '../../../core/schedule/cron.ts';
+import { cronOf, offsetsFrom, utcStartsOf } from '../../../core/config/timing.ts';
 import { dateAfter, offsetAt } from '../../../core/schedule/local-time.ts';
-import { slotOf } from '../../../core/schedule/slot.ts';
-import type { Timing } from '../../../core/schedule/timing.ts';
-import { cronOf, offsetsFrom, utcStartsOf } from '../../../core/schedule/utc-starts.ts';
+import { cronTimes, slotOf, type Timing } from '../../../core/schedule/next-starts.ts';
 
 /** Each with the start that its clocks treat worst: left out, shown twice, or beside midnight. */
 const ZONES: [zone: string, at: string][] = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { timingOf } from '../../../core/config/timing.ts';
-import { slotOf } from '../../../core/schedule/slot.ts';
+import { slotOf } from '../../../core/schedule/next-starts.ts';
 import { deployment } from '../../support/builders.ts';
 
 const slot = (settings: Parameters<typeof deployment>[0], event: string) => {

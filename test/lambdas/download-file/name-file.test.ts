@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { listedFields } from '../../../core/columns/header.ts';
 import { DEFAULT_FORMATS, type FileFormat, type OpaqueKind } from '../../../core/config/file-formats.ts';
-import { nameFile } from '../../../lambdas/download-file/name-file.ts';
+import { nameFile } from '../../../lambdas/download-file/download-file.ts';
 import { CANARY, run } from '../../support/builders.ts';
 import { zipOf } from '../../support/zip.ts';
 

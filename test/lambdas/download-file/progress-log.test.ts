@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { progressLog } from '../../../lambdas/download-file/progress-log.ts';
+import { progressLog } from '../../../lambdas/download-file/download-file.ts';
 import { recordingLog } from '../../support/deps.ts';
 
 /** Tells of progress at these seconds, one byte more each time. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ERRORS, RunError, type RunErrorName } from '../../../core/errors.ts';
-import { asRunError } from '../../../lambdas/download-file/transfer-errors.ts';
+import { asRunError } from '../../../lambdas/download-file/download-file.ts';
 import { TRANSFER_REASONS, TransferError, type TransferReason } from '../../../transfer/base/errors.ts';
 
 const NAMES: Record<TransferReason, [RunErrorName, 'final' | 'transient']> = {

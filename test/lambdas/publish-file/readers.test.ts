@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Reader } from '../../../core/config/reader-settings.ts';
+import type { Reader } from '../../../core/config/settings.ts';
 import { RunError } from '../../../core/errors.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
 import { publishedValue } from '../../../core/readers/readers.ts';
