@@ -1,18 +1,17 @@
-import { ParquetWriter } from 'hyparquet-writer';
+import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
 import type { TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import { provenRecords, whyUnread } from '../file/records.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import type { ReadingLimits } from '../zip/reading-limits.ts';
-import { schemaOf } from './column-types.ts';
-import { type Covered, missingFields, tableColumns } from './columns.ts';
-import { createdBy } from './created-by.ts';
+import { type Reader, readerOf, schemaOf, type Value } from './column-types.ts';
+import { type Covered, missingFields, type TableColumn, tableColumns } from './columns.ts';
 import { type FileColumns, fileColumns } from './file-columns.ts';
-import { type CountedRows, RowCount } from './row-count.ts';
-import { type Misfits, RowGroup } from './row-group.ts';
-import { type Sink, SinkWriter } from './sink-writer.ts';
 import { TableError } from './table-error.ts';
 import { IDENTITY_KEY } from './table-identity.ts';
+
+/** Takes the next bytes of a file; they stay as they are. */
+type Sink = (bytes: Uint8Array) => Promise<void>;
 
 export interface TableInput {
   manifest: Pick<Manifest, 'entity' | 'date' | 'execution' | 'file' | 'request'>;
@@ -57,7 +56,12 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
   const named = of.names.filter((name) => name.trim() !== '');
   if (columns.some(({ hashed }) => hashed) && !input.hashKey)
     throw new TableError('The key of the hashed columns is missing.');
-  const group = new RowGroup(columns, settings, input.hashKey ?? '', (manifest.file.content?.broken ?? null) !== null);
+  const group = new RowGroup(
+    columns,
+    settings.misfit,
+    input.hashKey ?? '',
+    (manifest.file.content?.broken ?? null) !== null,
+  );
   const writer = new SinkWriter(sink);
   const parquet = new ParquetWriter({ writer, schema: schemaOf(columns), ...formatOf(input) });
   const rows = new RowCount(of.names, columns.some(({ hashed }) => hashed) || columns.length < named.length);
@@ -101,7 +105,8 @@ function formatOf({ manifest, digest, identity, softwareVersion }: TableInput) {
   return {
     codec: 'SNAPPY' as const,
     kvMetadata: [...told, { key: IDENTITY_KEY, value: identity }],
-    createdBy: createdBy(softwareVersion),
+    // Readers in Java trust no statistics of texts by a writer that names itself otherwise (apache/parquet-format, parquet.thrift).
+    createdBy: `crm-nightly-export version ${softwareVersion} (build ${softwareVersion})`,
   };
 }
 
@@ -120,5 +125,180 @@ async function* rowsOf({ manifest: { file }, source, limits }: TableInput, of: F
   } catch (error) {
     const why = whyUnread(error);
     throw why === undefined ? error : new TableError(`The file ${why}.`);
+  }
+}
+
+/** Rows of which something is to be said, and the first of them; the first row behind the header is 1. */
+export interface CountedRows {
+  count: number;
+  row: number;
+}
+
+/** Counts rows, those that have fewer fields than the header, and those with values in columns without a name. */
+class RowCount {
+  count = 0;
+  shortRows: CountedRows | null = null;
+  nameless: CountedRows | null = null;
+  readonly #width: number;
+  /** Fields of the header up to the last one with a name. */
+  readonly #named: number;
+  readonly #unnamed: number[];
+  readonly #covers: boolean;
+
+  /**
+   * @param names of the columns; '' for one without a name
+   * @param covers whether columns are left out or hashed: their values must be in no other column
+   */
+  constructor(names: readonly string[], covers: boolean) {
+    this.#width = names.length;
+    this.#named = names.findLastIndex((name) => name.trim() !== '') + 1;
+    this.#unnamed = names.flatMap((name, place) => (name.trim() === '' ? [place] : []));
+    this.#covers = covers;
+  }
+
+  /**
+   * @returns the number of the row
+   * @throws TableError where it has values beyond the header, or fewer fields than that and some are covered: which of them belong to which
+   * column is not known
+   */
+  add(record: readonly string[]): number {
+    const { length } = record;
+    this.count += 1;
+    const longer = length > this.#width && record.slice(this.#width).some((field) => field !== '');
+    if (longer || (length < this.#named && this.#covers)) {
+      throw new TableError(`Row ${this.count} has ${length} fields, the header has ${this.#width}.`);
+    }
+    if (length < this.#named) this.shortRows = this.#with(this.shortRows);
+    if (this.#unnamed.some((place) => record[place])) this.nameless = this.#with(this.nameless);
+    return this.count;
+  }
+
+  /** The current row is one more of them. */
+  #with(rows: CountedRows | null): CountedRows {
+    return rows ? { ...rows, count: rows.count + 1 } : { count: 1, row: this.count };
+  }
+
+  /** @throws TableError where another number was counted when the file was verified */
+  compare(verified: number | null): void {
+    if (verified === null || verified === this.count) return;
+    throw new TableError(`The file has ${this.count} rows by its quotation marks, ${verified} by its manifest.`);
+  }
+}
+
+/** A row group is in memory as a whole: characters of its fields, with what each value takes besides. */
+const GROUP_SIZE = 4 * 1024 * 1024;
+const VALUE_OVERHEAD = 8;
+/** What describes the columns of all row groups is in memory until the end: of many columns there are fewer groups. */
+const GROUP_SIZE_PER_COLUMN = 32 * 1024;
+/** The least and the largest value of every row group are in memory until the end; not those of columns with longer ones. */
+const LONGEST_COMPARED = 1024;
+
+/** The usual one, run lengths, is read wrongly by some readers (https://github.com/dask/fastparquet/issues/884). */
+const BOOLEAN_ENCODING = 'PLAIN' as const;
+
+/** Values of a column that did not fit its type, and are none in the table. */
+export interface Misfits extends CountedRows {
+  column: string;
+  type: string;
+}
+
+interface Gathered extends TableColumn {
+  read: Reader;
+  hasValue: boolean;
+  data: Value[];
+  /** Characters of the longest value. */
+  longest: number;
+}
+
+/** Reads the rows of a file as the values of its table, until there are enough for a row group. */
+export class RowGroup {
+  readonly misfits = new Map<string, Misfits>();
+  readonly #columns: Gathered[];
+  readonly #onMisfit: TableSettings['misfit'];
+  readonly #broken: boolean;
+  #size = 0;
+
+  /** @param broken whether some characters of the file are broken: they are U+FFFD in its texts */
+  constructor(columns: readonly TableColumn[], misfit: TableSettings['misfit'], hashKey: string, broken = false) {
+    const empty = () => ({ hasValue: false, data: [], longest: 0 });
+    this.#columns = columns.map((column) => ({ ...column, read: readerOf(column, hashKey), ...empty() }));
+    this.#onMisfit = misfit;
+    this.#broken = broken;
+  }
+
+  get empty(): boolean {
+    return this.#size === 0;
+  }
+
+  get full(): boolean {
+    return this.#size >= Math.max(GROUP_SIZE, GROUP_SIZE_PER_COLUMN * this.#columns.length);
+  }
+
+  /** @throws TableError where a value does not fit and the settings say `stop` */
+  add(record: readonly string[], row: number): void {
+    for (const column of this.#columns) {
+      const field = record[column.place];
+      const value = field === undefined ? null : column.read(field);
+      if (value !== undefined && value !== null) column.hasValue = true;
+      if (value === undefined || (this.#broken && field?.includes('\uFFFD'))) this.#misfit(column, row);
+      // A hash may be much longer than what it is made of.
+      const { length } = typeof value === 'string' ? value : (field ?? '');
+      column.longest = Math.max(column.longest, length);
+      column.data.push(value ?? null);
+      this.#size += VALUE_OVERHEAD + length;
+    }
+  }
+
+  /** @throws TableError if the type of a column fits none of its values */
+  refuseWrongTypes(): void {
+    for (const { name, hasValue } of this.#columns) {
+      const { type, count, row } = this.misfits.get(name) ?? {};
+      if (hasValue || type === undefined) continue;
+      throw new TableError(
+        `The type of the column "${name}", ${type}, fits none of its values (${count}, the first in row ${row}).`,
+      );
+    }
+  }
+
+  /** What was gathered, which is forgotten. */
+  take(): { columnData: ColumnSource[]; rowGroupSize: number } {
+    this.#size = 0;
+    const columnData = this.#columns.map((column) => {
+      const { name, type, data, longest } = column;
+      Object.assign(column, { data: [], longest: 0 });
+      const statistics = longest <= LONGEST_COMPARED;
+      return { name, data, statistics, ...(type === 'boolean' && { encoding: BOOLEAN_ENCODING }) };
+    });
+    return { columnData, rowGroupSize: Number.POSITIVE_INFINITY };
+  }
+
+  #misfit({ name, type }: TableColumn, row: number): void {
+    const word = typeof type === 'string' ? type : type.type;
+    if (this.#onMisfit === 'stop') {
+      throw new TableError(`The value in row ${row} of the column "${name}" does not fit its type, ${word}.`);
+    }
+    const misfits = this.misfits.get(name) ?? { column: name, type: word, count: 0, row };
+    misfits.count += 1;
+    this.misfits.set(name, misfits);
+  }
+}
+
+/** Hands each row group to the sink, so that none but the current one is in memory. */
+class SinkWriter extends ByteWriter {
+  readonly #sink: Sink;
+
+  constructor(sink: Sink) {
+    super();
+    this.#sink = sink;
+  }
+
+  async flush(): Promise<void> {
+    const bytes = this.getBytes().slice();
+    this.index = 0;
+    if (bytes.length > 0) await this.#sink(bytes);
+  }
+
+  override finish(): Promise<void> {
+    return this.flush();
   }
 }

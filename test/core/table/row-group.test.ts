@@ -1,14 +1,13 @@
 import { expect, it } from 'vitest';
-import { RowGroup } from '../../../core/table/row-group.ts';
+import { RowGroup } from '../../../core/table/write-parquet.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const SETTINGS = { columns: {}, misfit: 'null', version: 1 } as const;
 
 const groupOf = (width: number, hashed = false) => {
   const column = (place: number) => ({ name: `c${place}`, place, type: 'text' as const, hashed });
   return new RowGroup(
     Array.from({ length: width }, (_, place) => column(place)),
-    SETTINGS,
+    'null',
     'key',
   );
 };
