@@ -6,7 +6,7 @@ import { dateArgument, entitiesArgument, withExamples } from '../support/command
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
-import { type Difference, difference, publishedBefore } from './difference.ts';
+import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
 import { findManifest } from './find.ts';
 import { createManifests } from './manifests.ts';
 import { remarksOf } from './remarks.ts';
@@ -21,7 +21,8 @@ interface Options extends TargetOptions {
 }
 
 const NOTE = `
-Both files are read whole, and proven by size and CRC-32; nothing is written. Up to 2 million different keys are compared.
+The published tables of both dates are compared, if they show all columns; else both files are read whole, and proven by size and CRC-32.
+Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
 Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`;
 
 /** Registers `diff`, which changes nothing and writes no file. */
@@ -59,16 +60,14 @@ async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...opt
     from === undefined
       ? await publishedBefore(manifests, after)
       : await findManifest(manifests, entity, { date: from });
-  const found = await difference(target, before, after, key);
-  if (json) return printJson(diffDocument(found, showKeys));
-  printOut(diffText(found, showKeys).join('\n'));
+  const found = await difference(target, before, after, { key, showKeys });
+  if (json) return printJson(diffDocument(found));
+  printOut(diffText(found).join('\n'));
   for (const remark of [...remarksOf(after), ...keyWarnings(found)]) printErr(`Warning: ${remark}`);
 }
 
-type Rows = NonNullable<Difference['rows']>;
-
-/** A difference for a person. @param showKeys also the keys themselves */
-export function diffText({ before, after, columns, rows }: Difference, showKeys = false): string[] {
+/** A difference for a person. */
+export function diffText({ before, after, columns, rows }: Difference): string[] {
   return [
     `${after.entity}: ${sideText(before)} to ${sideText(after)}`,
     `  columns: ${columnsChanged(columns)}`,
@@ -77,7 +76,7 @@ export function diffText({ before, after, columns, rows }: Difference, showKeys 
     ...(rows === null
       ? ['  keys: not compared: not both files have a column id; name another with --key']
       : rowsText(rows)),
-    ...(rows !== null && showKeys ? keysText(rows) : []),
+    ...(rows?.keys ? keysText(rows.keys) : []),
   ];
 }
 
@@ -85,21 +84,17 @@ function sideText({ date, execution, state }: Manifest): string {
   return `${date} (${plainLine(execution)}${state === 'published' ? '' : `, ${state}`})`;
 }
 
-function rowsText({ key, added, removed, kept, changed, columns, compared }: Rows): string[] {
+function rowsText({ key, added, removed, kept, changed, columns }: RowChanges): string[] {
   const many = (count: number) => count.toLocaleString('en-US');
-  const counts = compared?.flatMap((name, place) => (columns[place] ? [{ name, count: columns[place] }] : [])) ?? [];
-  const most = counts.sort((one, other) => other.count - one.count).map(({ name, count }) => `${name} ${many(count)}`);
-  const where =
-    compared === null
-      ? ' (too many cells to tell the columns)'
-      : plainLine(most.length > 0 ? `: ${most.join(', ')}` : '');
+  const most = Object.entries(columns).sort(([, one], [, other]) => other - one);
+  const where = most.map(([name, count]) => `${name} ${many(count)}`).join(', ');
   return [
-    `  keys by ${plainLine(key)}: ${many(added.length)} added, ${many(removed.length)} removed, ${many(kept)} in both`,
-    `  changed: ${manyText(changed.length, 'row')}${where}`,
+    `  keys by ${plainLine(key)}: ${many(added)} added, ${many(removed)} removed, ${many(kept)} in both`,
+    `  changed: ${manyText(changed, 'row')}${plainLine(where === '' ? '' : `: ${where}`)}`,
   ];
 }
 
-function keysText({ added, removed, changed }: Rows): string[] {
+function keysText({ added, removed, changed }: NonNullable<RowChanges['keys']>): string[] {
   const lines = (mark: string, keys: string[]) => keys.map((key) => `${mark} ${plainLine(key)}`);
   return [...lines('+', added), ...lines('-', removed), ...lines('~', changed)];
 }
@@ -135,20 +130,19 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
 }
 
 /** The same as a document. */
-function diffDocument({ before, after, columns, rows }: Difference, showKeys = false) {
+function diffDocument({ before, after, columns, rows }: Difference) {
   const side = ({ date, execution, state, file }: Manifest) => ({
     ...{ date, run: execution, state, rows: file.rows, bytes: file.bytes },
   });
-  return { entity: after.entity, from: side(before), to: side(after), columns, ...rowsDocument(rows, showKeys) };
+  return { entity: after.entity, from: side(before), to: side(after), columns, ...rowsDocument(rows) };
 }
 
-function rowsDocument(rows: Rows | null, showKeys: boolean) {
+function rowsDocument(rows: RowChanges | null) {
   if (rows === null) return { keys: null, changed: null };
-  const { key, added, removed, kept, repeated, empty, changed, columns, compared } = rows;
-  const counted = compared?.flatMap((name, place) => (columns[place] ? [[name, columns[place]]] : [])) ?? null;
+  const { key, added, removed, kept, repeated, empty, changed, columns, keys } = rows;
   return {
-    keys: { column: key, added: added.length, removed: removed.length, kept, repeated, empty },
-    changed: { rows: changed.length, columns: counted && Object.fromEntries(counted) },
-    ...(showKeys && { addedKeys: added, removedKeys: removed, changedKeys: changed }),
+    keys: { column: key, added, removed, kept, repeated, empty },
+    changed: { rows: changed, columns },
+    ...(keys && { addedKeys: keys.added, removedKeys: keys.removed, changedKeys: keys.changed }),
   };
 }

@@ -1,14 +1,28 @@
-import { crc32 } from 'node:zlib';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { EngineError, named, type Query, rowsIn, withEngine } from '../../core/changes/engine.ts';
 import { type Changes, changesBetween } from '../../core/columns/changes.ts';
+import { freeDisk } from '../../core/content/free-disk.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { tableColumnName } from '../../core/table/columns.ts';
+import { settingsDigest } from '../../core/table/settings-digest.ts';
+import { standingTable } from '../../core/table/standing-table.ts';
+import { tableKey } from '../../core/table/table-key.ts';
+import { writeTexts } from '../../core/table/write-parquet.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
+import type { Target } from '../support/target.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
 import { columnsOf } from './columns.ts';
 import { failed } from './find.ts';
 import { type Manifests, unlessEarlier } from './manifests.ts';
-import type { ExportsBucket } from './object.ts';
+import { bytesFrom, type StoredFile } from './object.ts';
 import { namesOf, recordsOf, refuseUnread } from './read-file.ts';
 
 const DEFAULT_KEY = 'id';
@@ -19,25 +33,49 @@ export interface Difference {
   after: Manifest;
   columns: Changes;
   /** By a key; `null` where none was named, and not both files have a column `id`: then neither was read. */
-  rows: (RowChanges & ComparedBy) | null;
+  rows: RowChanges | null;
 }
 
-interface ComparedBy {
+/** How many rows of each file. */
+interface PerFile {
+  before: number;
+  after: number;
+}
+
+/** How the rows of two files differ, by a key. Of rows that repeat a key the first one counts. */
+export interface RowChanges {
   key: string;
-  /** What both files have; `null` where the cells are too many to be told apart: then rows are compared whole. */
-  compared: string[] | null;
+  added: number;
+  removed: number;
+  /** Keys that both files have. */
+  kept: number;
+  /** Those of them whose rows differ in a column that both files have. */
+  changed: number;
+  /** In how many rows each column differs; only those that differ. */
+  columns: Record<string, number>;
+  /** Rows whose key an earlier row of the same file has, and rows without a key: neither is compared. */
+  repeated: PerFile;
+  empty: PerFile;
+  /** The keys themselves, if they are asked for. */
+  keys: Record<'added' | 'removed' | 'changed', string[]> | null;
+}
+
+interface Wanted {
+  /** The column that identifies a row, as the newer file or its table names it; without one `id`, where both files have it. */
+  key?: string | undefined;
+  showKeys?: boolean | undefined;
 }
 
 /**
- * Reads both files, which are looked at before either is read.
- * @param key the column that identifies a row, as the newer file or its table names it; without one `id`, where both files have it
- * @throws CommandError: 1 where a file cannot be read, is not what its manifest says, or is too large; 2 where it lacks the key
+ * Compares two files: from their published tables if both have one that shows all columns, else from their records.
+ * @throws CommandError: 1 where a file cannot be read, is not what its manifest says, or is too large; 2 where it lacks the key; 130 after
+ *   Ctrl-C
  */
 export async function difference(
-  target: ExportsBucket,
+  target: Target,
   before: Manifest,
   after: Manifest,
-  key?: string,
+  { key, showKeys = false }: Wanted = {},
 ): Promise<Difference> {
   const old = namesIn(before);
   const current = namesIn(after);
@@ -45,13 +83,40 @@ export async function difference(
   const identifies = asInFile(key ?? DEFAULT_KEY, current);
   if (key === undefined && !(old.includes(identifies) && current.includes(identifies)))
     return { before, after, columns, rows: null };
-  const keyIndexes = [keyIndex(before, old, identifies), keyIndex(after, current, identifies)];
+  for (const [manifest, names] of [[before, old] as const, [after, current] as const])
+    refuseMissing(manifest, names, identifies);
   const common = [...new Set(old)].filter((name) => name !== '' && name !== identifies && current.includes(name));
-  const compared = mostRows(before) * common.length <= MOST_CELLS ? common : null;
-  const rowsIn = (manifest: Manifest, names: string[], key = 0) =>
-    rowsOf(target, manifest, { key, cells: common.map((name) => names.indexOf(name)), whole: compared === null });
-  const rows = await rowChanges(rowsIn(before, old, keyIndexes[0]), rowsIn(after, current, keyIndexes[1]));
-  return { before, after, columns, rows: { ...rows, key: identifies, compared } };
+  const compared = [identifies, ...common];
+  const folder = await mkdtemp(join(tmpdir(), 'diff-'));
+  try {
+    const rows = await untilInterrupted('Interrupted: nothing was compared.', async (signal) => {
+      const tables = await tablesOf(target, [before, after]);
+      const stored = async (manifest: Manifest, names: string[], name: string, table?: StoredFile) => {
+        const path = join(folder, name);
+        if (table) {
+          await pipeline(bytesFrom(target, table, 0, signal), createWriteStream(path));
+          return { path, columns: compared.map(tableColumnName) };
+        }
+        const places = compared.map((each) => names.indexOf(each));
+        await storeRecords(withoutHeader(recordsOf(target, manifest, signal)), places, path);
+        return { path, columns: compared.map((_, at) => `c${at}`) };
+      };
+      const sides = [
+        await stored(before, old, 'old', tables?.[0]),
+        await stored(after, current, 'recent', tables?.[1]),
+      ] as const;
+      const limits = {
+        memoryMB: MEMORY_MB,
+        folder,
+        diskBytes: await freeDisk(),
+        onProgress: () => signal.throwIfAborted(),
+      };
+      return withEngine(limits, (query) => compare(query, sides, common, showKeys)).catch(refuseTooLarge);
+    });
+    return { before, after, columns, rows: { key: identifies, ...rows } };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /**
@@ -85,184 +150,123 @@ function asInFile(column: string, names: string[]): string {
   return others.length === 0 ? name : column;
 }
 
-/** The index of the key in a record. @throws CommandError (exit code 2) where there is no such column */
-function keyIndex({ entity, date }: Manifest, names: string[], key: string): number {
-  const index = names.indexOf(key);
-  if (index !== -1) return index;
+/** @throws CommandError (exit code 2) where there is no such column */
+function refuseMissing({ entity, date }: Manifest, names: readonly string[], key: string): void {
+  if (names.includes(key)) return;
   throw new CommandError(
     `The ${entity} of ${date} have no column "${key}"${suggestion(key, names)}: name another with --key; peek --columns lists them.`,
     USAGE,
   );
 }
 
-function mostRows({ file }: Manifest): number {
-  return file.rows ?? file.content?.records ?? 0;
-}
-
-interface Reading {
-  /** Indexes in a record: of the key, and of the cells that are compared. */
-  key: number;
-  cells: number[];
-  /** All cells as one. */
-  whole: boolean;
-}
-
-async function* rowsOf(
-  target: ExportsBucket,
-  manifest: Manifest,
-  { key, cells, whole }: Reading,
-): AsyncGenerator<KeyedRow> {
-  let header = true;
-  for await (const record of recordsOf(target, manifest)) {
-    const texts = cells.map((each) => record[each] ?? '');
-    if (!header) yield { key: record[key] ?? '', cells: whole ? [texts.join('\0')] : texts };
-    header = false;
-  }
-}
-
-/** The most keys that are kept in memory: as many UUIDs take 510 MB, with fingerprints of 20 columns 640 MB. */
-const MOST_KEYS = 2_000_000;
-
-const BEFORE = 1;
-const AFTER = 2;
-/** In the number that is kept for a key, above both. */
-const ROW = 4;
-
-/** A row of a file: its key, and its cells of the columns that are compared. */
-interface KeyedRow {
-  key: string;
-  cells: string[];
-}
-
-/** How many rows of each file. */
-interface PerFile {
-  before: number;
-  after: number;
-}
-
-/** How the rows of two files differ, by a key. */
-interface RowChanges {
-  added: string[];
-  removed: string[];
-  /** Keys that both files have. */
-  kept: number;
-  /** Those of them whose rows differ in a compared column. */
-  changed: string[];
-  /** In how many rows each compared column differs, in their order. */
-  columns: number[];
-  /** Rows whose key an earlier row of the same file has, and rows without a key: neither is compared. */
-  repeated: PerFile;
-  empty: PerFile;
-}
-
-/**
- * Compares the rows of two files in one pass over each. Of a row its key and a fingerprint of each cell are kept.
- * @param most how many different keys are compared
- * @throws CommandError (exit code 1) where there are more, or more cells than memory is meant for
- */
-export async function rowChanges(
-  before: AsyncIterable<KeyedRow>,
-  after: AsyncIterable<KeyedRow>,
-  most = MOST_KEYS,
-): Promise<RowChanges> {
-  const comparison = new Comparison(most);
-  for await (const row of before) comparison.before(row);
-  for await (const row of after) comparison.after(row);
-  return comparison.result();
-}
-
-class Comparison {
-  private readonly most: number;
-  private readonly known = new Map<string, number>();
-  private readonly prints = new Fingerprints();
-  private readonly repeated: PerFile = { before: 0, after: 0 };
-  private readonly empty: PerFile = { before: 0, after: 0 };
-  private readonly changed: string[] = [];
-  private readonly columns: number[] = [];
-
-  constructor(most: number) {
-    this.most = most;
-  }
-
-  before({ key, cells }: KeyedRow): void {
-    if (key === '') this.empty.before += 1;
-    else if (this.known.has(key)) this.repeated.before += 1;
-    else this.note(key, this.prints.add(cells) * ROW + BEFORE);
-    if (this.prints.cells > MOST_CELLS) throw tooMany(MOST_CELLS, 'cells');
-  }
-
-  after({ key, cells }: KeyedRow): void {
-    const value = this.known.get(key) ?? 0;
-    if (key === '') this.empty.after += 1;
-    else if ((value & AFTER) !== 0) this.repeated.after += 1;
-    else {
-      this.note(key, value | AFTER);
-      if (value !== 0) this.compare(key, this.prints.differing(Math.floor(value / ROW), cells));
+/** The tables of both files, if both were written under the settings of today and these leave out and hash nothing. */
+async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise<StoredFile[] | undefined> {
+  try {
+    const { entities } = await deployedConfiguration(target, () => undefined);
+    const objects = parquetObjects(target.s3, target.BucketName);
+    const found: StoredFile[] = [];
+    for (const { entity, date, execution } of manifests) {
+      const plan = entities[entity];
+      if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
+      const key = tableKey(entity, date, plan.tables.version);
+      const table = await standingTable(objects, key);
+      if (table?.run !== execution || table.settings !== settingsDigest(plan)) return undefined;
+      found.push({ key, ...table });
     }
-  }
-
-  result(): RowChanges {
-    const { known, changed, columns, repeated, empty } = this;
-    const added: string[] = [];
-    const removed: string[] = [];
-    for (const [key, value] of known) {
-      if (value % ROW === BEFORE) removed.push(key);
-      else if (value % ROW === AFTER) added.push(key);
-    }
-    return { added, removed, kept: known.size - removed.length - added.length, changed, columns, repeated, empty };
-  }
-
-  private compare(key: string, differing: number[]): void {
-    if (differing.length > 0) this.changed.push(key);
-    for (const column of differing) this.columns[column] = (this.columns[column] ?? 0) + 1;
-  }
-
-  private note(key: string, value: number): void {
-    this.known.set(key, value);
-    if (this.known.size > this.most) throw tooMany(this.most, 'different keys');
+    return found;
+  } catch {
+    // The files say the same: whoever may not read tables reads them.
+    return undefined;
   }
 }
 
-function tooMany(most: number, what: string): CommandError {
-  return new CommandError(
-    `The files have more than ${most.toLocaleString('en-US')} ${what}: compare them with DuckDB.`,
-    RUN_FAILED,
+async function* withoutHeader(records: AsyncIterable<string[]>): AsyncGenerator<string[]> {
+  let isHeader = true;
+  for await (const record of records) {
+    if (!isHeader) yield record;
+    isHeader = false;
+  }
+}
+
+async function storeRecords(records: AsyncIterable<string[]>, places: number[], path: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await writeTexts(records, places, async (bytes) => void (await file.writeFile(bytes)));
+  } finally {
+    await file.close();
+  }
+}
+
+/** With this, the process takes at most 700 MB. What does not fit is on the disk. */
+const MEMORY_MB = 550;
+
+function refuseTooLarge(error: unknown): never {
+  if (!(error instanceof EngineError)) throw error;
+  const why = { disk: `there is no more space in ${tmpdir()}`, memory: 'they do not fit in memory' }[error.kind];
+  throw new CommandError(`The files cannot be compared: ${why ?? `DuckDB ended with "${error.kind}"`}.`, RUN_FAILED);
+}
+
+/** A Parquet file, and its columns: first the key, then what is compared. */
+interface Side {
+  path: string;
+  columns: string[];
+}
+
+/** A join takes memory for each row and each of its columns: wide rows are compared by so many columns at once. */
+const COMPARED_AT_ONCE = 64;
+
+async function compare(
+  query: Query,
+  [old, recent]: readonly [Side, Side],
+  common: readonly string[],
+  showKeys: boolean,
+): Promise<Omit<RowChanges, 'key'>> {
+  for (const [name, side] of Object.entries({ old, recent })) {
+    const texts = side.columns.map((column) => `coalesce(CAST(${named(column)} AS VARCHAR), '')`);
+    const columns = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
+    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${columns} FROM ${rowsIn(side.path)}`);
+    await query(
+      `CREATE TEMP TABLE ${name}_keys AS
+       SELECT k, min(place) AS place, count(*) AS repeats FROM ${name} WHERE k <> '' GROUP BY k`,
+    );
+  }
+  const [counts = []] = await query(
+    `SELECT (SELECT count(*) FROM old_keys), (SELECT count(*) FROM recent_keys),
+       (SELECT count(*) FROM old_keys JOIN recent_keys USING (k)),
+       (SELECT coalesce(sum(repeats - 1), 0) FROM old_keys), (SELECT coalesce(sum(repeats - 1), 0) FROM recent_keys),
+       (SELECT count(*) FROM old WHERE k = ''), (SELECT count(*) FROM recent WHERE k = '')`,
   );
-}
-
-/** 400 MB of fingerprints. */
-const MOST_CELLS = 100_000_000;
-const ROWS_IN_A_BLOCK = 4096;
-
-/** Four bytes for each cell of a row: of two texts that differ, one pair in four billion is taken for equal. */
-class Fingerprints {
-  private readonly blocks: Uint32Array[] = [];
-  private rows = 0;
-  private width = 0;
-
-  get cells(): number {
-    return this.rows * this.width;
+  const [were = 0, are = 0, kept = 0, repeatedBefore = 0, repeatedAfter = 0, emptyBefore = 0, emptyAfter = 0] =
+    counts.map(Number);
+  const first = (table: string, repeated: number) =>
+    repeated > 0
+      ? `(SELECT * FROM ${table} SEMI JOIN ${table}_keys USING (k, place))`
+      : `(FROM ${table} WHERE k <> '')`;
+  const columns: Record<string, number> = {};
+  await query('CREATE TEMP TABLE changed (place BIGINT)');
+  for (let from = 0; from < common.length; from += COMPARED_AT_ONCE) {
+    const some = common.slice(from, from + COMPARED_AT_ONCE);
+    const differs = some.map((_, at) => `o.c${from + at} <> r.c${from + at}`);
+    await query(
+      `CREATE OR REPLACE TEMP TABLE differing AS SELECT r.place, ${differs.map((differ, at) => `${differ} AS d${at}`)}
+       FROM ${first('old', repeatedBefore)} o JOIN ${first('recent', repeatedAfter)} r USING (k) WHERE ${differs.join(' OR ')}`,
+    );
+    await query('INSERT INTO changed SELECT place FROM differing');
+    const [counted = []] = await query(`SELECT ${some.map((_, at) => `count(*) FILTER (d${at})`)} FROM differing`);
+    for (const [at, name] of some.entries()) if (Number(counted[at]) > 0) columns[name] = Number(counted[at]);
   }
-
-  /** All rows have as many cells as the first. @returns the number of the row */
-  add(cells: string[]): number {
-    const row = this.rows;
-    this.rows += 1;
-    this.width = cells.length;
-    const { block, at } = this.place(row);
-    for (const [column, cell] of cells.entries()) block[at + column] = crc32(cell);
-    return row;
-  }
-
-  /** The columns in which a row differs from these cells. */
-  differing(row: number, cells: string[]): number[] {
-    const { block, at } = this.place(row);
-    return cells.flatMap((cell, column) => (block[at + column] === crc32(cell) ? [] : [column]));
-  }
-
-  private place(row: number): { block: Uint32Array; at: number } {
-    const number = Math.floor(row / ROWS_IN_A_BLOCK);
-    this.blocks[number] ??= new Uint32Array(ROWS_IN_A_BLOCK * this.width);
-    return { block: this.blocks[number], at: (row % ROWS_IN_A_BLOCK) * this.width };
-  }
+  const [[changed] = []] = await query('SELECT count(DISTINCT place) FROM changed');
+  const keysOf = async (sql: string) => (await query(`SELECT k FROM ${sql} ORDER BY place`)).map(([key]) => key ?? '');
+  return {
+    ...{ added: are - kept, removed: were - kept, kept, changed: Number(changed), columns },
+    repeated: { before: repeatedBefore, after: repeatedAfter },
+    empty: { before: emptyBefore, after: emptyAfter },
+    keys: showKeys
+      ? {
+          added: await keysOf('recent_keys ANTI JOIN old_keys USING (k)'),
+          removed: await keysOf('old_keys ANTI JOIN recent_keys USING (k)'),
+          changed: await keysOf('recent_keys SEMI JOIN changed USING (place)'),
+        }
+      : null,
+  };
 }

@@ -56,9 +56,11 @@ export async function withEngine<T>(limits: EngineLimits, use: (query: Query) =>
 }
 
 /** A text in SQL. */
-export function quoted(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
+export const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+/** A column in SQL. */
+export const named = (column: string) => `"${column.replaceAll('"', '""')}"`;
+/** The rows of a Parquet file in SQL. */
+export const rowsIn = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
 
 async function runQuery(connection: DuckDBConnection, sql: string, { memoryMB, onProgress }: EngineLimits) {
   onProgress();
@@ -75,23 +77,35 @@ async function runQuery(connection: DuckDBConnection, sql: string, { memoryMB, o
     const rows = (await connection.runAndReadAll(sql)).getRowsJson();
     return rows as (string | null)[][];
   } catch (error) {
-    throw stopped ? stopped.why : named(error, memoryMB);
+    throw stopped ? stopped.why : errorOf(error, memoryMB);
   } finally {
     clearInterval(look);
   }
 }
 
 /** Messages of DuckDB quote rows and paths: only their kind is passed on. */
-function named(error: unknown, memoryMB: number): FeedError {
+export class EngineError extends FeedError {
+  /** `disk`, `memory`, or the kind as DuckDB names it. */
+  readonly kind: string;
+
+  constructor(kind: string, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+function errorOf(error: unknown, memoryMB: number): EngineError {
   const message = error instanceof Error ? error.message : '';
   if (/max_temp_directory_size|No space left on device/.test(message))
-    return new FeedError(
+    return new EngineError(
+      'disk',
       `The tables do not fit on the function's disk of ${FEED_DISK_MB} MB. With fewer columns they take less: \`tables.except\` leaves them out.`,
     );
   if (message.startsWith('Out of Memory Error'))
-    return new FeedError(`The tables do not fit in the function's memory: tableMemoryMB is ${memoryMB}.`);
+    return new EngineError('memory', `The tables do not fit in the function's memory: tableMemoryMB is ${memoryMB}.`);
   const kind = /^[A-Z][A-Za-z ]{2,40} Error(?=:)/.exec(message)?.[0] ?? 'no known error';
-  return new FeedError(
+  return new EngineError(
+    kind,
     `A table, or the copy of the one before, cannot be read (DuckDB: ${kind}). The command \`table\` writes it again.`,
   );
 }

@@ -1,5 +1,5 @@
 import { IDENTITY_KEY } from '../table/table-identity.ts';
-import { type EngineLimits, type Query, quoted, withEngine } from './engine.ts';
+import { type EngineLimits, named, type Query, quoted, rowsIn, withEngine } from './engine.ts';
 import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
 import { FeedError } from './feed-error.ts';
 
@@ -99,9 +99,6 @@ export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<Writt
 
 /** Types in DuckDB by the names of columns. */
 type Columns = ReadonlyMap<string, string | null>;
-
-const named = (column: string) => `"${column.replaceAll('"', '""')}"`;
-const rowsIn = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
 
 async function columnsOf(query: Query, path: string): Promise<Columns> {
   const described = await query(`DESCRIBE SELECT * FROM ${rowsIn(path)}`);

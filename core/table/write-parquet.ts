@@ -65,14 +65,15 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
   const writer = new SinkWriter(sink);
   const parquet = new ParquetWriter({ writer, schema: schemaOf(columns), ...formatOf(input) });
   const rows = new RowCount(of.names, columns.some(({ hashed }) => hashed) || columns.length < named.length);
-  for await (const record of rowsOf(input, of)) {
-    group.add(record, rows.add(record));
-    if (group.full) await parquet.write(group.take());
-  }
-  rows.compare(manifest.file.rows);
-  group.refuseWrongTypes();
-  if (!group.empty) await parquet.write(group.take());
-  await parquet.finish();
+  await writeRows(
+    rowsOf(input, of),
+    { group, parquet },
+    (record) => rows.add(record),
+    () => {
+      rows.compare(manifest.file.rows);
+      group.refuseWrongTypes();
+    },
+  );
   const { count, shortRows, nameless } = rows;
   return {
     rows: count,
@@ -82,6 +83,35 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
     misfits: [...group.misfits.values()],
     missing: missingFields(of.names, Object.keys(settings.columns)),
   };
+}
+
+/**
+ * Writes fields of records as texts, in columns c0, c1 and so on. Nothing of the records is judged: a field that is missing is null.
+ * @param places of the fields in a record
+ */
+export async function writeTexts(
+  records: AsyncIterable<string[]>,
+  places: readonly number[],
+  sink: Sink,
+): Promise<void> {
+  const columns = places.map((place, at): TableColumn => ({ name: `c${at}`, place, type: 'text', hashed: false }));
+  const parquet = new ParquetWriter({ writer: new SinkWriter(sink), schema: schemaOf(columns) });
+  await writeRows(records, { group: new RowGroup(columns, 'null', ''), parquet });
+}
+
+async function writeRows(
+  records: AsyncIterable<string[]>,
+  { group, parquet }: { group: RowGroup; parquet: ParquetWriter },
+  numberOf: (record: string[]) => number = () => 0,
+  judge: () => void = () => undefined,
+): Promise<void> {
+  for await (const record of records) {
+    group.add(record, numberOf(record));
+    if (group.full) await parquet.write(group.take());
+  }
+  judge();
+  if (!group.empty) await parquet.write(group.take());
+  await parquet.finish();
 }
 
 /** @throws TableError for a file whose values may belong to other rows or columns */
@@ -129,7 +159,7 @@ async function* rowsOf({ manifest: { file }, source, limits }: TableInput, of: F
 }
 
 /** Rows of which something is to be said, and the first of them; the first row behind the header is 1. */
-export interface CountedRows {
+interface CountedRows {
   count: number;
   row: number;
 }

@@ -1,11 +1,20 @@
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDiff } from '../../../cli/data/diff.ts';
-import { rowChanges } from '../../../cli/data/difference.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
+import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { tableKey } from '../../../core/table/table-key.ts';
+import { writeParquet } from '../../../core/table/write-parquet.ts';
+import { inputOf } from '../../core/table/support.ts';
+import { deployment } from '../../support/builders.ts';
+import { runs } from '../../support/runs.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
+import { configured } from '../support/cloud/stack.ts';
 import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ diff: addDiff });
@@ -172,14 +181,6 @@ test('a date without a published file is refused before either is read', async (
   expect(asked.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
 });
 
-test('more keys than fit into memory are refused, not counted wrong', async () => {
-  async function* keys(first: number) {
-    for (let key = first; key < first + 3; key += 1) yield { key: String(key), cells: [] };
-  }
-  expect(await rowChanges(keys(1), keys(2), 4)).toMatchObject({ added: ['4'], removed: ['1'], kept: 2, changed: [] });
-  await expect(rowChanges(keys(1), keys(2), 3)).rejects.toThrow(/more than 3 different keys: compare them with DuckDB/);
-});
-
 const CHANGED = {
   content: 'name,id,city,more\nAnn,1,Haifa,x\nBoB,2,Eilat,y\nCEM,3,,z\nDan,4,,\n',
   file: { rows: 4, header: ['name', 'id', 'city', 'more'] },
@@ -216,12 +217,6 @@ test('rows without a key are counted and told, not compared; of rows that repeat
   expect(JSON.parse((await diff('--json')).stdout).keys).toMatchObject({
     ...{ repeated: { before: 1, after: 0 }, empty: { before: 2, after: 1 } },
   });
-});
-
-test('files of more cells than fingerprints are kept of are compared by whole rows', async () => {
-  const { diff } = await between({ ...BEFORE, file: { ...BEFORE.file, rows: 60_000_000 } }, CHANGED);
-  expect((await diff()).stdout).toContain('  changed: 2 rows (too many cells to tell the columns)\n');
-  expect(JSON.parse((await diff('--json')).stdout).changed).toEqual({ rows: 2, columns: null });
 });
 
 test.each(['idNumber', 'idnumber'])('a key is named as the file or its table has it: %s', async (key) => {
@@ -293,4 +288,101 @@ describe('without dates', () => {
       stderr: 'Nothing of leads is published before 2026-11-18: there is nothing to compare it with.\n',
     });
   });
+});
+
+describe('with published tables', () => {
+  const leads = { tables: { columns: { n: 'integer' as const }, misfit: 'null' as const, version: 1 } };
+  const header = ['id', 'Full name', 'n'];
+  const contents = ['id,Full name,n\n1,Ann,01\n2,Bob,2\n3,Cem,\n', 'id,Full name,n\n1,Ann,1\n2,BOB,2\n4,Dan,5\n'];
+
+  /** Two dates with their tables. @param told of the metadata of the newer table */
+  async function tabled(configuration: object, told: Record<string, string> = {}) {
+    const cloud = await aws(configured({ entities: { leads: configuration } }));
+    const keys = await Promise.all(
+      contents.map(async (content, night) => {
+        const date = `2026-11-2${night}`;
+        const { file, execution } = cloud.publish({
+          date,
+          execution: `leads-${date}`,
+          content,
+          manifest: { file: { header } },
+        });
+        const parts: Uint8Array[] = [];
+        const input = inputOf({ content, settings: leads.tables });
+        await writeParquet(input, async (bytes) => void parts.push(bytes));
+        const key = tableKey('leads', date, 1);
+        cloud.objects.set(key, Buffer.concat(parts));
+        const settings = settingsDigest(deployment({ entities: { leads } }).entities.leads);
+        cloud.metadata.set(key, { run: execution, settings, ...(night === 1 && told) });
+        return { file: file.key, table: key };
+      }),
+    );
+    const { code, stdout, stderr } = await cloud.cli('diff', 'leads', '--show-keys');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const reads = cloud.asked.filter((call) => call.startsWith('GetObject'));
+    return { stdout, readsFiles: reads.some((call) => keys.some(({ file }) => call.includes(file))) };
+  }
+
+  test('rows are compared as the tables show them, and neither file is read', async () => {
+    const { stdout, readsFiles } = await tabled(leads);
+
+    expect(stdout).toMatch(/1 added, 1 removed, 2 in both\n {2}changed: 1 row: Full name 1\n\+ 4\n- 3\n~ 2\n$/);
+    expect(readsFiles).toBe(false);
+  });
+
+  test.each<[string, object, Record<string, string>?]>([
+    ['a table hides a column', { tables: { ...leads.tables, hash: ['id'] } }],
+    ['there are no tables any more', {}],
+    ['a table is that of another run', leads, { run: 'another' }],
+    ['a table was written under other settings', leads, { settings: 'b'.repeat(16) }],
+  ])('where %s, the files are compared', async (_, configuration, told) => {
+    const { stdout, readsFiles } = await tabled(configuration, told);
+
+    expect(stdout).toMatch(/changed: 2 rows: (Full name 1, n 1|n 1, Full name 1)\n/);
+    expect(readsFiles).toBe(true);
+  });
+});
+
+test('any two files are compared as by hand, and nothing stays in the temporary folder', async () => {
+  const cells = fc.constantFrom('', '1', '01', 'א', 'a"b', 'x\ny', '\u0000', 'é', 'e\u0301', ' ');
+  const rows = fc.array(fc.tuple(cells, cells, cells), { maxLength: 12 });
+  const csvOf = (records: string[][]) =>
+    records.map((record) => `${record.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`).join('');
+  const firsts = (records: string[][]) =>
+    new Map(
+      records
+        .filter(([key]) => key !== '')
+        .toReversed()
+        .map((record) => [record[0] ?? '', record]),
+    );
+  const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith('diff-'));
+  const there = left();
+
+  await fc.assert(
+    fc.asyncProperty(rows, rows, async (one, two) => {
+      const side = (records: string[][]) => ({
+        content: csvOf([['id', 'a', 'b'], ...records]),
+        file: { header: ['id', 'a', 'b'] },
+      });
+      const { diff } = await between(side(one), side(two));
+      const [old, recent] = [firsts(one), firsts(two)];
+      const kept = [...recent.keys()].filter((key) => old.has(key));
+      const differing = (at: number) => kept.filter((key) => old.get(key)?.[at] !== recent.get(key)?.[at]);
+
+      const document = JSON.parse((await diff('--json', '--show-keys')).stdout);
+      const counts = Object.fromEntries(
+        ['a', 'b'].flatMap((name, at) => (differing(at + 1).length > 0 ? [[name, differing(at + 1).length]] : [])),
+      );
+      const sorted = { added: document.addedKeys.sort(), removed: document.removedKeys.sort() };
+      expect({ ...sorted, kept: document.keys.kept, ...document.changed }).toEqual({
+        added: [...recent.keys()].filter((key) => !old.has(key)).sort(),
+        removed: [...old.keys()].filter((key) => !recent.has(key)).sort(),
+        kept: kept.length,
+        rows: new Set([...differing(1), ...differing(2)]).size,
+        columns: counts,
+      });
+    }),
+    { numRuns: runs(25) },
+  );
+  expect(left()).toEqual(there);
 });

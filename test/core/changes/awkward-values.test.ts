@@ -69,7 +69,7 @@ test.each<[string, Case, object]>([
   ['both zeros', { before: 'id,n\n1,0\n', after: 'id,n\n1,-0\n', settings: { columns: { n: 'double' } } }, told(0, 0)],
   [
     'what is no number, and is no value',
-    { before: 'id,n\n1,NaN\n', after: 'id,n\n1,\n', settings: { columns: { n: 'double' } } },
+    { before: 'id,n\n1,NaN\n2,1\n', after: 'id,n\n1,\n2,1\n', settings: { columns: { n: 'double' } } },
     told(0, 0),
   ],
   [
