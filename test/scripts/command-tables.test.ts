@@ -13,8 +13,6 @@ const ACTIONS: Record<string, string> = {
   ListMultipartUploads: 'ListBucketMultipartUploads',
   ListParts: 'ListMultipartUploadParts',
   ListObjectVersions: 'ListBucketVersions',
-  // Always by its version.
-  DeleteObject: 'DeleteObjectVersion',
 };
 /**
  * Rights that are no calls of the SDK's clients: the key is used by AWS, a role is passed on, and lib-storage makes the
@@ -41,7 +39,9 @@ function closure(file: string, seen = new Set<string>()): Set<string> {
 
 /** Rights for the calls of AWS in a file. */
 function actionsIn(file: string): string[] {
-  return callsIn(file).map(({ service, call }) => `${service}:${ACTIONS[call] ?? call}`);
+  const byVersion = /DeleteObjectCommand\(\{[^}]*VersionId/.test(readFileSync(file, 'utf8'));
+  const actions = byVersion ? { ...ACTIONS, DeleteObject: 'DeleteObjectVersion' } : ACTIONS;
+  return callsIn(file).map(({ service, call }) => `${service}:${actions[call] ?? call}`);
 }
 
 const loaders = readFileSync('cli/loaders.ts', 'utf8');
