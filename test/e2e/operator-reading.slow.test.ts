@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -13,6 +13,7 @@ import { crc32Text } from '../../transfer/base/crc32.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
+import { fencedBlock } from '../support/fenced-block.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 useAllCommands();
@@ -54,7 +55,7 @@ async function cli(...args: string[]) {
 }
 
 /** The command as a person runs it. */
-async function process(...args: string[]) {
+async function cliProcess(...args: string[]) {
   const command = run('cli/main.js', [...args, ...system.place], { AWS_ENDPOINT_URL: undefined });
   return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
 }
@@ -155,7 +156,7 @@ it('goes on with what a broken download left', async () => {
 });
 
 it('writes a file to standard output, and says whether it was whole', async () => {
-  const { code, stdout, stderr } = await process('download', 'contacts', '-o', '-');
+  const { code, stdout, stderr } = await cliProcess('download', 'contacts', '-o', '-');
   expect(code).toBe(0);
   expect(stdout.split('\n').length).toBeGreaterThan(300);
   expect(stderr).toMatch(/^Whole: contacts of .*, 300 rows/);
@@ -186,7 +187,7 @@ it('does not give out a file that was changed in the bucket', async () => {
   const refused = await cli('download', 'leads', '--date', '2026-01-05', '-o', file);
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/is corrupt: its CRC-32 is/) });
   await expect(stat(file)).rejects.toThrow('ENOENT');
-  const piped = await process('download', 'leads', '--date', '2026-01-05', '-o', '-');
+  const piped = await cliProcess('download', 'leads', '--date', '2026-01-05', '-o', '-');
   expect(piped).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Not whole: .* is corrupt/) });
 });
 
@@ -204,6 +205,29 @@ it('tells the night as a page: what is published, what failed, what is switched 
   expect(page).toContain('<small>switched off</small>');
   expect(await cli('report', '-o', join(dir, 'nowhere', 'x.html'))).toMatchObject({ code: 2 });
 });
+
+/** These commands are no part of this project: where they are not installed, nothing can be typed. */
+function isInstalled(): boolean {
+  try {
+    return ['aws', 'jq'].every((program) => execFileSync(program, ['--version']).length > 0);
+  } catch {
+    return false;
+  }
+}
+
+it.skipIf(!isInstalled())(
+  'the shell lines of docs/reading.md fetch the newest file, and fail where it is another one',
+  async () => {
+    const lines = fencedBlock('docs/reading.md', '### Shell', 'sh');
+    const { PATH, HOME } = process.env;
+    const env = { ...system.cloud.env, PATH, HOME, BUCKET: system.target.BucketName };
+    const shell = async (text: string) => promisify(execFile)('bash', ['-e', '-c', text], { cwd: dir, env });
+
+    await shell(lines);
+    expect(await readFile(join(dir, 'leads.csv'), 'utf8')).toContain('\r\n');
+    await expect(shell(lines.replace(/^crc=/m, 'echo >> leads.csv\ncrc='))).rejects.toMatchObject({ code: 1 });
+  },
+);
 
 describe('docs/recipes/read_file.py', () => {
   /** The records that it prints. */
