@@ -1,4 +1,10 @@
-import { type Entity, entitySchema } from '../config/entities.ts';
+import type { Deployment } from '../config/deployment.ts';
+import { ENTITIES, type Entity, entitySchema } from '../config/entities.ts';
+
+/** Entities whose published files become tables. */
+export function tableEntities({ entities }: Pick<Deployment, 'entities'>): Entity[] {
+  return ENTITIES.filter((entity) => entities[entity].tables !== undefined);
+}
 
 /** Where the table of a date is. @param version from 2 on, a folder of its own: the type of a column changed */
 export function tableKey(entity: Entity, date: string, version: number): string {

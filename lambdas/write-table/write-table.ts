@@ -1,14 +1,17 @@
 import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
+import { freeDisk } from '../../core/content/free-disk.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
-import type { Answer } from '../../core/step/export-run.ts';
+import type { ByteSource } from '../../core/files/byte-source.ts';
+import { type Answer, lateTry, waitFor } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
+import { readObject } from '../../core/storage/read-object.ts';
 import { type Covered, NOTHING } from '../../core/table/columns.ts';
 import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
@@ -16,13 +19,11 @@ import { settingsDigest } from '../../core/table/settings-digest.ts';
 import { type StandingTable, standingTable, tableMetadata } from '../../core/table/standing-table.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';
-import { parseTableInput } from '../../core/table/table-input.ts';
+import { parseTableInput, tableRunOf } from '../../core/table/table-input.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
-import { afterTrouble } from './after-trouble.ts';
-import { publishedBytes, readingLimits } from './published-bytes.ts';
-import { tableWarnings } from './table-warnings.ts';
+import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 
 export interface WriteTableDeps extends Invocation {
   bucket: Bucket;
@@ -174,4 +175,95 @@ function finished(
 function withStanding(error: unknown, { execution }: Manifest, standing: StandingTable | undefined): unknown {
   if (!(error instanceof TableError) || !standing || standing.run === execution) return error;
   return new TableError(`${error.message} The table of the date is still that of the run ${standing.run}.`);
+}
+
+/**
+ * What is transient is tried again, until the deadline and a little longer. Everything else that keeps a table from being
+ * written has one name, for the file is published.
+ * @throws RunError `TableNotWritten`, or `InvalidInput`; what is a bug
+ */
+function afterTrouble(error: unknown, state: RunState, invocation: Invocation): Answer<'WriteTable'> {
+  if (error instanceof TableError) throw notWritten(state, error);
+  if (!(error instanceof RunError) || error.name === 'InvalidInput') throw error;
+  if (!error.transient) throw notWritten(state, error);
+  // The wrapper waits where it may.
+  if (waitFor(state, invocation)) throw error;
+  const later = lateTry(error, state, invocation);
+  if (later) return later;
+  throw notWritten(state, error);
+}
+
+function notWritten({ execution, released, input }: RunState, why: Error): RunError {
+  const run = tableRunOf(input) ?? released?.run ?? execution;
+  return new RunError('TableNotWritten', `The table of the run ${run} is not written. ${why.message}`, { cause: why });
+}
+
+/** Seconds that are left for the last parts and the answer. */
+const MARGIN_SECONDS = 45;
+
+/** The limits of a published file. Its content was bounded before it was published: here only time and disk are. */
+async function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): Promise<ReadingLimits> {
+  return {
+    contentBytes: Number.POSITIVE_INFINITY,
+    diskBytes: await freeDisk(),
+    secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
+  };
+}
+
+/**
+ * The bytes of a published file, as long as there is time for them: a table is written by one invocation. All reads are of one
+ * version of the object.
+ * @throws (its `read`) TableError when the time is over; RunError `StorageConflict`, `StorageUnavailable`
+ */
+function publishedBytes(
+  { key, bytes: size }: Manifest['file'],
+  { bucket, deployment, secondsLeft }: Pick<Invocation, 'deployment' | 'secondsLeft'> & { bucket: Bucket },
+): ByteSource {
+  const object = { etag: null };
+  const refuseLate = (at: number) => {
+    if (secondsLeft() >= MARGIN_SECONDS) return;
+    const share = Math.floor((100 * at) / size);
+    const what = `One invocation is not enough for its ${size} bytes: the time was over after ${share} %`;
+    throw new TableError(
+      `${what}. More memory is a larger share of a CPU: tableMemoryMB is ${deployment.tableMemoryMB}.`,
+    );
+  };
+  const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
+    let at = from;
+    // S3 has no range of no bytes.
+    if (to <= from) return;
+    for await (const chunk of readObject(bucket, key, { from, to, size, object })) {
+      refuseLate(at);
+      at += chunk.byteLength;
+      yield chunk;
+    }
+  };
+  return { size, read };
+}
+
+/** The state of a run is limited. */
+const MOST = 20;
+
+/** What a reader of the table should know, in sentences: columns, counts and numbers of rows, no values. */
+function tableWarnings(entity: Entity, { misfits, shortRows, nameless, missing }: WrittenTable): string[] {
+  const warnings = [
+    ...misfits.map(({ column, type, count, row }) =>
+      type === 'text'
+        ? `Values of the column "${column}" with broken characters, which are U+FFFD in the table: ${count}, the first in row ${row}.`
+        : `Values of the column "${column}" that do not fit its type, ${type}, are null in the table: ${count}, the first in row ${row}.`,
+    ),
+    ...(shortRows
+      ? [
+          `Rows with fewer fields than the header: ${shortRows.count}, the first is row ${shortRows.row}. What they lack is null.`,
+        ]
+      : []),
+    ...(nameless
+      ? [
+          `Rows with values in columns without a name: ${nameless.count}, the first is row ${nameless.row}. These values are not in the table.`,
+        ]
+      : []),
+    ...missing.map((name) => `The file has no column "${name}", which entities.${entity}.tables.columns names.`),
+  ];
+  const more = warnings.length - MOST;
+  return more > 0 ? [...warnings.slice(0, MOST), `${more} more of this kind.`] : warnings;
 }

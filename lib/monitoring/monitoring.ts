@@ -10,7 +10,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
 import { isWatchedAlone } from '../../core/night/expected.ts';
-import { tableEntities } from '../../core/table/table-entities.ts';
+import { tableEntities } from '../../core/table/table-key.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarm-list.ts';
 import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';

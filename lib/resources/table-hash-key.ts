@@ -3,7 +3,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { tableEntities } from '../../core/table/table-entities.ts';
+import { tableEntities } from '../../core/table/table-key.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 
 /**

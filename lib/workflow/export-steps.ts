@@ -3,7 +3,7 @@ import { FEED_DISK_MB, feedEntities } from '../../core/changes/feeds.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
 import type { RECORDER, StepName } from '../../core/step/steps.ts';
-import { tableEntities } from '../../core/table/table-entities.ts';
+import { tableEntities } from '../../core/table/table-key.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TableHashKey } from '../resources/table-hash-key.ts';
