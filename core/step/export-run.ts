@@ -66,7 +66,7 @@ export function troubleOf({ name, status }: RunError, state: RunState, { deploym
 }
 
 /** How often, and how long apart, a file that is stored whole is tried again after the deadline. */
-const LATE = { waitSeconds: 30, tries: 5 } as const;
+export const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 /** The answer to a transient error after the deadline; `undefined` before it, where the wrapper waits, and at the last try. */
 export function lateTry(error: RunError, state: RunState, invocation: Invocation) {

@@ -24,7 +24,7 @@ export interface DownloadFileDeps extends Invocation {
 const FIRST_CONNECTIONS = 4;
 
 /** 40 invocations move 2 TB in ten hours; a run waits some 600 times, each time for a link. */
-const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
+export const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
 /**
  * Requests the address of the file (a secret that lives for minutes), and transfers the file to the bucket.
@@ -152,7 +152,7 @@ function unfinished(how: string): RunError {
 }
 
 /** The engine passes so much of a file, or all of a shorter one. */
-const SEEN_BYTES = 1024;
+export const SEEN_BYTES = 1024;
 
 /**
  * Names the object by its first bytes. What they disprove is refused; what they leave open, PublishFile decides.

@@ -2,9 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { LARGEST_DEADLINE_IN_WAITS } from '../../core/config/entity-settings.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
+import { LATE } from '../../core/step/export-run.ts';
 import { nextWait } from '../../core/step/step.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import { MOST_ROUNDS } from '../../lambdas/apply-chunk/apply-chunk.ts';
+import { MOST } from '../../lambdas/download-file/download-file.ts';
 import { exampleDeployment, feedDeployment, updatingDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { definitionOf } from '../../scripts/template.ts';
@@ -27,13 +29,6 @@ import { PlatformError, realSteps, type World } from './support/steps.ts';
  * `support/interpreter.ts`. The draws of the jitter are the worst: every wait is the shortest that can be.
  */
 const FAR_BELOW = 15_000;
-
-/** What DownloadFile allows a run (`lambdas/download-file/download-file.ts`). */
-const MOST_INVOCATIONS = 40;
-const MOST_LINKS = 200;
-
-/** What PublishFile allows a run after its deadline (`core/step/export-run.ts`). */
-const LATE = { tries: 5, seconds: 30 };
 
 type Polling = Omit<Deployment['polling'], 'createAgainSeconds'>;
 
@@ -134,7 +129,7 @@ describe.each(pollings)('with %s', (_, polling) => {
 
     expect(endsOf(run, end)).toContain(run.error);
     const tries = end === 'StorageUnavailable' && timesIn(run, 'PublishFile') > 0 ? LATE.tries : 0;
-    const seconds = polling.deadlineSeconds + tries * LATE.seconds;
+    const seconds = polling.deadlineSeconds + tries * LATE.waitSeconds;
     if (run.error === end) expect(run.seconds, 'at its deadline, after its last looks').toBe(seconds);
     expect(run.events).toBeLessThan(FAR_BELOW);
     expect(run.events, 'no run exceeds the bound below').toBeLessThanOrEqual(mostEvents(mostWaits(polling) + tries));
@@ -177,19 +172,19 @@ describe('a file so slow that every invocation runs out of time', () => {
       const run = await execute(definition, realSteps(slow, deploymentWith(polling)), { input: { entity: 'leads' } });
 
       expect(run.error).toBe('DownloadUnfinished');
-      expect(timesIn(run, 'DownloadFile')).toBe(MOST_INVOCATIONS);
+      expect(timesIn(run, 'DownloadFile')).toBe(MOST.invocations);
       expect(run.events).toBeLessThan(1000);
     },
   );
 
   test('adds little to a run that has waited as often as it may', () => {
-    expect(bound + MOST_INVOCATIONS * loop).toBeLessThan(FAR_BELOW);
+    expect(bound + MOST.invocations * loop).toBeLessThan(FAR_BELOW);
   });
 
   test('ends before the machine does, though it began at the deadline, with an hour left to verify a file', () => {
     const afterDeadline = (definition.TimeoutSeconds ?? 0) - exampleDeployment().polling.deadlineSeconds;
 
-    expect(MOST_INVOCATIONS * (timeoutOf('DownloadFile') + 1)).toBeLessThan(afterDeadline - 3600);
+    expect(MOST.invocations * (timeoutOf('DownloadFile') + 1)).toBeLessThan(afterDeadline - 3600);
   });
 });
 
@@ -329,7 +324,7 @@ function service({ create, status, download }: Answers): World['crm'] {
 
 /** A run that may ask for no more links ends by that, where a configuration has more waits than links. */
 function endsOf(run: Execution, end: RunErrorName): RunErrorName[] {
-  return timesIn(run, 'DownloadFile') > MOST_LINKS ? [end, 'DownloadUnfinished'] : [end];
+  return timesIn(run, 'DownloadFile') > MOST.links ? [end, 'DownloadUnfinished'] : [end];
 }
 
 function timesIn({ trail }: Execution, id: string): number {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { successorOf } from '../../core/oauth/grant.ts';
+import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { ClientAnswer } from '../oauth/support/clients-job.ts';
 import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
 import { randomFrom, TEST_SEED } from '../support/seeds.ts';
@@ -9,7 +10,6 @@ import { randomFrom, TEST_SEED } from '../support/seeds.ts';
 const KILLS = process.env.CI ? 20 : 200;
 /** A lease of 45 seconds takes one and a half. */
 const SCALE = 30;
-const LEASE_MS = 45_000;
 /** What processes and the local cloud take besides, in the world's time. */
 const OVERHEAD_MS = 500;
 /** A refresh takes about this long here. */

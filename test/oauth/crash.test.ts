@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
+import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import { Simulation } from './support/simulation.ts';
-
-const LEASE_MS = 45_000;
 
 test.each(['strict', 'none'] as const)('a crash after the claim (%s) delays by a lease', async (rotation) => {
   const world = new Simulation().stored(-1);

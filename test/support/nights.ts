@@ -7,7 +7,7 @@ import { isReleasable } from '../../core/gate/words.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { nameFile } from '../../lambdas/download-file/download-file.ts';
+import { nameFile, SEEN_BYTES } from '../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { deployment, newState, run, runState, storedFile } from './builders.ts';
@@ -45,9 +45,6 @@ export interface EndOfNight {
   /** Everything that is told of the file where others can read it: manifest, log lines, cause, answer. */
   told: string;
 }
-
-/** The engine shows so much of a file before it is named. */
-const SEEN_BYTES = 1024;
 
 /** A bucket that a test looks into. */
 export type OpenBucket = Bucket & {
