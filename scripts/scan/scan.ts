@@ -1,11 +1,17 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { EnvironmentError } from '../../local/processes/environment-error.ts';
-import { openRunRecord } from '../../local/processes/run-record.ts';
-import { compare, readAnswers } from './answers.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { NETWORK, updatingDeployment } from '../deployments.ts';
+import { synthesise } from '../synthesise.ts';
+import type { Template } from '../template.ts';
+import { compare, type Finding, readAnswers } from './answers.ts';
 import { auditPackages } from './audit.ts';
 import { findPackageProblems, readLockfile, readManifest } from './packages.ts';
-import { scanTemplates } from './templates.ts';
-import { lintWorkflows } from './workflows.ts';
 
 /**
  * Every check of the supply chain and of what goes to AWS, a line each: `npm run scan`. Ends with code 1 when one fails, 3 when
@@ -67,4 +73,114 @@ try {
   if (!(error instanceof EnvironmentError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = error.exitCode;
+}
+
+/** cfn-lint, checkov and zizmor, as pinned in scan/requirements.txt, over what goes to AWS and to the build server. */
+
+const ENVIRONMENT = {
+  name: 'scan',
+  requirements: join(import.meta.dirname, '..', '..', 'scan', 'requirements.txt'),
+  modules: 'cfnlint, checkov.main',
+  what: 'what scans the templates',
+};
+const WITHIN_MS = 300_000;
+const LARGEST_BYTES = 256 * 1024 * 1024;
+const run = promisify(execFile);
+
+const lintSchema = z.array(
+  z.object({
+    Level: z.string(),
+    Message: z.string(),
+    Rule: z.object({ Id: z.string() }),
+    Location: z.object({ Path: z.array(z.union([z.string(), z.number()])).nullish() }),
+  }),
+);
+const failedSchema = z.object({ check_id: z.string(), check_name: z.string(), resource: z.string() });
+const checkovSchema = z.object({
+  results: z.object({ failed_checks: z.array(failedSchema) }),
+  summary: z.object({ passed: z.int(), parsing_errors: z.int() }),
+});
+const zizmorSchema = z.array(z.object({ ident: z.string(), desc: z.string(), url: z.string() }));
+
+/** Findings, and how many checks of checkov passed: a scan of nothing has no findings either. */
+type Scanned = { findings: Finding[]; passed: number };
+
+/**
+ * Scans the example deployment, with and without customer updates and a network, and the workflows.
+ * @throws EnvironmentError when the scanners cannot be installed
+ */
+async function scanTemplates(record: RunRecord): Promise<Scanned> {
+  const home = await ensureEnvironment(ENVIRONMENT, { record });
+  const templates = { plain: synthesise(), updates: synthesise(updatingDeployment({ network: NETWORK })) };
+  const scans = Object.entries(templates).map(async ([name, template]) => {
+    const file = join(record.workDir, `${name}.template.json`);
+    writeFileSync(file, JSON.stringify(template, undefined, 1));
+    const linted = await lint(home, file, template);
+    const checked = await checkov(home, ['--file', file, '--framework', 'cloudformation']);
+    return { findings: [...linted, ...checked.findings], passed: checked.passed };
+  });
+  const workflows = checkov(home, ['--directory', '.github', '--framework', 'github_actions']);
+  const results = await Promise.all([...scans, workflows]);
+  return {
+    findings: distinct([...results.flatMap(({ findings }) => findings), ...(await zizmor(home))]),
+    passed: results.reduce((sum, { passed }) => sum + passed, 0),
+  };
+}
+
+async function lint(home: string, file: string, template: Template): Promise<Finding[]> {
+  const main = 'from cfnlint.runner.cli import main; main()';
+  const output = await outputOf(join(home, 'bin', 'python'), ['-I', '-c', main, '--format', 'json', file]);
+  return lintSchema.parse(JSON.parse(output || '[]')).map(({ Level, Message, Rule, Location }) => {
+    const id = String(Location.Path?.[0] === 'Resources' ? Location.Path[1] : (Location.Path?.join('/') ?? ''));
+    const resource = `${template.Resources[id]?.Type ?? 'Template'}.${id}`;
+    return { check: Rule.Id, resource, text: `${Level}: ${Message}` };
+  });
+}
+
+async function checkov(home: string, args: string[]): Promise<Scanned> {
+  const quiet = ['--output', 'json', '--compact', '--quiet', '--skip-download'];
+  const output = await outputOf(join(home, 'bin', 'python'), ['-I', '-m', 'checkov.main', ...args, ...quiet]);
+  const { results, summary } = checkovSchema.parse(JSON.parse(output));
+  if (summary.parsing_errors > 0) throw new Error(`checkov could not read ${args[1]}`);
+  const findings = results.failed_checks.map(({ check_id, check_name, resource }) => {
+    return { check: check_id, resource, text: check_name };
+  });
+  return { findings, passed: summary.passed };
+}
+
+async function zizmor(home: string): Promise<Finding[]> {
+  const output = await outputOf(join(home, 'bin', 'zizmor'), ['--offline', '--format', 'json', '.github/workflows']);
+  return zizmorSchema
+    .parse(JSON.parse(output))
+    .map(({ ident, desc, url }) => ({ check: ident, resource: 'workflow', text: `${desc} (${url})` }));
+}
+
+/** Scanners end with a code of their own when they found something: what counts is whether they wrote their answer. */
+async function outputOf(command: string, args: string[]): Promise<string> {
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, LANG: 'C.UTF-8' };
+  const options = { env, timeout: WITHIN_MS, maxBuffer: LARGEST_BYTES };
+  const { stdout, stderr } = await run(command, args, options).catch((error: { stdout?: string; stderr?: string }) => {
+    if (!error.stdout) throw error;
+    return { stdout: error.stdout, stderr: error.stderr ?? '' };
+  });
+  if (/Traceback \(most recent call last\)/.test(stderr)) throw new Error(stderr.trim().split('\n').at(-1));
+  return stdout;
+}
+
+/** Removes repeated findings: both templates have most resources in common. */
+function distinct(findings: Finding[]): Finding[] {
+  return [...new Map(findings.map((finding) => [`${finding.check} ${finding.resource}`, finding])).values()];
+}
+
+const ACTIONLINT = 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12';
+/** What actionlint finds in the workflows, a line each. It is built from the Go module proxy; `undefined` without Go. */
+async function lintWorkflows(): Promise<string[] | undefined> {
+  try {
+    await run('go', ['run', ACTIONLINT, '-no-color', '-oneline'], { timeout: WITHIN_MS });
+    return [];
+  } catch (error) {
+    const { code, stdout = '', stderr = '' } = error as { code?: string | number; stdout?: string; stderr?: string };
+    if (code === 'ENOENT') return undefined;
+    return `${stdout}${stderr}`.trim().split('\n');
+  }
 }

@@ -6,13 +6,14 @@ import { TO_RESUME } from '../../../core/batch/failed-lines.ts';
 import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import type { Execution } from '../../lib/support/interpreter.ts';
-import type { Scenario } from '../calls.ts';
-import { type Fault, losesGrant } from '../predictions.ts';
+import type { Call, Scenario } from '../calls.ts';
+import { type Fault, losesGrant, type Span } from '../predictions.ts';
 import type { Row } from '../rows.ts';
+import { isOfStore, type Request } from './call-names.ts';
 import { expectNoCanary, expectReadable, expectSameFile, expectTruth, expectWrittenOnce, fedBy } from './checks.ts';
-import { meeting } from './meet.ts';
+import type { Answer } from './front.ts';
 import { batch, IDS, STORIES, type Story, worldOf } from './scenarios.ts';
-import type { World } from './world.ts';
+import { CANARY, type Meet, type Met, type World } from './world.ts';
 
 /** Longer than any claim or pause of the grant lasts. */
 const LATER_MS = 6 * 3_600_000;
@@ -126,4 +127,69 @@ async function authorize({ time, newTokens }: World): Promise<void> {
   const store = createGrantStore(new SecretsManagerClient(), 'tokens');
   const ledger = createLedger(new DynamoDBClient(), 'ledger', 'tokens');
   await time.run(storeGrant(newTokens(3600), { store, ledger, elapsed: () => Date.now() }));
+}
+
+/** A delay below every time limit of a client. */
+const SLOW_MS = 2_000;
+
+/** What the calls of a step meet. */
+function meeting({ step, call }: Pick<Call, 'step' | 'call'>, fault: Fault, span: Span): Meet {
+  return async (met, died) => {
+    const hit = met.step === step && met.call === call && (span === 'always' || met.nth === 1);
+    if (hit) await MEET[fault](met, died);
+    else met.answer(await met.done());
+  };
+}
+
+const MEET: Record<Fault, Meet> = {
+  refused: async ({ answer, request, call }) => answer(refusal(request, call)),
+  throttled: async ({ answer, request }) => answer(throttle(request)),
+  'lost before': async () => undefined,
+  'lost after': async ({ done }) => {
+    await done();
+  },
+  cut: async ({ done, cut }) => cut(await done()),
+  garbage: async ({ done, answer }) => {
+    await done();
+    answer({ status: 200, headers: { 'content-type': 'text/html' }, body: Buffer.from(`<html>${CANARY}</html>`) });
+  },
+  slow: async ({ wait, done, answer }) => {
+    await wait(SLOW_MS);
+    answer(await done());
+  },
+  'died before': async (_, died) => died(),
+  'died after': async ({ done }, died) => {
+    await done();
+    died();
+  },
+};
+
+function refusal(request: Request, call: Met['call']): Answer {
+  if (request.headers['x-amz-target']) return amazon('AccessDeniedException');
+  if (isOfStore(request)) return xml(403, 'AccessDenied');
+  if (call === 'refresh the grant') return json(401, { error: 'invalid_client', error_description: CANARY });
+  return json(403, { error: { message: CANARY } });
+}
+
+function throttle(request: Request): Answer {
+  if (request.headers['x-amz-target']) return amazon('ThrottlingException');
+  return isOfStore(request) ? xml(503, 'SlowDown') : json(429, { error: CANARY }, { 'retry-after': '7' });
+}
+
+function amazon(type: string): Answer {
+  const headers = { 'content-type': 'application/x-amz-json-1.1' };
+  return { status: 400, headers, body: Buffer.from(JSON.stringify({ __type: type, message: CANARY })) };
+}
+
+function xml(status: number, code: string): Answer {
+  const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${CANARY}</Message></Error>`;
+  return { status, headers: { 'content-type': 'application/xml' }, body: Buffer.from(body) };
+}
+
+function json(status: number, value: object, headers = {}): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: Buffer.from(JSON.stringify(value)),
+  };
 }

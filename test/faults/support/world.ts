@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
+import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import type { Context } from 'aws-lambda';
 import { vi } from 'vitest';
 import { AWS_LIMITS } from '../../../core/aws/aws-limits.ts';
@@ -30,17 +32,20 @@ import { connect as connectWriteTable } from '../../../lambdas/write-table/handl
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import { fullDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
+import { type Definition, definitionOf } from '../../../scripts/template.ts';
 import { LIMITS } from '../../../transfer/base/limits.ts';
 import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { type Execution, execute, type Options } from '../../lib/support/interpreter.ts';
 import { PlatformError } from '../../lib/support/steps.ts';
+import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
+import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { deployment } from '../../support/builders.ts';
 import { startStrictStore } from '../../support/strict-store/strict-store.ts';
 import { PART } from '../../support/transfer-limits.ts';
-import { awsJson, HASH_KEY } from './aws-json.ts';
 import { callName, isOfStore } from './call-names.ts';
-import { type Exchange, type Request, startFront } from './front.ts';
-import { functionTimeout, machineOf } from './machines.ts';
+import { type Answer, type Exchange, type Request, startFront } from './front.ts';
 import { startVirtualTime } from './virtual-time.ts';
 
 /** A part of a file, a thousandth of those in life. Waits and time limits are those of life: time is virtual. */
@@ -256,4 +261,72 @@ const connectSmallChanges: typeof connectWriteChanges = () => {
 function platformOf(step: InvokedName, settings: ReturnType<typeof deployment>): Platform {
   const now = () => new Date();
   return { log: createLog(step, 'faults'), now, random: () => 0.5, deployment: () => settings };
+}
+
+type Command = new (input: never) => object;
+
+const COMMANDS: Record<string, Command> = {
+  'secretsmanager.GetSecretValue': GetSecretValueCommand,
+  'secretsmanager.PutSecretValue': PutSecretValueCommand,
+  'DynamoDB_20120810.GetItem': GetItemCommand,
+  'DynamoDB_20120810.UpdateItem': UpdateItemCommand,
+};
+
+/** The key of the hashed columns of tables. */
+const HASH_KEY = 'k4y-of-the-hashed-columns-of-all-tables';
+
+/** Secrets Manager and DynamoDB, with the conditions and versions of AWS, by what is on the wire. */
+function awsJson() {
+  const now = async () => undefined;
+  const secrets = new FakeSecrets(() => new Date(), now);
+  const ledger = new FakeLedger(now);
+  return {
+    secrets,
+    ledger,
+    answer: async ({ headers, body }: Request): Promise<Answer> => {
+      const target = String(headers['x-amz-target']);
+      const Of = COMMANDS[target];
+      if (!Of) throw new Error(`${target} is not known`);
+      const input = JSON.parse(body.toString());
+      if (input.SecretId === 'hash-key') return json(200, { SecretString: HASH_KEY });
+      const client = target.startsWith('Dynamo') ? ledger.client : secrets.client;
+      const send = client.send as (command: object) => Promise<object>;
+      return send(new Of(input as never)).then(
+        (answer) => json(200, answer),
+        (error: Error) => json(400, { ...error, __type: error.name, message: '' }),
+      );
+    },
+  };
+}
+
+function json(status: number, value: object): Answer {
+  const headers = { 'content-type': 'application/x-amz-json-1.1' };
+  return { status, headers, body: Buffer.from(JSON.stringify(value)) };
+}
+
+const template = () => synthesise(fullDeployment());
+
+const machines = new Map<string, Definition>();
+
+/** A machine as it is synthesised. */
+function machineOf(name: 'ExportRun' | 'CustomerUpdates'): Definition {
+  const machine = machines.get(name) ?? definitionOf(template(), name);
+  machines.set(name, machine);
+  return machine;
+}
+
+const timeouts = new Map<InvokedName, number>();
+
+/** Seconds after which the platform ends a function. */
+function functionTimeout(step: InvokedName): number {
+  const timeout = timeouts.get(step) ?? timeoutOf(step);
+  timeouts.set(step, timeout);
+  return timeout;
+}
+
+function timeoutOf(step: string): number {
+  const functions = Object.values(template().Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+  const named = functions.find(({ Properties }) => Properties.FunctionName === `crm-export-example-${step}`);
+  if (!named) throw new Error(`the template has no function ${step}`);
+  return named.Properties.Timeout;
 }

@@ -1,13 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { prepared } from './answer.ts';
+import { type Prepared, prepared } from './answer.ts';
 import { digestsOf, wholeContent } from './content.ts';
-import { send } from './send.ts';
-import type { FileOptions, OriginScript, ServedRequest } from './types.ts';
+import type { Behaviour, FileOptions, OriginRequest, OriginScript, ServedRequest } from './types.ts';
 
-export * from './behaviours.ts';
 export type { Behaviour } from './types.ts';
 
 interface ServedFile extends Required<FileOptions> {
@@ -161,4 +160,132 @@ async function serve(socket: Socket, file: ServedFile, seen: Seen, signal: Abort
     return false;
   }
   return send(socket, prepared(file, served, behaviour), behaviour, served, signal);
+}
+
+/** Lies and troubles that real origins were seen with, ready-made. */
+
+/** A sign-in page where a file is due. */
+export const HTML_PAGE: Behaviour = {
+  status: 200,
+  headers: { 'Content-Type': 'text/html; charset=utf-8' },
+  body: '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n',
+};
+
+/** An error of an object store, with 200. */
+export const XML_ERROR: Behaviour = {
+  status: 200,
+  headers: { 'Content-Type': 'application/xml' },
+  body: '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>InternalError</Code><Message>Try again.</Message></Error>',
+};
+
+/** What a pre-signed URL of S3 answers once it has expired. */
+export const EXPIRED: Behaviour = {
+  status: 403,
+  headers: { 'Content-Type': 'application/xml' },
+  body: '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>',
+};
+
+/** 429 or 503, with a Retry-After in seconds or as a date. */
+export function busy(status: 429 | 503, retryAfter?: string): Behaviour {
+  return { status, body: 'busy', ...(retryAfter === undefined ? {} : { headers: { 'Retry-After': retryAfter } }) };
+}
+
+/** The first requests get these behaviours, one each; the others are answered rightly. */
+export function inOrder(...behaviours: (Behaviour | undefined)[]): OriginScript {
+  return ({ number }: OriginRequest) => behaviours[number - 1];
+}
+
+/** A slow sender hands over this many pieces a second. */
+const PIECES_PER_SECOND = 20;
+const DELIVERED_AT_ONCE_BYTES = 64 * 1024;
+const DELIVERED_WITHIN_MS = 20;
+
+/**
+ * Writes an answer to the bare connection, so that no library mends what the behaviour breaks. True = the connection is
+ * good for another request.
+ */
+async function send(
+  socket: Socket,
+  answer: Prepared,
+  behaviour: Behaviour,
+  served: ServedRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { framing = 'length', cutAfter, endAfter, stallAfter, addToLength = 0, extraBytes = 0 } = behaviour;
+  served.status = answer.status;
+  socket.write(headOf(answer, framing, addToLength));
+  if (served.method === 'HEAD') return true;
+  const limit = cutAfter ?? endAfter ?? stallAfter ?? Number.POSITIVE_INFINITY;
+  const whole = await sendBody(socket, answer, { ...behaviour, limit }, served, signal);
+  if (cutAfter !== undefined) await reset(socket, served, signal);
+  else if (stallAfter !== undefined) await closed(socket, signal);
+  else if (endAfter !== undefined || !whole) socket.end();
+  else if (framing === 'chunked') socket.write('0\r\n\r\n');
+  const honest = framing !== 'close' && addToLength === 0 && extraBytes === 0;
+  return whole && honest && !socket.destroyed && !socket.writableEnded;
+}
+
+function headOf({ status, headers, length }: Prepared, framing: string, addToLength: number): string {
+  const own: Record<string, string> = { Date: new Date().toUTCString() };
+  if (framing === 'chunked') own['Transfer-Encoding'] = 'chunked';
+  if (framing === 'close') own.Connection = 'close';
+  if (framing === 'length') own['Content-Length'] = String(Math.max(0, length + addToLength));
+  const lines = Object.entries({ ...own, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${lines.join('')}\r\n`;
+}
+
+/** False = the limit, the client or the end of the server stopped it before its end. */
+async function sendBody(
+  socket: Socket,
+  { body }: Prepared,
+  { limit, framing, bytesPerSecond, pieceBytes = Number.POSITIVE_INFINITY }: Behaviour & { limit: number },
+  served: ServedRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const inTime = bytesPerSecond === undefined ? limit : Math.max(1, Math.floor(bytesPerSecond / PIECES_PER_SECOND));
+  for (const piece of pieces(body, limit, Math.min(pieceBytes, inTime))) {
+    if (bytesPerSecond !== undefined) await delay((piece.length / bytesPerSecond) * 1000, undefined, { signal });
+    if (socket.destroyed) return false;
+    if (framing === 'chunked') socket.write(`${piece.length.toString(16)}\r\n`);
+    const flowing = socket.write(piece);
+    if (framing === 'chunked') socket.write('\r\n');
+    served.bytesSent += piece.length;
+    if (!flowing) await drained(socket);
+  }
+  return served.bytesSent < limit && !socket.destroyed;
+}
+
+function* pieces(body: Iterable<Buffer>, limit: number, most: number): Generator<Buffer> {
+  let left = limit;
+  for (const chunk of body) {
+    for (let at = 0; at < chunk.length && left > 0; ) {
+      const piece = chunk.subarray(at, at + Math.min(most, left));
+      yield piece;
+      at += piece.length;
+      left -= piece.length;
+    }
+    if (left <= 0) return;
+  }
+}
+
+async function drained(socket: Socket): Promise<void> {
+  if (socket.destroyed || !socket.writableNeedDrain) return;
+  const stop = new AbortController();
+  const options = { signal: stop.signal };
+  await Promise.race([once(socket, 'drain', options), once(socket, 'close', options)]).catch(() => undefined);
+  stop.abort();
+}
+
+/**
+ * A reset throws away what the kernel has not delivered yet, so that it comes a moment after the last byte. A client that
+ * does not read meanwhile loses bytes, as in life.
+ */
+async function reset(socket: Socket, served: ServedRequest, signal: AbortSignal): Promise<void> {
+  if (!socket.destroyed) await new Promise<void>((written) => socket.write('', () => written()));
+  if (served.bytesSent > DELIVERED_AT_ONCE_BYTES) await delay(DELIVERED_WITHIN_MS, undefined, { signal });
+  if (!socket.destroyed) socket.resetAndDestroy();
+}
+
+async function closed(socket: Socket, signal: AbortSignal): Promise<void> {
+  if (!socket.destroyed) await once(socket, 'close', { signal }).catch(() => undefined);
 }
