@@ -104,16 +104,6 @@ test('a second night compares customers, whose table is as --tables has it, or o
   });
 });
 
-test.for([1, 7, 3600])(
-  'waits of %i seconds are first and largest, and come before a second create, within what the schema allows',
-  async (pollSeconds) => {
-    const { deployment } = await started(['--poll-seconds', `${pollSeconds}`]);
-    const waits = { firstWaitSeconds: pollSeconds, largestWaitSeconds: pollSeconds, createAgainSeconds: pollSeconds };
-    expect(deployment.polling).toMatchObject(waits);
-    expect(deployment.polling.deadlineSeconds).toBeLessThanOrEqual(500 * pollSeconds);
-  },
-);
-
 test('it is not written for a cloud that is not on this machine', async () => {
   const place = { crm, endpoint: 'https://aws.example' };
   const writing = writeConfiguration(await tempDir(), { options: parseOptions([], {}), ...place });

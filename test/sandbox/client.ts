@@ -115,7 +115,7 @@ const tokenBody = z.object({
 });
 
 /** Asks the token endpoint, by client_secret_post unless `headers` has an Authorization. */
-export async function askToken(
+async function askToken(
   sandbox: Sandbox,
   form: Record<string, string>,
   headers: Record<string, string> = {},

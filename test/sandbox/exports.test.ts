@@ -91,12 +91,6 @@ test('a job is initiated, then processing, then processed, and its file is refus
   expect((await api('POST', `${path}/download`)).status).toBe(200);
 });
 
-test.each(['/agentnumbers/fields', '/leads', '/leads/exports/x/y'])('%s answers 404 in JSON', async (path) => {
-  const answer = await apiOf(await sandboxFor())('GET', path);
-  expect(answer.status).toBe(404);
-  expect(await answer.json()).toMatchObject({ error: { code: 'not_found' } });
-});
-
 test('a file URL expires, and cannot be stretched or bent to another export', async () => {
   const sandbox = await sandboxFor({ urlSeconds: 60 });
   const api = apiOf(sandbox);

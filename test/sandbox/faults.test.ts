@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { idAt } from '../../sandbox/data/records.ts';
-import { apiOf, createExport, exportedFile, rawGet, refresh, sandboxFor } from './client.ts';
+import { apiOf, refresh, sandboxFor } from './client.ts';
 
 test('an answer comes instead of the real one, on the calls that were named', async () => {
   const sandbox = await sandboxFor();
@@ -54,22 +54,6 @@ test('what an answer does not tell can be done all the same', async () => {
   expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ status: 502, applied: true }]);
 });
 
-test('the status word can be another', async () => {
-  const status = 'Cooking';
-  const sandbox = await sandboxFor();
-  const api = apiOf(sandbox);
-  const id = await createExport(api, 'leads', { columns: ['id'] });
-  sandbox.faults.add({ path: 'status', status });
-  expect(await (await api('GET', `/leads/exports/${id}`)).json()).toMatchObject({ id, status });
-});
-
-test('create can answer an id that is none', async () => {
-  const sandbox = await sandboxFor();
-  sandbox.faults.add({ path: 'create', id: 'not-a-uuid' });
-  const answer = await apiOf(sandbox)('POST', '/leads/exports', { columns: ['id'] });
-  expect(await answer.json()).toEqual({ id: 'not-a-uuid' });
-});
-
 test('a reset before the work leaves nothing done, one after it leaves it done', async () => {
   const sandbox = await sandboxFor();
   const { refreshToken } = sandbox.issueTokens();
@@ -110,16 +94,6 @@ test('an answer can be delayed, and close does not wait for it', async () => {
   await fetch(`${sandbox.url}/_sandbox/health`);
   await sandbox.close();
   expect(await hanging).toBe('dropped');
-});
-
-test('several faults on one call add up, the latest wins', async () => {
-  const sandbox = await sandboxFor();
-  const url = await exportedFile(sandbox);
-  sandbox.faults.add({ path: 'file', body: 'first', contentType: 'text/html' });
-  sandbox.faults.add({ path: 'file', body: 'second' });
-  const { headers, bytes } = await rawGet(url);
-  expect({ type: headers['content-type'], text: bytes.toString() }).toEqual({ type: 'text/html', text: 'second' });
-  expect(sandbox.ledger.calls({ kind: 'file' })[0]?.faults).toEqual([1, 2]);
 });
 
 test.each([

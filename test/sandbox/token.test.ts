@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { apiOf, askToken, refresh, sandboxFor } from './client.ts';
+import { apiOf, refresh, sandboxFor } from './client.ts';
 
 async function accepts(sandbox: Sandbox, accessToken: string): Promise<boolean> {
   return (await apiOf(sandbox, accessToken)('GET', '/leads/fields')).ok;
@@ -83,14 +83,6 @@ test.each([
   const answer = await fetch(`${sandbox.authUrl}/oauth/token`, { method: 'POST', body, headers: { ...headers } });
   expect(answer.status).toBe(passes ? 200 : 401);
   expect(answer.headers.has('www-authenticate')).toBe(!passes && 'Authorization' in headers);
-});
-
-test('a client that is refused does not use the refresh token up', async () => {
-  const sandbox = await sandboxFor();
-  const { refreshToken } = sandbox.issueTokens();
-  const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-  expect((await askToken(sandbox, form, basic('x', 'y'))).body.error).toBe('invalid_client');
-  expect((await askToken(sandbox, form)).status).toBe(200);
 });
 
 test.each([

@@ -110,25 +110,6 @@ describe('the installation', () => {
     expect(await timesMade()).toBe(1);
   });
 
-  test('takes more on top where it is told to, once for each content', async () => {
-    const { env, cacheDir, timesMade } = await machine();
-    const record = await tempRecord(cacheDir);
-    const also = join(cacheDir, 'more.txt');
-    const { command } = await ensureMinistack({ record, env });
-    const asked = `${command}.asked`;
-    await script(command, `echo "$*" | grep -e '-m pip' >> ${asked}; exit 0`);
-
-    for (const content of ['one==1', 'one==1', 'one==2']) {
-      await writeFile(also, content);
-      expect((await ensureMinistack({ record, env, also })).command).toBe(command);
-    }
-    await ensureMinistack({ record, env });
-
-    const install = `-m pip install --require-hashes --no-input -r ${also}`;
-    expect((await readFile(asked, 'utf8')).trim().split('\n')).toEqual([install, install]);
-    expect(await timesMade()).toBe(1);
-  });
-
   test('two starts at once get one and the same', async () => {
     const { env, cacheDir } = await machine();
     const records = [await tempRecord(cacheDir), await tempRecord(cacheDir)];

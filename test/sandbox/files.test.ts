@@ -3,8 +3,6 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { exportedFile, rawGet, sandboxFor } from './client.ts';
 
-const MEGABYTE = 1024 * 1024;
-
 test('ranges answer 206 with the bytes requested', async () => {
   const url = await exportedFile(await sandboxFor());
   const { bytes: all } = await rawGet(url);
@@ -21,19 +19,6 @@ test('ranges answer 206 with the bytes requested', async () => {
     expect(headers['content-range']).toBe(`bytes ${from}-${to - 1}/${size}`);
     expect(headers['content-length']).toBe(String(to - from));
     expect(bytes.equals(all.subarray(from, to))).toBe(true);
-  }
-});
-
-test('a range beyond the end answers 416 with the size, and one that is none is ignored', async () => {
-  const url = await exportedFile(await sandboxFor());
-  const size = (await rawGet(url)).bytes.length;
-  for (const Range of [`bytes=${size}-`, 'bytes=-0']) {
-    const { status, headers, bytes } = await rawGet(url, { Range });
-    expect({ status, length: bytes.length }).toEqual({ status: 416, length: 0 });
-    expect(headers['content-range']).toBe(`bytes */${size}`);
-  }
-  for (const Range of ['bytes=9-5', 'bytes=-', 'rows=1-2', 'bytes=0-1,4-5']) {
-    expect((await rawGet(url, { Range })).status).toBe(200);
   }
 });
 
@@ -74,25 +59,4 @@ test('a generated file has about the size requested, whole lines, an id of its o
     const { bytes } = await rawGet(url, { Range: `bytes=${from}-${to - 1}` });
     expect(bytes.equals(all.subarray(from, to))).toBe(true);
   }
-});
-
-test('256 MB stream with their exact length while memory stays flat', async () => {
-  const size = 256 * MEGABYTE;
-  const sandbox = await sandboxFor({ bytes: size });
-  const answer = await fetch(await exportedFile(sandbox));
-  const used = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
-  const before = used();
-  let received = 0;
-  let chunks = 0;
-  let highest = before;
-  for await (const chunk of answer.body ?? []) {
-    received += chunk.length;
-    chunks += 1;
-    if (chunks % 50 === 0) highest = Math.max(highest, used());
-  }
-  expect(received).toBe(Number(answer.headers.get('content-length')));
-  expect(received).toBeGreaterThan(size - 1000);
-  // The garbage of files that ran in this worker before counts too.
-  expect(highest - before).toBeLessThan(0.75 * size);
-  expect(sandbox.ledger.calls({ kind: 'file' })).toMatchObject([{ bytes: received, complete: true, status: 200 }]);
 });
