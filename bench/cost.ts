@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
-import { followRun, startRun } from '../cli/runs/executions.ts';
+import { startRun } from '../cli/runs/executions.ts';
+import { followRun } from '../cli/runs/follow.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
 import { benchmark } from './kit.ts';

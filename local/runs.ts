@@ -1,9 +1,8 @@
 import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { type Verified, verifyPublished } from '../cli/data/verify.ts';
-import { followRun, startRun } from '../cli/runs/executions.ts';
-import { watchFile } from '../cli/runs/file-progress.ts';
-import { progressLines } from '../cli/runs/progress-lines.ts';
-import type { NamedRun } from '../cli/runs/run/run.ts';
+import { startRun } from '../cli/runs/executions.ts';
+import { followRun, progressLines, watchFile } from '../cli/runs/follow.ts';
+import type { NamedRun } from '../cli/runs/run.ts';
 import type { Target } from '../cli/support/target.ts';
 import type { Entity } from '../core/config/entities.ts';
 import { dateAfter, dateIn } from '../core/schedule/local-time.ts';

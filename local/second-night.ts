@@ -1,8 +1,9 @@
 import { feedRecords, feedText } from '../cli/changes/feeds.ts';
 import { createManifests } from '../cli/data/manifests.ts';
 import { verifyPublished } from '../cli/data/verify.ts';
-import { followRun, startRun } from '../cli/runs/executions.ts';
-import type { NamedRun } from '../cli/runs/run/run.ts';
+import { startRun } from '../cli/runs/executions.ts';
+import { followRun } from '../cli/runs/follow.ts';
+import type { NamedRun } from '../cli/runs/run.ts';
 import type { Target } from '../cli/support/target.ts';
 import { manyText } from '../cli/support/text.ts';
 import { CRM_EXPORT } from '../core/commands.ts';

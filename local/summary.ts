@@ -1,5 +1,5 @@
 import { createManifests } from '../cli/data/manifests.ts';
-import { failureText, outcomeWord } from '../cli/runs/run/words.ts';
+import { failureText, outcomeWord } from '../cli/runs/run-words.ts';
 import { quoted } from '../cli/support/command-options.ts';
 import type { Target } from '../cli/support/target.ts';
 import { bytesText, plainLine } from '../cli/support/text.ts';

@@ -99,8 +99,6 @@ const RIGHTS: Right[] = [
   { action: 's3:PutObjectTagging', on: '`runs/*`', commands: ['readers --tag'] },
   { action: 'cloudformation:ListStackResources', on: 'the stack', commands: ['readers'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
-  { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
-  { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },
   { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: [...FOLLOWING, 'logs'] },
   {
     action: 'events:DescribeRule',

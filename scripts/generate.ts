@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { changesSchema } from '../cli/changes/feeds.ts';
 import { checksSchema } from '../cli/health/health-check.ts';
 import { probeReportSchema } from '../cli/health/probe.ts';
-import { runSchema } from '../cli/runs/run/run.ts';
+import { runSchema } from '../cli/runs/run.ts';
 import { statusSchema } from '../cli/status/schema.ts';
 import { batchManifestSchema, resultLineSchema } from '../core/batch/batch-results.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';

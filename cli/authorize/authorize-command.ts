@@ -10,7 +10,7 @@ import { isUntried } from '../../core/oauth/grant.ts';
 import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { followToTheEnd } from '../runs/follow.ts';
-import { startNamed } from '../runs/start.ts';
+import { startNamed } from '../runs/start-run.ts';
 import { commandFor, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
-import { nameEnding } from '../runs/run-names.ts';
+import { nameEnding } from '../runs/find-run.ts';
 import { dateArgument, entitiesArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Manifests } from './manifests.ts';

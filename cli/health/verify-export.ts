@@ -17,8 +17,8 @@ import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts'
 import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { verifyPublished } from '../data/verify.ts';
-import { followRun } from '../runs/executions.ts';
-import type { NamedRun, Run } from '../runs/run/run.ts';
+import { followRun } from '../runs/follow.ts';
+import type { NamedRun, Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plain } from '../support/text.ts';
 import type { DeployedStack } from './deployed-stack.ts';

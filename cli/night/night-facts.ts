@@ -5,8 +5,8 @@ import type { Pointer } from '../../core/export/pointer.ts';
 import type { Night } from '../../core/night/marker.ts';
 import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../data/manifests.ts';
 import { type Rules, rulesOf } from '../deployment-state.ts';
-import { listRuns } from '../runs/list/list-runs.ts';
-import type { Run } from '../runs/run/run.ts';
+import { listRuns } from '../runs/list-runs.ts';
+import type { Run } from '../runs/run.ts';
 import type { Target } from '../support/target.ts';
 import { lookedBackTo } from './night-starts.ts';
 

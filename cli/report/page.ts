@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SIGNS } from '../runs/run/words.ts';
+import { SIGNS } from '../runs/run-words.ts';
 import { manyText } from '../support/text.ts';
 import { factsOf } from './facts.ts';
 import { gridTable, lastNightTable } from './grid.ts';

@@ -3,8 +3,8 @@ import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import { type Cell, isOpen, isPublished, type Judge, type NightOutcome } from '../night/night.ts';
-import { OUTCOMES } from '../runs/run/outcomes.ts';
-import { SIGNS } from '../runs/run/words.ts';
+import { OUTCOMES } from '../runs/run.ts';
+import { SIGNS } from '../runs/run-words.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import type { ReportData } from './report-data.ts';
 

@@ -1,20 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import { DescribeExecutionCommand, type DescribeExecutionOutput, type SFNClient } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
+import * as z from 'zod/mini';
+import type { Entity } from '../../core/config/entities.ts';
+import { parseJson } from '../../core/json.ts';
+import type { RunState } from '../../core/step/states.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText, plainLine } from '../support/text.ts';
+import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
 import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { followRun } from './executions.ts';
-import { watchFile } from './file-progress.ts';
-import { findRun } from './find-run.ts';
-import { progressLines } from './progress-lines.ts';
-import { createPublished } from './run/published.ts';
-import type { NamedRun, Run } from './run/run.ts';
-import { failureText, headText, readersText } from './run/words.ts';
-import { withRun } from './run-names.ts';
+import { lastSeen } from './executions.ts';
+import { findRun, withRun } from './find-run.ts';
+import { completeRun, createPublished, type Published } from './published-runs.ts';
+import { foundRun, type NamedRun, type Run, runOf, secondsBetween } from './run.ts';
+import { failureText, headText, readersText } from './run-words.ts';
+import { reasonText, timesText, type Waiting, waitingOf } from './waiting.ts';
 
 /** A run that can be followed. */
 type FollowedRun = Pick<NamedRun, 'run' | 'entity' | 'executionArn'>;
@@ -104,4 +109,179 @@ function failedText(run: Run): string {
   const { entity, date, readers } = run;
   const have = readers && entity ? `\n  ${readersText(readers, entity, date)}` : '';
   return `${entity}: ${failureText(run)}${have}`;
+}
+
+/** Where a run is right now. */
+export interface Progress {
+  entity: Entity;
+  /** The state that was entered last. */
+  state: string;
+  status: string;
+  checks: number;
+  /** Bytes that are stored so far; `null` where it is not known. */
+  bytes: number | null;
+  totalBytes: number | null;
+  waiting: Waiting | null;
+  seconds: number;
+}
+
+interface FollowOptions {
+  everyMs?: number;
+  signal?: AbortSignal | undefined;
+  onProgress?: (progress: Progress) => void;
+  /** Reads how many bytes are stored; where it is left out, they are known when the whole file is. */
+  fileProgress?: FileProgress;
+  /** Reads what the bucket says of the run; where it is left out, nothing of that is told. */
+  published?: Published;
+  /** The zone in which a run gets its date that ended before it had one. */
+  timeZone?: string | undefined;
+}
+
+/** The states in which a file moves. */
+const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
+
+/**
+ * Follows a run to its end. The `signal` ends the following, never the run.
+ * @throws the signal's reason
+ */
+export async function followRun(
+  sfn: SFNClient,
+  entity: Entity,
+  executionArn: string,
+  options: FollowOptions = {},
+): Promise<NamedRun> {
+  const { everyMs = 1000, signal, onProgress, fileProgress } = options;
+  const look = { abortSignal: signal };
+  for (;;) {
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
+    const { status = 'RUNNING', startDate, stopDate } = execution;
+    const running = status === 'RUNNING';
+    const seen = await lastSeen(sfn, executionArn, look);
+    const { name, state } = seen;
+    const moved = running && MOVING.includes(name) && state ? await fileProgress?.(state) : undefined;
+    const stored = state?.file?.bytes;
+    onProgress?.({
+      entity,
+      state: name,
+      status,
+      checks: state?.checks ?? 0,
+      bytes: stored ?? moved?.bytes ?? null,
+      totalBytes: stored ?? moved?.totalBytes ?? null,
+      waiting: (running && waitingOf(seen)) || null,
+      seconds: secondsBetween(startDate, stopDate ?? new Date()),
+    });
+    if (!running) return endOf(entity, { ...execution, executionArn }, state, options);
+    await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+  }
+}
+
+async function endOf(
+  entity: Entity,
+  execution: DescribeExecutionOutput & { executionArn: string },
+  state: RunState | undefined,
+  { published, timeZone }: FollowOptions,
+): Promise<NamedRun> {
+  const { executionArn } = execution;
+  const found = { ...foundRun(execution, entity, 'export'), execution };
+  const known = { state, timeZone };
+  const run = published ? (await completeRun(published, found, known)).run : runOf(found, known);
+  return { ...run, entity, executionArn, seconds: run.seconds ?? 0 };
+}
+
+/** A moving file gets a line this often. */
+const MOVED_EVERY_SECONDS = 10;
+
+/**
+ * Prints one line for each change of state of a run and, while its file moves, one line every ten seconds. The lines are
+ * the same in a terminal, a pipe and CI.
+ */
+export function progressLines(print: (line: string) => void): (progress: Progress) => void {
+  let shown = { state: '', bytes: 0, seconds: 0 };
+  return (progress) => {
+    const { entity, state: name, bytes, seconds } = progress;
+    if (name === '') return;
+    const state = stateText(progress);
+    // A run keeps the bytes of its file after the last one is stored.
+    const isMoving = bytes !== null && MOVING.includes(name);
+    const moved = isMoving && seconds - shown.seconds >= MOVED_EVERY_SECONDS;
+    const text = state !== shown.state ? state : moved ? fileText(progress, shown) : '';
+    if (text === '') return;
+    print(`  ${entity}: ${text} (${seconds.toFixed(1)} s)`);
+    shown = { state, bytes: bytes ?? 0, seconds };
+  };
+}
+
+/** `CheckStatus, 1 check`; of a run that has ended, how it ended and the bytes of its file. */
+function stateText({ state, status, checks, bytes, waiting }: Progress): string {
+  const running = status === 'RUNNING';
+  const facts = [
+    running ? state : `${state} (${status})`,
+    manyText(checks, 'check'),
+    running ? '' : bytesText(bytes),
+    ...(waiting ? [reasonText(waiting), timesText(waiting)] : []),
+  ];
+  return facts.filter(Boolean).map(plainLine).join(', ');
+}
+
+/** `41.9 MB of 96.0 MB, 4.1 MB/s, 43 %` */
+function fileText({ bytes, totalBytes, seconds }: Progress, before: { bytes: number; seconds: number }): string {
+  const rate = Math.max(0, (bytes ?? 0) - before.bytes) / (seconds - before.seconds);
+  const share = totalBytes ? `${Math.floor(((bytes ?? 0) / totalBytes) * 100)} %` : '';
+  return [movedText({ bytes, totalBytes }), `${bytesText(Math.round(rate))}/s`, share].filter(Boolean).join(', ');
+}
+
+/** Tells how far the file is. It never throws, and is `undefined` where nothing can be read. */
+export type FileProgress = (state: RunState) => Promise<Moved | undefined>;
+interface Moved {
+  bytes: number;
+  /** `null` as long as it is not known. */
+  totalBytes: number | null;
+}
+
+/** Logged every five seconds while a file moves; older lines are of a stalled file, or of another. */
+const LINES_OF_SECONDS = 120;
+const movedSchema = z.object({
+  message: z.literal('moved'),
+  execution: z.string(),
+  bytes: z.number(),
+  totalBytes: z.nullish(z.number()),
+});
+
+/**
+ * Watches the file of one run while it moves, by the log lines `moved`. Without the right to the logs nothing is known.
+ * @param everyMs how long an answer is kept
+ */
+export function watchFile(
+  target: Pick<Target, 'logs' | 'downloadLogGroup'>,
+  { everyMs }: { everyMs: number },
+): FileProgress {
+  let known: { until: number; moved: Moved | undefined } = { until: 0, moved: undefined };
+  return async (state) => {
+    if (performance.now() < known.until) return known.moved;
+    const isDenied = (error: unknown) =>
+      error instanceof Error && /AccessDenied|UnauthorizedOperation|Forbidden/.test(error.name);
+    try {
+      const line = await lastLine(target, state.execution);
+      const totalBytes = line?.totalBytes ?? state.moving?.upload?.size ?? null;
+      known = { until: performance.now() + everyMs, moved: line && { bytes: line.bytes, totalBytes } };
+    } catch (error) {
+      // A look that is denied is not tried again.
+      known = { until: isDenied(error) ? Number.POSITIVE_INFINITY : 0, moved: undefined };
+    }
+    return known.moved;
+  };
+}
+
+async function lastLine({ logs, downloadLogGroup }: Pick<Target, 'logs' | 'downloadLogGroup'>, execution: string) {
+  const wanted = {
+    logGroupName: downloadLogGroup,
+    filterPattern: `"moved" "${execution}"`,
+    startTime: Date.now() - LINES_OF_SECONDS * 1000,
+  };
+  let last: z.infer<typeof movedSchema> | undefined;
+  for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, wanted)) {
+    const lines = events.flatMap(({ message = '' }) => parseJson(movedSchema, message) ?? []);
+    last = lines.findLast((line) => line.execution === execution) ?? last;
+  }
+  return last;
 }

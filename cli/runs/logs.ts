@@ -7,9 +7,8 @@ import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, plainLine } from '../support/text.ts';
-import { findRun } from './find-run.ts';
-import type { FoundRun } from './run/run.ts';
-import { withRun } from './run-names.ts';
+import { findRun, withRun } from './find-run.ts';
+import type { FoundRun } from './run.ts';
 
 interface LogsOptions extends TargetOptions {
   date?: string;

@@ -9,9 +9,8 @@ import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { durationText } from '../support/text.ts';
 import { lastSeen } from './executions.ts';
-import { findRun } from './find-run.ts';
-import { type FoundRun, secondsBetween } from './run/run.ts';
-import { withRun } from './run-names.ts';
+import { findRun, withRun } from './find-run.ts';
+import { type FoundRun, secondsBetween } from './run.ts';
 
 interface StopOptions extends TargetOptions {
   date?: string;

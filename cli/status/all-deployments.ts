@@ -1,6 +1,6 @@
 import { CloudFormationClient, paginateListStacks } from '@aws-sdk/client-cloudformation';
 import { eachOf } from '../../core/each-of.ts';
-import { painterOf, SIGNS } from '../runs/run/words.ts';
+import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { ended } from '../support/ended.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';

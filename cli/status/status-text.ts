@@ -1,7 +1,7 @@
 import { RULE_WORDS } from '../deployment-state.ts';
 import { CELLS, completenessText } from '../report/words.ts';
-import type { Tone } from '../runs/run/outcomes.ts';
-import { painterOf, SIGNS } from '../runs/run/words.ts';
+import type { Tone } from '../runs/run.ts';
+import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import type { Counts } from '../../core/batch/batch-results.ts';
-import { secondsBetween } from '../runs/run/run.ts';
-import { failureText } from '../runs/run/words.ts';
+import { secondsBetween } from '../runs/run.ts';
+import { failureText } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import { liveLines, printJson, printOut, writeText } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';

@@ -4,7 +4,7 @@ import { type LineOutcome, OUTCOMES } from '../../core/batch/batch-results.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines } from '../../core/batch/failed-lines.ts';
 import { formatOf } from '../../core/updates/read-updates.ts';
-import { failureText, outcomeWord } from '../runs/run/words.ts';
+import { failureText, outcomeWord } from '../runs/run-words.ts';
 import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { addFollow } from '../../cli/runs/follow.ts';
 import { addLogs } from '../../cli/runs/logs.ts';
-import { addStart } from '../../cli/runs/start.ts';
+import { addStart } from '../../cli/runs/start-run.ts';
 import { addStop } from '../../cli/runs/stop.ts';
 import { addPause } from '../../cli/schedule/pause.ts';
 import { awsErrorText } from '../../cli/support/aws-error.ts';

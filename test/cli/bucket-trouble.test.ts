@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addDownload } from '../../cli/data/download.ts';
 import { addReport } from '../../cli/report/report.ts';
-import { addList } from '../../cli/runs/list/list.ts';
+import { addList } from '../../cli/runs/list-runs.ts';
 import { codeOf } from '../../cli/support/exit.ts';
 import { RunError } from '../../core/errors.ts';
 import { bucketRefuses } from './support/cloud/answers.ts';

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { addReport } from '../../cli/report/report.ts';
-import { addList } from '../../cli/runs/list/list.ts';
+import { addList } from '../../cli/runs/list-runs.ts';
 import { addPlan } from '../../cli/schedule/plan.ts';
 import { tempDir } from '../local/support/support.ts';
 import { aws } from './support/cloud/cloud.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { addAuthorize } from '../../cli/authorize/authorize-command.ts';
-import { addStart } from '../../cli/runs/start.ts';
+import { addStart } from '../../cli/runs/start-run.ts';
 import { addPlan } from '../../cli/schedule/plan.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { run } from '../local/support/running.ts';

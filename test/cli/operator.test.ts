@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { addFollow } from '../../cli/runs/follow.ts';
-import { addList } from '../../cli/runs/list/list.ts';
-import { addRetry, inputAgain } from '../../cli/runs/retry.ts';
-import { addStart } from '../../cli/runs/start.ts';
+import { addList } from '../../cli/runs/list-runs.ts';
+import { addRetry, inputAgain } from '../../cli/runs/retry-run.ts';
+import { addStart } from '../../cli/runs/start-run.ts';
 import { addStop, consequences } from '../../cli/runs/stop.ts';
 import { addPause, addResume } from '../../cli/schedule/pause.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/night-cost.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
-import type { NamedRun } from '../../cli/runs/run/run.ts';
+import type { NamedRun } from '../../cli/runs/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { once } from '../../core/step/step.ts';

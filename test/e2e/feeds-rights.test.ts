@@ -8,7 +8,7 @@ import {
 import { PutResourcePolicyCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { feedRecords } from '../../cli/changes/feeds.ts';
-import type { NamedRun } from '../../cli/runs/run/run.ts';
+import type { NamedRun } from '../../cli/runs/run.ts';
 import { clientSettings } from '../../cli/support/target.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

@@ -8,8 +8,8 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/manifests.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
-import { followRun } from '../../cli/runs/executions.ts';
-import type { NamedRun } from '../../cli/runs/run/run.ts';
+import { followRun } from '../../cli/runs/follow.ts';
+import type { NamedRun } from '../../cli/runs/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { completeKey } from '../../core/night/marker.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';

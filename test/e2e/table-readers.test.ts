@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { NamedRun } from '../../cli/runs/run/run.ts';
+import type { NamedRun } from '../../cli/runs/run.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';

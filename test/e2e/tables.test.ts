@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { feedRecords } from '../../cli/changes/feeds.ts';
 import { lastSeen } from '../../cli/runs/executions.ts';
-import type { NamedRun } from '../../cli/runs/run/run.ts';
+import type { NamedRun } from '../../cli/runs/run.ts';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { adoptableRun } from '../../cli/runs/adoption.ts';
-import { parseState } from '../../cli/runs/run/run.ts';
+import { adoptableRun } from '../../cli/runs/retry-run.ts';
+import { parseState } from '../../cli/runs/run.ts';
 import { createCrmClient } from '../../core/crm/client.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { StepName } from '../../core/step/steps.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LOADERS } from '../../cli/loaders.ts';
 import { createProgram } from '../../cli/program.ts';
-import type { NamedRun } from '../../cli/runs/run/run.ts';
+import type { NamedRun } from '../../cli/runs/run.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { FinishedRun } from '../../local/runs.ts';
 import { createScreen } from '../../local/screen.ts';

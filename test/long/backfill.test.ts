@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { datesBetween } from '../../cli/backfill/backfill.ts';
+import { datesBetween } from '../../cli/runs/backfill.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { expectWindows, WINDOW } from '../e2e/support/windows.ts';

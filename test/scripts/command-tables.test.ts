@@ -10,8 +10,6 @@ import { callsIn } from '../support/aws-calls.ts';
 const ACTIONS: Record<string, string> = {
   HeadObject: 'GetObject',
   ListObjectsV2: 'ListBucket',
-  ListMultipartUploads: 'ListBucketMultipartUploads',
-  ListParts: 'ListMultipartUploadParts',
   ListObjectVersions: 'ListBucketVersions',
 };
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addBackfill } from '../../../cli/backfill/backfill.ts';
+import { addBackfill } from '../../../cli/runs/backfill.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';

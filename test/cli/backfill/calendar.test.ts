@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { type BackfillDate, calendarText, createCalendarScreen, datesBetween } from '../../../cli/backfill/backfill.ts';
+import { type BackfillDate, calendarText, createCalendarScreen, datesBetween } from '../../../cli/runs/backfill.ts';
 import { terminal } from '../../local/support/terminal.ts';
 import { aRun } from '../support/a-run.ts';
 

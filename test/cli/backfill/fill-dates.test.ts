@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type BackfillDate, fillDates } from '../../../cli/backfill/backfill.ts';
+import { type BackfillDate, fillDates } from '../../../cli/runs/backfill.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 const missing = (): BackfillDate => ({ date: '2026-03-01', state: 'missing', run: null, error: null });

@@ -3,7 +3,7 @@ import type { RuleState, Rules } from '../../../cli/deployment-state.ts';
 import { judgesOf, startText } from '../../../cli/night/night.ts';
 import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
 import { lastNightOf } from '../../../cli/night/night-starts.ts';
-import type { Outcome } from '../../../cli/runs/run/outcomes.ts';
+import type { Outcome } from '../../../cli/runs/run.ts';
 import { deployedOf } from '../../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import type { Night } from '../../../core/night/marker.ts';

@@ -6,7 +6,7 @@ import type { Facts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { addReport } from '../../../cli/report/report.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
-import { addList } from '../../../cli/runs/list/list.ts';
+import { addList } from '../../../cli/runs/list-runs.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { runCli, useCommands } from '../support/run-cli.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adoptableRun } from '../../../cli/runs/adoption.ts';
+import { adoptableRun } from '../../../cli/runs/retry-run.ts';
 import { newState, runState } from '../../support/builders.ts';
 
 const failed = { name: 'night-1', status: 'FAILED', error: 'StorageUnavailable' };

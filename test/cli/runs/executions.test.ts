@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Progress } from '../../../cli/runs/executions.ts';
-import { followRun, startRun } from '../../../cli/runs/executions.ts';
-import { runSchema } from '../../../cli/runs/run/run.ts';
+import { startRun } from '../../../cli/runs/executions.ts';
+import { followRun, type Progress } from '../../../cli/runs/follow.ts';
+import { runSchema } from '../../../cli/runs/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run as aRun, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';

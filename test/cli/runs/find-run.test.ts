@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { executionsOf, findRun } from '../../../cli/runs/find-run.ts';
-import type { FoundRun } from '../../../cli/runs/run/run.ts';
+import type { FoundRun } from '../../../cli/runs/run.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';

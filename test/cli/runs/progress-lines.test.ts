@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Progress } from '../../../cli/runs/executions.ts';
-import { progressLines } from '../../../cli/runs/progress-lines.ts';
+import type { Progress } from '../../../cli/runs/follow.ts';
+import { progressLines } from '../../../cli/runs/follow.ts';
 
 const progress = (more: Partial<Progress> = {}): Progress => ({
   entity: 'leads',

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { Readable } from 'node:stream';
 import { expect, test, vi } from 'vitest';
-import { addRelease } from '../../../cli/runs/release.ts';
+import { addRelease } from '../../../cli/runs/release-run.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';

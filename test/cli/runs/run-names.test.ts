@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { addFollow } from '../../../cli/runs/follow.ts';
 import { addLogs } from '../../../cli/runs/logs.ts';
-import { addRelease } from '../../../cli/runs/release.ts';
-import { addRetry } from '../../../cli/runs/retry.ts';
-import { addShow } from '../../../cli/runs/show/show.ts';
+import { addRelease } from '../../../cli/runs/release-run.ts';
+import { addRetry } from '../../../cli/runs/retry-run.ts';
+import { addShow } from '../../../cli/runs/show-run.ts';
 import { addStop } from '../../../cli/runs/stop.ts';
 import { addTable } from '../../../cli/tables/table.ts';
 import { aws } from '../support/cloud/cloud.ts';

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { findRun } from '../../../cli/runs/find-run.ts';
-import { listRuns } from '../../../cli/runs/list/list-runs.ts';
-import { addRetry } from '../../../cli/runs/retry.ts';
-import { shownText } from '../../../cli/runs/show/show.ts';
-import { showRun } from '../../../cli/runs/show/show-run.ts';
+import { listRuns } from '../../../cli/runs/list-runs.ts';
+import { addRetry } from '../../../cli/runs/retry-run.ts';
+import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { deployment, runState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';

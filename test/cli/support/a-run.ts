@@ -1,4 +1,4 @@
-import { foundRun, type NamedRun, runOf } from '../../../cli/runs/run/run.ts';
+import { foundRun, type NamedRun, runOf } from '../../../cli/runs/run.ts';
 import { arnOf } from './cloud/stack.ts';
 
 /** A published run of leads, with changes. */

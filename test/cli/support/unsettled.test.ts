@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { addBackfill } from '../../../cli/backfill/backfill.ts';
-import { addList } from '../../../cli/runs/list/list.ts';
-import { addRetry } from '../../../cli/runs/retry.ts';
-import { addStart } from '../../../cli/runs/start.ts';
+import { addBackfill } from '../../../cli/runs/backfill.ts';
+import { addList } from '../../../cli/runs/list-runs.ts';
+import { addRetry } from '../../../cli/runs/retry-run.ts';
+import { addStart } from '../../../cli/runs/start-run.ts';
 import { aws } from './cloud/cloud.ts';
 import { executions } from './cloud/executions.ts';
 import { stack } from './cloud/stack.ts';

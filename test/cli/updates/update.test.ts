@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { runSchema } from '../../../cli/runs/run/run.ts';
+import { runSchema } from '../../../cli/runs/run.ts';
 import { checkUpdates } from '../../../cli/updates/check-updates.ts';
 import { openUpdateFile } from '../../../cli/updates/source.ts';
 import { addUpdateStatus } from '../../../cli/updates/status-command.ts';

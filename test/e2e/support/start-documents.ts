@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { runSchema } from '../../../cli/runs/run/run.ts';
+import { runSchema } from '../../../cli/runs/run.ts';
 
 /** The program behind `npm start`. */
 export const START = 'local/start.ts';

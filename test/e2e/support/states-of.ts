@@ -1,5 +1,5 @@
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
-import { parseState } from '../../../cli/runs/run/run.ts';
+import { parseState } from '../../../cli/runs/run.ts';
 import type { Target } from '../../../cli/support/target.ts';
 import type { RunState } from '../../../core/step/states.ts';
 

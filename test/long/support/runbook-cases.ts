@@ -1,7 +1,8 @@
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { StartExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
-import { followRun, startRun } from '../../../cli/runs/executions.ts';
-import type { NamedRun } from '../../../cli/runs/run/run.ts';
+import { startRun } from '../../../cli/runs/executions.ts';
+import { followRun } from '../../../cli/runs/follow.ts';
+import type { NamedRun } from '../../../cli/runs/run.ts';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { FaultInput } from '../../../sandbox/faults.ts';

@@ -1,19 +1,17 @@
 import { expect, test } from 'vitest';
-import { followRun } from '../../../../cli/runs/executions.ts';
-import { addFollow } from '../../../../cli/runs/follow.ts';
-import { addList } from '../../../../cli/runs/list/list.ts';
-import { OUTCOME_NAMES, OUTCOMES } from '../../../../cli/runs/run/outcomes.ts';
-import { createPublished } from '../../../../cli/runs/run/published.ts';
-import { type Run, runSchema } from '../../../../cli/runs/run/run.ts';
-import { headText, outcomeText, outcomeWord, toneOf } from '../../../../cli/runs/run/words.ts';
-import { addShow } from '../../../../cli/runs/show/show.ts';
-import type { Manifest } from '../../../../core/export/manifest.ts';
-import { newState, run, runState, storedFile } from '../../../support/builders.ts';
-import { aRun } from '../../support/a-run.ts';
-import { aws } from '../../support/cloud/cloud.ts';
-import { type Execution, executions } from '../../support/cloud/executions.ts';
-import { arnOf, stack } from '../../support/cloud/stack.ts';
-import { useCommands } from '../../support/run-cli.ts';
+import { addFollow, followRun } from '../../../cli/runs/follow.ts';
+import { addList } from '../../../cli/runs/list-runs.ts';
+import { createPublished } from '../../../cli/runs/published-runs.ts';
+import { OUTCOME_NAMES, OUTCOMES, type Run, runSchema } from '../../../cli/runs/run.ts';
+import { headText, outcomeText, outcomeWord, toneOf } from '../../../cli/runs/run-words.ts';
+import { addShow } from '../../../cli/runs/show-run.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { newState, run, runState, storedFile } from '../../support/builders.ts';
+import { aRun } from '../support/a-run.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { arnOf, stack } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ follow: addFollow, list: addList, show: addShow });
 

@@ -12,9 +12,8 @@ import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { findRun } from './find-run.ts';
-import { withRun } from './run-names.ts';
-import { afterStart, startNamed } from './start.ts';
+import { findRun, withRun } from './find-run.ts';
+import { afterStart, startNamed } from './start-run.ts';
 
 interface ReleaseOptions extends TargetOptions {
   date?: string;

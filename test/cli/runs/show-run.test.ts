@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { linksOf, runbookEntry } from '../../../../cli/runs/show/links.ts';
-import { addShow, shownText } from '../../../../cli/runs/show/show.ts';
-import { showRun } from '../../../../cli/runs/show/show-run.ts';
-import { ERRORS } from '../../../../core/errors.ts';
-import { run, runState, storedFile } from '../../../support/builders.ts';
-import { runbookEntries } from '../../../support/runbook.ts';
-import { expectScreen } from '../../../support/screen.ts';
-import { bucketRefuses } from '../../support/cloud/answers.ts';
-import { aws } from '../../support/cloud/cloud.ts';
-import { type Execution, executions } from '../../support/cloud/executions.ts';
-import { arnOf } from '../../support/cloud/stack.ts';
-import { useCommands } from '../../support/run-cli.ts';
+import { addShow, linksOf, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
+import { ERRORS } from '../../../core/errors.ts';
+import { run, runState, storedFile } from '../../support/builders.ts';
+import { runbookEntries } from '../../support/runbook.ts';
+import { expectScreen } from '../../support/screen.ts';
+import { bucketRefuses } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { arnOf } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ show: addShow });
 

@@ -1,20 +1,19 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { addList, runsText, sinceArgument } from '../../../../cli/runs/list/list.ts';
-import { listRuns } from '../../../../cli/runs/list/list-runs.ts';
-import type { Run } from '../../../../cli/runs/run/run.ts';
-import { durationText } from '../../../../cli/support/text.ts';
-import type { Entity } from '../../../../core/config/entities.ts';
-import { ERRORS } from '../../../../core/errors.ts';
-import { earlierText } from '../../../../core/export/layout.ts';
-import { run, runState } from '../../../support/builders.ts';
-import { clockAt } from '../../../support/clock.ts';
-import { expectScreen } from '../../../support/screen.ts';
-import { aRun } from '../../support/a-run.ts';
-import { bucketRefuses } from '../../support/cloud/answers.ts';
-import { aws } from '../../support/cloud/cloud.ts';
-import { type Execution, executions } from '../../support/cloud/executions.ts';
-import { useCommands } from '../../support/run-cli.ts';
+import { addList, listRuns, runsText, sinceArgument } from '../../../cli/runs/list-runs.ts';
+import type { Run } from '../../../cli/runs/run.ts';
+import { durationText } from '../../../cli/support/text.ts';
+import type { Entity } from '../../../core/config/entities.ts';
+import { ERRORS } from '../../../core/errors.ts';
+import { earlierText } from '../../../core/export/layout.ts';
+import { run, runState } from '../../support/builders.ts';
+import { clockAt } from '../../support/clock.ts';
+import { expectScreen } from '../../support/screen.ts';
+import { aRun } from '../support/a-run.ts';
+import { bucketRefuses } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ list: addList });
 

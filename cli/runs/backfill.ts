@@ -4,12 +4,6 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
-import { followRun, startRun } from '../runs/executions.ts';
-import { refuseDate, refuseSameData } from '../runs/export-date.ts';
-import { executionsOf } from '../runs/find-run.ts';
-import { OUTCOMES } from '../runs/run/outcomes.ts';
-import { type FoundRun, foundRun, type Run, runOf } from '../runs/run/run.ts';
-import { outcomeWord, painterOf, SIGNS } from '../runs/run/words.ts';
 import {
   commandFor,
   dateArgument,
@@ -26,6 +20,12 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, manyText } from '../support/text.ts';
 import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
+import { startRun } from './executions.ts';
+import { refuseDate, refuseSameData } from './export-date.ts';
+import { executionsOf } from './find-run.ts';
+import { followRun } from './follow.ts';
+import { type FoundRun, foundRun, OUTCOMES, type Run, runOf } from './run.ts';
+import { outcomeWord, painterOf, SIGNS } from './run-words.ts';
 
 interface BackfillOptions extends TargetOptions {
   from: string;

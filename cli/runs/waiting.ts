@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
-import type { RunState } from '../../../core/step/states.ts';
-import { manyText } from '../../support/text.ts';
+import type { RunState } from '../../core/step/states.ts';
+import { manyText } from '../support/text.ts';
 
 /** A state of the machine that a run has entered. */
 export interface Seen {

@@ -1,16 +1,96 @@
 import type { DescribeExecutionOutput, ExecutionListItem } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
-import { countChanges } from '../../../core/columns/changes.ts';
-import { type Entity, entitySchema } from '../../../core/config/entities.ts';
-import { parseJson } from '../../../core/json.ts';
-import { dateIn } from '../../../core/schedule/local-time.ts';
-import { failedOnPurpose, isOfVerify } from '../../../core/step/run-input.ts';
-import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../../core/step/states.ts';
-import type { PublishedRun } from '../../data/manifests.ts';
-import { isUnjudged } from '../../data/remarks.ts';
-import { type RunInput, readInput } from './input.ts';
-import { OUTCOME_NAMES, OUTCOMES, type Outcome } from './outcomes.ts';
+import { countChanges } from '../../core/columns/changes.ts';
+import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import { jsonOrUndefined, parseJson } from '../../core/json.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
+import { failedOnPurpose, isOfVerify } from '../../core/step/run-input.ts';
+import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../core/step/states.ts';
+import type { PublishedRun } from '../data/manifests.ts';
+import { isUnjudged } from '../data/remarks.ts';
 import { type Waiting, waitingSchema } from './waiting.ts';
+
+/** How an outcome is painted; its word always stands beside it. */
+export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
+
+interface Described {
+  /** The outcome in the column of a table. */
+  word: string;
+  tone: Tone;
+  /** Somebody has to do something, unless a later run was published. */
+  needsPerson: boolean;
+}
+
+const good = (word: string): Described => ({ word, tone: 'good', needsPerson: false });
+const idle = (word: string): Described => ({ word, tone: 'idle', needsPerson: false });
+const bad = (word: string): Described => ({ word, tone: 'bad', needsPerson: true });
+
+/** What can become of a run. `words.ts` has the sentences. */
+export const OUTCOMES = {
+  running: { word: 'under way', tone: 'open', needsPerson: false },
+  published: good('published'),
+  /** The file is there, for no reader: its plan is not the configured one. */
+  stored: good('stored'),
+  /** A guard had stopped the file, and a person released it. */
+  released: good('released'),
+  /** This execution released the file of another. */
+  release: good('release'),
+  table: good('table'),
+  applied: good('applied'),
+  /** `verify` gave it an input that no run accepts. */
+  onPurpose: idle('failed on purpose'),
+  /** Another run is published for the date, so its table is not written. */
+  replaced: idle('table, superseded'),
+  /** Starts by a rule that requested nothing. They are no runs. */
+  notDue: idle('not due'),
+  alreadyStarted: idle('already started'),
+  /** The file is published, its table is not written. */
+  withoutTable: bad('no table'),
+  quarantined: bad('FileQuarantined'),
+  /** The run is named by its error, or by the status of the execution. */
+  failed: bad('failed'),
+} satisfies Record<string, Described>;
+
+export type Outcome = keyof typeof OUTCOMES;
+export const OUTCOME_NAMES = Object.keys(OUTCOMES) as [Outcome, ...Outcome[]];
+
+/** A value that is not what it should be counts as none: a run with any input is shown. */
+const known = <T extends z.core.SomeType>(schema: T) => z.catch(z.optional(schema), undefined);
+
+const inputSchema = z.object({
+  entity: known(entitySchema),
+  date: known(z.string()),
+  scheduledFor: known(z.string()),
+  adopt: known(z.string()),
+  release: known(z.string()),
+  table: known(z.object({ run: z.string() })),
+  file: known(z.string()),
+});
+const givenSchema = z.catch(z.record(z.string(), z.unknown()), {});
+
+/** What commands read in the input of an execution. The functions judge it by schemas of their own, which are strict. */
+export interface RunInput {
+  entity?: Entity | undefined;
+  date?: string | undefined;
+  scheduledFor?: string | undefined;
+  /** The failed run whose export it takes. */
+  adopt?: string | undefined;
+  /** An update is a batch of customer updates; release and table are about the file of another run. */
+  what: 'export' | 'release' | 'table' | 'update';
+  /** The run whose file is released or made a table; the batch. */
+  of: string | undefined;
+  /** All that was given. */
+  given: Record<string, unknown>;
+}
+
+/** @param input as it was given, or as Step Functions has it: a text */
+export function readInput(input: unknown): RunInput {
+  const given = givenSchema.parse(typeof input === 'string' ? jsonOrUndefined(input) : input);
+  const { release, table, file, ...common } = inputSchema.parse(given);
+  const batch = /^updates\/([^/]+)\/input\.jsonl$/.exec(file ?? '')?.[1];
+  const what = 'table' in given ? 'table' : 'release' in given ? 'release' : batch === undefined ? 'export' : 'update';
+  return { ...common, what, of: table?.run ?? release ?? batch, given };
+}
 
 /** Step Functions deletes an execution so long after its end. */
 export const FORGOTTEN_AFTER_DAYS = 90;

@@ -8,16 +8,14 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
-import { adoptableRun } from './adoption.ts';
 import { lastSeen } from './executions.ts';
 import { dateOf, refuseDate } from './export-date.ts';
-import { findRun, isWithoutJob } from './find-run.ts';
+import { findRun, isWithoutJob, withRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
-import { type RunInput, readInput } from './run/input.ts';
-import { type FoundRun, runOf } from './run/run.ts';
-import { outcomeText } from './run/words.ts';
-import { withRun } from './run-names.ts';
-import { afterStart, startNamed } from './start.ts';
+import { type FoundRun, type RunInput, readInput, runOf } from './run.ts';
+import { outcomeText } from './run-words.ts';
+import { afterStart, startNamed } from './start-run.ts';
+import type { Seen } from './waiting.ts';
 
 interface RetryOptions extends FollowCommandOptions {
   date?: string;
@@ -99,4 +97,31 @@ export async function inputAgain(
   const date = asked.date ?? run?.date ?? early ?? dateOf(TimeZone, scheduledFor);
   // `scheduledFor` is left out: with it, the new run would be one of the nightly rule, and find that the old one has its start.
   return { ...input, entity, date, ...(adopt !== undefined && { adopt }) };
+}
+
+/** Ends after which the same export would end the same way. */
+const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', 'FileQuarantined', 'DownloadTooLarge']);
+
+/** A run that was left in one of these states without an answer may have requested an export. */
+const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
+
+interface Ended {
+  name: string;
+  /** The status that Step Functions gives the execution. */
+  status: string;
+  error: string | null;
+}
+
+/**
+ * The run whose export a retry adopts: the failed one, or the one from which that should have adopted it.
+ * `undefined`: a new export is requested.
+ */
+export function adoptableRun(
+  { name, status, error }: Ended,
+  { name: lastState, state }: Pick<Seen, 'name' | 'state'>,
+  earlier?: string,
+): string | undefined {
+  const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
+  if (!failed || FRESH_AFTER.has(error ?? '') || !state) return undefined;
+  return state.run ? name : (earlier ?? (IN_FLIGHT.includes(lastState) ? name : undefined));
 }

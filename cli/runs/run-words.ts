@@ -1,8 +1,7 @@
-import type { Entity } from '../../../core/config/entities.ts';
-import { otherPlanText } from '../../data/remarks.ts';
-import { bytesText, colorsFor, manyText, plainLine } from '../../support/text.ts';
-import { OUTCOMES, type Tone } from './outcomes.ts';
-import type { Readers, Run } from './run.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { otherPlanText } from '../data/remarks.ts';
+import { bytesText, colorsFor, manyText, plainLine } from '../support/text.ts';
+import { OUTCOMES, type Readers, type Run, type Tone } from './run.ts';
 
 /** What became of a run, in words: for a column, for a line, for a section. */
 

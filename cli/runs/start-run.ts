@@ -10,7 +10,7 @@ import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { type FollowCommandOptions, followToTheEnd } from './follow.ts';
-import { foundRun, type NamedRun, runOf } from './run/run.ts';
+import { foundRun, type NamedRun, runOf } from './run.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;

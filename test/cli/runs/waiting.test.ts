@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { waitingOf, waitingText } from '../../../../cli/runs/run/waiting.ts';
-import { run, runState } from '../../../support/builders.ts';
+import { waitingOf, waitingText } from '../../../cli/runs/waiting.ts';
+import { run, runState } from '../../support/builders.ts';
 
 const at = new Date('2026-11-20T03:10:00.000Z');
 const deadline = '2026-11-20T07:00:00.000Z';

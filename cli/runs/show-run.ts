@@ -1,0 +1,341 @@
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import type { Command } from 'commander';
+import * as z from 'zod/mini';
+import { driftTexts } from '../../core/columns/changes.ts';
+import { ERRORS } from '../../core/errors.ts';
+import type { Release } from '../../core/export/release.ts';
+import { failedChecks, type GateReport } from '../../core/gate/report.ts';
+import { isReleasable } from '../../core/gate/words.ts';
+import type { Drift } from '../../core/step/states.ts';
+import { STEPS } from '../../core/step/steps.ts';
+import { forgottenRun } from '../data/forgotten-run.ts';
+import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../data/manifests.ts';
+import { remarksOf } from '../data/remarks.ts';
+import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { completed } from '../support/completed.ts';
+import { CommandError } from '../support/exit.ts';
+import { printJson, printOut } from '../support/print.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { colorsFor, durationText, manyText, plainLine } from '../support/text.ts';
+import { findRun, withRun } from './find-run.ts';
+import { completeRun, createPublished } from './published-runs.ts';
+import { adoptableRun } from './retry-run.ts';
+import { FORGOTTEN_AFTER_DAYS, type FoundRun, parseState, type Run, readInput, runOfManifest } from './run.ts';
+import { failureText, headText, painterOf, readersText, toneOf } from './run-words.ts';
+import { historyOf, type Moment, type Phase, stretchesOf, timelineOf } from './timeline.ts';
+import { waitingOf } from './waiting.ts';
+
+/** Registers `show`, which changes nothing. */
+export function addShow(command: Command): void {
+  const described = withRun(command)
+    .option('--json', 'one JSON document')
+    .action(async (run: string, options: TargetOptions & { date?: string; json?: boolean }) => {
+      const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
+      const found = await showRun(await connect(options), run, endpoint, options.date);
+      const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
+      if (options.json) printJson(shown);
+      else printOut(shownText({ ...shown, cause: found.cause && completed(found.cause, options) }, process.stdout));
+    });
+  withExamples(described, {
+    'show leads --deployment prod': 'the newest run of leads',
+    'show leads --date 2026-11-20 --deployment prod': 'its newest run for a date',
+    'show 1a2b3c --deployment prod': 'the run whose name ends so',
+    'show leads-20261120T020000Z-1a2b3c --json --deployment prod': 'a run by its name, for a program',
+  });
+}
+
+/** A run for a person. */
+export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string {
+  const colors = colorsFor(stream);
+  const paint = painterOf(stream)(toneOf(shown));
+  const times = shown.timeline.map(({ seconds }) => (seconds === null ? '' : durationText(seconds)));
+  const width = Math.max(...times.map(({ length }) => length));
+  const moments = shown.timeline.map(
+    ({ at, text }, index) => `  ${colors.dim(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${plainLine(text)}`,
+  );
+  return [
+    paint(plainLine(`${shown.run}: ${headText(shown)}`)),
+    '',
+    `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
+    ...moments,
+    ...failureOf(shown),
+    ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${plainLine(warning)}`),
+    ...columnsOf(shown),
+    ...comparedWith(shown),
+    ...releaseOf(shown),
+    '',
+    ...placesOf(shown),
+  ].join('\n');
+}
+
+/** Who released the file, and why. */
+function releaseOf({ release, standing }: ShownRun): string[] {
+  if (!release) return [];
+  const { by, requestedAt, execution, reason, newNormal } = release;
+  const who = by === null ? '' : ` by ${by}`;
+  const when = requestedAt.slice(0, 16).replace('T', ' ');
+  const mark = newNormal ? ' Guards compare with this file and later ones from then on.' : '';
+  const done = standing === 'latest' || standing === 'current' ? 'Released' : 'Release requested';
+  return [`\n  ${plainLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
+}
+
+const NOTHING_TO_COMPARE_WITH = 'There is no earlier published export with the same plan to compare this file with.';
+
+/** What the file was compared with, where a check stopped it; of a file of a new plan, that there was nothing. */
+function comparedWith({ guards }: ShownRun): string[] {
+  if (guards?.comparedWith.length === 0) return [`\n  ${NOTHING_TO_COMPARE_WITH}`];
+  if (!guards || failedChecks(guards).length === 0) return [];
+  const nights = guards.comparedWith.map(
+    ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
+  );
+  return [`  ${plainLine(`Compared with ${nights.join(', ')}.`)}`];
+}
+
+function failureOf(shown: ShownRun): string[] {
+  const { runbook, readers, entity, date, makeUp } = shown;
+  if (runbook === null) return [];
+  const have = readers && entity ? [readersText(readers, entity, date)] : [];
+  const command = makeUp ? [`To make it up: ${makeUp}`] : [];
+  return [
+    '',
+    ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${plainLine(line)}`),
+  ];
+}
+
+/** Changes that no warning names: the configuration accepts them, or they are of labels. */
+function columnsOf({ drift, warnings }: ShownRun): string[] {
+  const texts = drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
+  return texts.map((text) => `\n  ${plainLine(text)}`);
+}
+
+const STEP_OF: Partial<Record<Phase, string>> = {
+  create: 'CreateExport',
+  check: 'CheckStatus',
+  download: 'DownloadFile',
+  publish: 'PublishFile',
+  table: 'WriteTable',
+  changes: 'WriteChanges',
+};
+
+/** The log of the step in which a run ended, or is. `--json` has all. */
+function logOf({ status, timeline, links }: ShownRun): string[] {
+  const step = STEP_OF[timeline.findLast(({ phase }) => phase in STEP_OF)?.phase ?? 'create'] ?? '';
+  const url = links.logGroups[step];
+  return status === 'SUCCEEDED' || status === null || !url ? [] : [`Log of ${step}: ${url}`];
+}
+
+function placesOf(shown: ShownRun): string[] {
+  const { bucket, key, manifestKey, keptUntil, links, executionArn, table } = shown;
+  const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
+  const places = [
+    ...(key === null ? [] : [`File: s3://${bucket}/${key}${kept}`]),
+    ...(manifestKey === null ? [] : [`Manifest: s3://${bucket}/${manifestKey}`]),
+    ...(table === null ? [] : [`Table: s3://${bucket}/${table.key}`]),
+    ...(executionArn === null ? [] : [`Execution: ${links.execution ?? executionArn}`]),
+    ...logOf(shown),
+    ...(links.endpoint === null ? [] : [`Local cloud: ${links.endpoint}`]),
+  ];
+  return places.map((place) => `  ${plainLine(place)}`);
+}
+
+/** One run as `show --json` prints it. What is not known is null. */
+export interface ShownRun extends Run {
+  /** A path in this repository. */
+  runbook: string | null;
+  timeline: Moment[];
+  bucket: string;
+  warnings: string[];
+  /** How the columns of the CRM differ from those of the export before. */
+  drift: Drift | null;
+  /** What the file was compared with. */
+  guards: GateReport | null;
+  /** Who released the file, and why. */
+  release: Release | null;
+  /** The command that publishes its date after all; null where something is published for it, or the same input would fail again. */
+  makeUp: string | null;
+  links: Links;
+}
+
+type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
+
+/**
+ * A run as `findRun` takes it, from its history, or from its manifest where Step Functions has deleted it.
+ * @param endpoint of a local cloud
+ * @throws CommandError (exit code 2) when neither knows it
+ */
+export async function showRun(
+  target: ShownRunSources,
+  run: string,
+  endpoint: string | undefined,
+  date?: string,
+): Promise<ShownRun> {
+  const manifests = createManifests(target);
+  const found = await findRun(target, run, date).catch((error: unknown) => {
+    if (error instanceof CommandError) return error;
+    throw error;
+  });
+  if (!(found instanceof CommandError)) return ofExecution(target, manifests, found, endpoint);
+  const forgotten = await forgottenRun(manifests, run, date);
+  if (!forgotten) throw found;
+  return ofManifest(target, manifests, forgotten, endpoint);
+}
+
+async function ofExecution(
+  target: ShownRunSources,
+  manifests: Manifests,
+  found: FoundRun,
+  endpoint: string | undefined,
+): Promise<ShownRun> {
+  const { name, executionArn, status, stopDate } = found;
+  const execution = found.execution ?? (await target.sfn.send(new DescribeExecutionCommand({ executionArn })));
+  const { input, output, error = null } = execution;
+  const stretches = stretchesOf(await historyOf(target.sfn, executionArn), stopDate ?? new Date(), output);
+  const last = stretches.at(-1)?.stays.at(-1);
+  const state = parseState(output) ?? last?.after ?? last?.before;
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const waiting = last && status === 'RUNNING' ? waitingOf({ ...last, at: last.from, state: last.before }) : undefined;
+  const known = { state, waiting, timeZone: target.TimeZone };
+  const { run, own } = await completeRun(createPublished(target, warn), { ...found, execution }, known);
+  const adoptable = adoptableRun({ name, status, error }, { name: last?.name ?? '', state }) !== undefined;
+  const releasable = !own?.manifest.guards || isReleasable(own.manifest.guards);
+  const details = await detailsOf(manifests, own, warn);
+  return {
+    ...run,
+    runbook: runbookEntry(error, status),
+    timeline: timelineOf(stretches, run),
+    bucket: target.BucketName,
+    ...details,
+    warnings: [...warnings, ...details.warnings, ...(run.table?.warnings ?? [])],
+    makeUp: makeUpOf(run, { input, adoptable, releasable }),
+    links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
+  };
+}
+
+/** All that a manifest knows of its run. */
+async function ofManifest(
+  target: ShownRunSources,
+  manifests: Manifests,
+  published: PublishedRun,
+  endpoint: string | undefined,
+): Promise<ShownRun> {
+  const { date, startedAt, export: made } = published.manifest;
+  const { id, createdAt, adoptedFrom, storedAt } = made;
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const standing = await createPublished(target, warn).standing(published.manifest);
+  const details = await detailsOf(manifests, published, warn);
+  const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
+  const begin = `Started, more than ${FORGOTTEN_AFTER_DAYS} days ago or in another machine: its manifest tells alone.`;
+  return {
+    ...runOfManifest({ ...published, standing }),
+    runbook: null,
+    timeline: [
+      at(startedAt, 'begin', begin),
+      adoptedFrom === null
+        ? at(createdAt, 'create', `Export ${id} of ${date} created.`)
+        : at(startedAt, 'create', `Export ${id} of ${date} adopted from ${adoptedFrom}: created at ${createdAt}.`),
+      at(storedAt, 'download', 'File stored.'),
+    ],
+    bucket: target.BucketName,
+    ...details,
+    warnings: [...details.warnings, ...warnings],
+    makeUp: null,
+    links: linksOf(target, null, target.StateMachineArn, endpoint),
+  };
+}
+
+/** What a manifest says besides what every command tells of a run. */
+async function detailsOf(
+  manifests: Manifests,
+  published: PublishedRun | undefined,
+  warn: (sentence: string) => void,
+): Promise<Pick<ShownRun, 'warnings' | 'drift' | 'guards' | 'release'>> {
+  if (!published) return { warnings: [], drift: null, guards: null, release: null };
+  const { manifest } = published;
+  const { entity, execution, state, drift, guards } = manifest;
+  const release = state === 'quarantined' ? await ifReadable(manifests.releaseOf(entity, execution), warn) : null;
+  return { warnings: [...remarksOf(manifest), ...manifest.warnings], drift, guards, release: release ?? null };
+}
+
+/** A run with the same input fails again for these: the input is refused, or too large. */
+const FAILS_AGAIN = new Set(['InvalidInput', 'States.DataLimitExceeded']);
+
+/** An input that `start` can give; `retry` gives any. */
+const plainInputSchema = z.strictObject({
+  entity: z.string(),
+  date: z.optional(z.string()),
+  scheduledFor: z.optional(z.string()),
+});
+
+interface Known {
+  /** The input of the execution. */
+  input: string | undefined;
+  /** Whether a retry adopts its export. */
+  adoptable: boolean;
+  /** Whether a person may release its file. */
+  releasable: boolean;
+}
+
+/** The command that publishes what a failed run did not; null where something is published, or the same input would fail again. */
+function makeUpOf(run: Run, { input, adoptable, releasable }: Known): string | null {
+  const { run: name, of, entity, date, status, error, outcome, readers } = run;
+  if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
+  // File and table are there; the next night tells what this one did not.
+  if (error === 'ChangesStopped' || error === 'ChangesNotWritten') return null;
+  if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
+  if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
+  if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason "…"`;
+  const plain = !adoptable && date !== null && plainInputSchema.safeParse(readInput(input).given).success;
+  // Only CreateExport decides what a plan selects for its date.
+  if (!plain || run.kind === null) return `retry ${quoted(name)}`;
+  return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;
+}
+
+/** A local cloud has no console, only an address. */
+export interface Links {
+  execution: string | null;
+  /** The address of each step's log group. */
+  logGroups: Record<string, string>;
+  endpoint: string | null;
+}
+
+/** @param endpoint of the local cloud, if it is one */
+export function linksOf(
+  { downloadLogGroup }: Pick<Target, 'downloadLogGroup'>,
+  executionArn: string | null,
+  machineArn: string,
+  endpoint: string | undefined,
+): Links {
+  if (endpoint) return { execution: null, logGroups: {}, endpoint };
+  const [, partition = 'aws', , region = ''] = machineArn.split(':');
+  const console = `https://${region}.${HOSTS[partition] ?? HOSTS.aws}`;
+  const group = (step: string) => encodeURIComponent(downloadLogGroup.replace(/DownloadFile$/, step));
+  // The console wants the name of the group encoded, and each percent sign again, with a dollar.
+  const logs = (step: string) =>
+    `${console}/cloudwatch/home?region=${region}#logsV2:log-groups/log-group/${group(step).replaceAll('%', '$25')}`;
+  return {
+    execution: executionArn && `${console}/states/home?region=${region}#/v2/executions/details/${executionArn}`,
+    logGroups: Object.fromEntries(Object.keys(STEPS).map((step) => [step, logs(step)])),
+    endpoint: null,
+  };
+}
+
+const HOSTS: Record<string, string> = {
+  aws: 'console.aws.amazon.com',
+  'aws-cn': 'console.amazonaws.cn',
+  'aws-us-gov': 'console.amazonaws-us-gov.com',
+};
+
+/** Entries of the runbook for ends that are no error of ours. */
+const BY_STATUS: Record<string, string> = {
+  FAILED: 'AnotherError',
+  TIMED_OUT: 'TimedOut',
+  ABORTED: 'ExecutionsAborted',
+};
+
+/** The entry of the runbook for the end of a run; `null` unless it failed. */
+export function runbookEntry(error: string | null, status: string): string | null {
+  const name = error !== null && Object.hasOwn(ERRORS, error) ? error : BY_STATUS[status];
+  return name === undefined ? null : `docs/runbook.md#${name.toLowerCase()}`;
+}
