@@ -2,8 +2,8 @@ import { RULE_WORDS } from '../deployment-state.ts';
 import { type Cell, isOpen, type NightOutcome } from '../night/night.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
+import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './night-words.ts';
 import type { ReportData } from './report-data.ts';
-import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './words.ts';
 
 /** So many days of the month have room for their number on a printed page. */
 const PRINTED_NIGHTS = 45;

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { SIGNS } from '../runs/run-words.ts';
 import { manyText } from '../support/text.ts';
-import { factsOf } from './facts.ts';
+import { factsOf } from './cell-facts.ts';
 import { gridTable, lastNightTable } from './grid.ts';
 import { html, Markup } from './html.ts';
+import { headlineOf, nightName, timeText } from './night-words.ts';
 import { plotSections } from './plots.ts';
 import type { ReportData } from './report-data.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
-import { headlineOf, nightName, timeText } from './words.ts';
 
 /** The report: one page that needs nothing but itself. @param warnings what could not be read */
 export function reportPage(data: ReportData, warnings: string[] = []): string {

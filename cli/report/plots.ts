@@ -4,8 +4,8 @@ import type { Entity } from '../../core/config/entities.ts';
 import { type Cell, isPublished } from '../night/night.ts';
 import { bytesText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
+import { shortDate } from './night-words.ts';
 import type { ReportData } from './report-data.ts';
-import { shortDate } from './words.ts';
 
 const WIDTH = 264;
 const HEIGHT = 124;

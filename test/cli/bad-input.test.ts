@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { addPause } from '../../cli/night/pause.ts';
 import { addFollow } from '../../cli/runs/follow.ts';
 import { addLogs } from '../../cli/runs/logs.ts';
 import { addStart } from '../../cli/runs/start-run.ts';
 import { addStop } from '../../cli/runs/stop.ts';
-import { addPause } from '../../cli/schedule/pause.ts';
 import { awsErrorText } from '../../cli/support/aws-error.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { fault, refused } from './support/cloud/answers.ts';

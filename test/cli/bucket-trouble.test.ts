@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { addDownload } from '../../cli/data/download.ts';
-import { addReport } from '../../cli/report/report.ts';
+import { addReport } from '../../cli/report/night-report.ts';
 import { addList } from '../../cli/runs/list-runs.ts';
 import { codeOf } from '../../cli/support/exit.ts';
 import { RunError } from '../../core/errors.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { addPause, addResume } from '../../cli/night/pause.ts';
 import { addFollow } from '../../cli/runs/follow.ts';
 import { addList } from '../../cli/runs/list-runs.ts';
 import { addRetry, inputAgain } from '../../cli/runs/retry-run.ts';
 import { addStart } from '../../cli/runs/start-run.ts';
 import { addStop, consequences } from '../../cli/runs/stop.ts';
-import { addPause, addResume } from '../../cli/schedule/pause.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { deployment, newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';

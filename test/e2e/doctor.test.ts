@@ -6,7 +6,7 @@ import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { doctor } from '../../cli/health/doctor.ts';
 import { checksSchema } from '../../cli/health/health-check.ts';
-import { switchRule } from '../../cli/schedule/pause.ts';
+import { switchRule } from '../../cli/night/pause.ts';
 import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
 import { metadataOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { switchRule } from '../../cli/schedule/pause.ts';
+import { switchRule } from '../../cli/night/pause.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests, halfADayFromNow } from '../e2e/support/deployed.ts';

@@ -117,7 +117,7 @@ test('files are found by what they do: those that name their clock, and those th
   expect(FILES).toEqual(
     expect.arrayContaining([
       'test/cli/report/report.test.ts',
-      'test/cli/schedule/plan.test.ts',
+      'test/cli/night/nightly-plan.test.ts',
       'test/cli/operator.test.ts',
     ]),
   );

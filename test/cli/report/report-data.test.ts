@@ -1,9 +1,9 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, test } from 'vitest';
 import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
+import { headlineOf } from '../../../cli/report/night-words.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { type ReportData, reportDataOf } from '../../../cli/report/report-data.ts';
-import { headlineOf } from '../../../cli/report/words.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import type { Night } from '../../../core/night/marker.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';

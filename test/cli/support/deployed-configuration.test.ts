@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { addAuthorize } from '../../../cli/authorize/authorize-command.ts';
 import { addDoctor } from '../../../cli/health/doctor.ts';
-import { addReport } from '../../../cli/report/report.ts';
+import { addPause, addResume } from '../../../cli/night/pause.ts';
+import { addReport } from '../../../cli/report/night-report.ts';
 import { addBackfill } from '../../../cli/runs/backfill.ts';
 import { addList } from '../../../cli/runs/list-runs.ts';
-import { addPause, addResume } from '../../../cli/schedule/pause.ts';
 import { deployedConfiguration, unsettledText } from '../../../cli/support/deployed-configuration.ts';
 import { addTable } from '../../../cli/tables/table.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addPlan } from '../../../cli/schedule/plan.ts';
+import { addPlan } from '../../../cli/night/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { denied } from '../support/cloud/answers.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { type Status, statusSchema } from '../../../cli/status/schema.ts';
-import { addStatus } from '../../../cli/status/status.ts';
-import { statusText } from '../../../cli/status/status-text.ts';
+import { addStatus } from '../../../cli/night/night-status.ts';
+import { type Status, statusSchema } from '../../../cli/night/status-schema.ts';
+import { statusText } from '../../../cli/night/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
 import { recordedNight } from '../../support/recorded-night.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { exitCodeOfAll } from '../../../cli/status/all-deployments.ts';
-import { addStatus } from '../../../cli/status/status.ts';
+import { exitCodeOfAll } from '../../../cli/night/all-deployments.ts';
+import { addStatus } from '../../../cli/night/night-status.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
 import { denied } from '../support/cloud/answers.ts';

@@ -13,8 +13,8 @@ import { completed } from '../support/completed.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
+import { CELLS, cellText, longDate, timeText, tookText } from './night-words.ts';
 import type { ReportData } from './report-data.ts';
-import { CELLS, cellText, longDate, timeText, tookText } from './words.ts';
 
 /** A dialog for each cell. Without a script it is what the cell's link leads to. */
 export function factsOf(data: ReportData): Markup[] {

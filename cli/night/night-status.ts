@@ -3,10 +3,7 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { lackingIn } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { alarmsOf, grantOf, raisedAlarms } from '../deployment-state.ts';
-import { beforeFirstNight, type Cell, type Judge, judgesOf, type NightOutcome, startText } from '../night/night.ts';
-import { type Facts, gatherFacts } from '../night/night-facts.ts';
-import { lastNightOf } from '../night/night-starts.ts';
-import { answerOf, LAST_NIGHT } from '../report/words.ts';
+import { answerOf, LAST_NIGHT } from '../report/night-words.ts';
 import { isDated } from '../runs/export-date.ts';
 import { commandFor, dateArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
@@ -15,7 +12,10 @@ import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
 import { allText, CALL_SECONDS, eachDeployment, exitCodeOfAll, type Look, withLimits } from './all-deployments.ts';
-import type { Status, StatusRow } from './schema.ts';
+import { beforeFirstNight, type Cell, type Judge, judgesOf, type NightOutcome, startText } from './night.ts';
+import { type Facts, gatherFacts } from './night-facts.ts';
+import { lastNightOf } from './night-starts.ts';
+import type { Status, StatusRow } from './status-schema.ts';
 import { statusText } from './status-text.ts';
 
 interface StatusOptions extends TargetOptions {

@@ -5,7 +5,7 @@ import { ended } from '../support/ended.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
-import type { Status } from './schema.ts';
+import type { Status } from './status-schema.ts';
 import { toneOf } from './status-text.ts';
 
 /** Where all deployments are: an account and a region. */

@@ -6,8 +6,8 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
+import { headlineOf } from './night-words.ts';
 import { type ReportData, reportDataOf } from './report-data.ts';
-import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions {
   nights: number;

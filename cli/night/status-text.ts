@@ -1,12 +1,12 @@
 import { RULE_WORDS } from '../deployment-state.ts';
-import { CELLS, completenessText } from '../report/words.ts';
+import { CELLS, completenessText } from '../report/night-words.ts';
 import type { Tone } from '../runs/run.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
 import { fittedTable } from '../support/text-table.ts';
-import type { Status, StatusRow } from './schema.ts';
+import type { Status, StatusRow } from './status-schema.ts';
 
 type Stream = { isTTY?: boolean; columns?: number };
 

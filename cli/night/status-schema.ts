@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../../core/config/entities.ts';
 import { RULE_STATES } from '../deployment-state.ts';
-import { NIGHT_OUTCOMES } from '../night/night.ts';
+import { NIGHT_OUTCOMES } from './night.ts';
 
 const startSchema = z.object({ entity: entitySchema, at: z.iso.datetime(), date: z.iso.date() });
 
