@@ -23,8 +23,9 @@ useAllCommands();
 const [FIRST, SECOND, THIRD] = ['2026-11-18', '2026-11-19', '2026-11-20'] as const;
 const ROWS = 30;
 const GONE = idAt('leads', ROWS - 1);
+const [, CHAPTER = ''] = readFileSync('docs/removing-a-customer.md', 'utf8').split('\n## Remove them earlier\n');
 /** The functions, the commands for files, and those for tables and feeds. */
-const COMMANDS = [...readFileSync('docs/removing-a-customer.md', 'utf8').matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)]
+const COMMANDS = [...CHAPTER.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)]
   .slice(0, 3)
   .map(([, text = '']) => text)
   .join('');
