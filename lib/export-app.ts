@@ -1,13 +1,14 @@
-import { App, Validations } from 'aws-cdk-lib';
+import { execFileSync } from 'node:child_process';
+import { App, CfnResource, type Stack, Validations } from 'aws-cdk-lib';
+import { CfnKey } from 'aws-cdk-lib/aws-kms';
+import { CfnBucketPolicy } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { exceptedOf, onlyOf } from '../core/config/chosen-columns.ts';
 import { type Configuration, ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
 import { ENTITIES } from '../core/config/entities.ts';
+import { packageVersion } from '../core/package-version.ts';
 import { acceptFindings } from './accepted-findings.ts';
 import { ExportStack } from './export-stack.ts';
-import { rewritePolicies } from './policy-rewrite.ts';
-import { refuseLargePolicies } from './policy-sizes.ts';
-import { softwareVersion } from './software-version.ts';
 
 /**
  * The app with the stack of the deployment that the context names; written when the process ends. A mistake in the configuration ends the
@@ -56,4 +57,94 @@ export function exportsText({ name, deployment: { entities } }: Pick<Configurati
   const off = ENTITIES.filter((entity) => !entities[entity].enabled);
   const exported = on.length > 0 ? `exports ${on.map(textOf).join(', ')}` : 'exports nothing by itself';
   return `The deployment ${name} ${exported}.${off.length > 0 ? ` Switched off: ${off.join(', ')}.` : ''}`;
+}
+
+/** The property in which a resource has its policy. */
+const POLICY_OF: Readonly<Record<string, string>> = {
+  'AWS::IAM::Policy': 'PolicyDocument',
+  'AWS::KMS::Key': 'KeyPolicy',
+  'AWS::S3::BucketPolicy': 'PolicyDocument',
+  'AWS::SNS::TopicPolicy': 'PolicyDocument',
+  'AWS::SQS::QueuePolicy': 'PolicyDocument',
+};
+
+/**
+ * Gives the first statement of each policy another Sid, so that the deployment writes every policy whole. CloudFormation writes what
+ * differs from the template before, and does not look whether somebody changed the policy in the account (`docs/adr/0008`).
+ * @param asked from `-c rewrite=policies`; `undefined`: nothing is changed
+ * @throws ConfigurationError where it is anything else
+ */
+export function rewritePolicies(stack: Stack, asked: unknown, now: Date): void {
+  if (asked === undefined) return;
+  if (asked !== 'policies') {
+    throw new ConfigurationError(`-c rewrite=${String(asked)}: only policies can be rewritten: -c rewrite=policies`);
+  }
+  const sid = `Rewritten${now.toISOString().slice(0, 19).replace(/\D/g, '')}`;
+  for (const construct of stack.node.findAll()) {
+    const property = construct instanceof CfnResource && POLICY_OF[construct.cfnResourceType];
+    if (property) construct.addPropertyOverride(`${property}.Statement.0.Sid`, sid);
+  }
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-iam-policies.html */
+const OF_BUCKET = 20 * 1024;
+/** https://docs.aws.amazon.com/kms/latest/developerguide/resource-limits.html */
+const OF_KEY = 32 * 1024;
+
+/** The longest that stands in place of a reference: the ARN of a role whose name has 64 characters. */
+const ARN = 'a'.repeat(95);
+const PSEUDO: Record<string, string> = {
+  'AWS::Partition': 'aws-us-gov',
+  'AWS::Region': 'ap-southeast-1',
+  'AWS::AccountId': '111122223333',
+  'AWS::URLSuffix': 'amazonaws.com.cn',
+};
+
+/**
+ * Refuses what AWS would refuse in the middle of a deployment.
+ * @throws ConfigurationError with the size that a policy may have once its references are names
+ */
+export function refuseLargePolicies(stack: Stack): void {
+  for (const resource of stack.node.findAll()) {
+    if (resource instanceof CfnBucketPolicy) refuse(stack, 'the bucket', resource.policyDocument, OF_BUCKET);
+    if (resource instanceof CfnKey) refuse(stack, 'the key', resource.keyPolicy, OF_KEY);
+  }
+}
+
+function refuse(stack: Stack, whose: string, policy: unknown, most: number): void {
+  const size = Buffer.byteLength(JSON.stringify(named(stack.resolve(policy))));
+  if (size <= most) return;
+  const [has, allowed] = [size, most].map((bytes) => bytes.toLocaleString('en'));
+  throw new ConfigurationError(
+    `readers: the policy of ${whose} may have ${has} bytes then, and AWS takes ${allowed}: name accounts or an organization in place of single roles, or "all" in place of entities`,
+  );
+}
+
+/** A resolved value with a text for every reference. */
+function named(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(named);
+  if (typeof value !== 'object' || value === null) return value;
+  const [[key, argument] = ['', undefined], ...more] = Object.entries(value);
+  if (more.length === 0 && key === 'Ref') return PSEUDO[String(argument)] ?? ARN;
+  if (more.length === 0 && key === 'Fn::GetAtt') return ARN;
+  if (more.length === 0 && key === 'Fn::Join' && Array.isArray(argument)) {
+    const parts: unknown = named(argument[1]);
+    return Array.isArray(parts) ? parts.join(String(argument[0])) : ARN;
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, named(part)]));
+}
+
+/** The release that is being deployed: the version in package.json and, in a checkout, its commit. */
+export function softwareVersion(): string {
+  const version = packageVersion();
+  try {
+    const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return `${version}+${commit.trim()}`;
+  } catch {
+    // No git, or no checkout: a release unpacked from an archive.
+    return version;
+  }
 }

@@ -4,7 +4,7 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { CHECKS } from '../core/gate/checks.ts';
-import { ALARMS, type AlarmId } from '../lib/monitoring/alarm-list.ts';
+import { ALARMS, type AlarmId } from '../lib/monitoring/monitoring.ts';
 
 /** The tables of the documents that repeat what the code knows. */
 

@@ -10,7 +10,7 @@ import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
 import { completeKey, nightKey } from '../core/night/marker.ts';
 import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-failed-runs.ts';
-import { ALARMS } from '../lib/monitoring/alarm-list.ts';
+import { ALARMS } from '../lib/monitoring/monitoring.ts';
 import {
   documentedEventPattern,
   documentedFeedPattern,

@@ -1,5 +1,5 @@
 /**
- * Replaces `@aws-sdk/credential-provider-node` in the bundles (`lib/workflow/bundling.ts`): Lambda passes credentials
+ * Replaces `@aws-sdk/credential-provider-node` in the bundles (`lib/workflow/step-function.ts`): Lambda passes credentials
  * in the environment only, and the other sources are 140 KB of code.
  * @throws Error `CredentialsProviderError`, as the provider of the SDK does
  */

@@ -16,8 +16,7 @@ import type { Configuration } from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { namespaceOf } from '../../core/log/metrics.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
-import type { Monitoring, Watched } from './monitoring.ts';
-import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
+import { awsMetric, type Monitoring, metricsOf, type OurMetric, type Watched } from './monitoring.ts';
 
 interface NightDashboardProps extends Watched {
   configuration: Configuration;

@@ -1,5 +1,5 @@
 import { Annotations, Duration, Stack } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, type Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -9,11 +9,10 @@ import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
+import { type Dimension, type MetricName, namespaceOf } from '../../core/log/metrics.ts';
 import { isWatchedAlone } from '../../core/night/expected.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
-import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarm-list.ts';
-import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
 
 /** What is watched. */
 export interface Watched {
@@ -229,3 +228,70 @@ export class Monitoring extends Construct {
     if (tellsEnd) alarm.addOkAction(action);
   }
 }
+
+interface MetricOptions {
+  period: Duration;
+  /** How values are combined; by default they are added. */
+  statistic?: string;
+  label?: string;
+}
+
+/** Metrics that the functions of a deployment emit. */
+export type OurMetric = (
+  name: MetricName,
+  dimensions: Partial<Record<Dimension, string>>,
+  options: MetricOptions,
+) => Metric;
+
+export function awsMetric(
+  namespace: string,
+  metricName: string,
+  dimensionsMap: Record<string, string>,
+  { statistic = Stats.SUM, ...options }: MetricOptions,
+): Metric {
+  return new Metric({ namespace, metricName, dimensionsMap, statistic, ...options });
+}
+
+/** @param deployment its name, which is in the namespace */
+export function metricsOf(deployment: string): OurMetric {
+  return (metricName, dimensions, options) => awsMetric(namespaceOf(deployment), metricName, dimensions, options);
+}
+
+/**
+ * The closed list of alarms: its id, which is also its entry in the runbook, and the first sentence of its mail. One with the name
+ * of an error comes when a run ends in it, sooner than the mail.
+ */
+export const ALARMS = {
+  MailsNotSent: 'A run failed, and MailFailedRuns could not mail it.',
+  ExecutionsAborted: 'A person stopped a run.',
+  ExecutionsThrottled: 'AWS Step Functions delays runs because the account has reached its limit of state transitions.',
+  NightIncomplete:
+    'A file or table of the night is missing after its deadline, or RecordNight could not check the night.',
+  NoPublishedExport: 'No export was published for longer than the configuration allows.',
+  PublishedWithWarnings: 'A file was published with a warning: it may not hold what readers expect.',
+  FileQuarantined: 'The gate stopped a file until a person releases it.',
+  TableNotWritten: 'A table could not be written; its file is published.',
+  SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',
+  UndeliveredStarts: 'EventBridge could not deliver the start of a run, or the end of a failed run to its mail.',
+  ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until a person authorizes again.',
+  GrantRotatedButNotStored:
+    'The CRM issued a new refresh token, and storing it failed: a person has to authorize again.',
+  TokenEndpointUnanswered: 'The token endpoint of the CRM has not answered any refresh for four hours.',
+  SecretVersionsNearLimit:
+    'The grant was refreshed so often in a day that refreshes may soon stop until versions are a day old.',
+  FunctionThrottled:
+    'AWS Lambda refused to run a function because the account has reached its limit of concurrent executions.',
+} as const satisfies Record<string, string>;
+
+export type AlarmId = keyof typeof ALARMS;
+
+/** The entry of an alarm: a heading's anchor is its text in lower case. */
+function runbookEntry(runbookUrl: string, id: AlarmId): string {
+  return `${runbookUrl}#${id.toLowerCase()}`;
+}
+
+/**
+ * Each refresh is a version of the secret. At 95 within 24 hours none is made any more: a secret has about 100, and AWS removes
+ * none younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
+ */
+const MOST_REFRESHES_A_DAY = 80;

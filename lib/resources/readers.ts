@@ -31,7 +31,7 @@ type Sharing = Pick<Deployment, 'readers' | 'entities'>;
 /** Lets every reader of the configuration read what it names, and nothing else (docs/adr/0040). */
 export function allowReaders(shared: Shared, deployment: Sharing): void {
   const { readers } = deployment;
-  // Policies are limited in size (lib/policy-sizes.ts): those who read the same share their statements.
+  // Policies are limited in size (lib/export-app.ts): those who read the same share their statements.
   const same = Map.groupBy(readers, ({ principal, ...reads }) => canonicalText({ kind: kindOf(principal), ...reads }));
   for (const [index, group] of [...same.values()].entries())
     allowGroup(shared, `Readers${index + 1}`, group, deployment);

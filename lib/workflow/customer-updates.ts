@@ -15,12 +15,21 @@ import {
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { MACHINE_VERSION, type UpdateStepName } from '../../core/step/steps.ts';
-import { MAP_LABEL, machineNameOf, type WatchProps, watched } from '../resources/machine-logs.ts';
 import { letCallCrm } from './crm-access.ts';
 import type { StepsProps } from './export-steps.ts';
 import { gathering } from './node-options.ts';
 import { aliasesOf, StepFunction } from './step-function.ts';
-import { connectStep, type Ends, failStates, stepTask, waitState } from './step-task.ts';
+import {
+  connectStep,
+  type Ends,
+  failStates,
+  MAP_LABEL,
+  machineNameOf,
+  stepTask,
+  type WatchProps,
+  waitState,
+  watched,
+} from './step-task.ts';
 
 /** Updates of customers in bulk: three functions and their machine. There only where the configuration has `customerUpdates`. */
 export class CustomerUpdates {

@@ -18,9 +18,17 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { ERRORS, type RunErrorName } from '../../core/errors.ts';
 import { MACHINE_VERSION, RECORDER } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
-import { machineNameOf, watched } from '../resources/machine-logs.ts';
 import type { OfExportRun } from './step-function.ts';
-import { connectStep, failStates, retriesOf, stepTask, toRecord, waitState } from './step-task.ts';
+import {
+  connectStep,
+  failStates,
+  machineNameOf,
+  retriesOf,
+  stepTask,
+  toRecord,
+  waitState,
+  watched,
+} from './step-task.ts';
 
 interface ExportWorkflowProps {
   functions: OfExportRun<IFunction>;

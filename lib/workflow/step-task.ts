@@ -1,5 +1,6 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
   Condition,
@@ -7,14 +8,18 @@ import {
   type IChainable,
   JitterType,
   JsonPath,
+  LogLevel,
   type RetryProps,
+  type StateMachineProps,
   Wait,
   WaitTime,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
+import type { Deployment } from '../../core/config/deployment.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Answered, AnyStepName, InvokedName } from '../../core/step/steps.ts';
+import type { EncryptionKey } from '../resources/encryption-key.ts';
 
 /** Refused before the function ran, whatever it does. */
 const NOT_INVOKED = [
@@ -156,4 +161,36 @@ export function waitState(scope: Construct, id: string, comment: string, next: I
   const wait = new Wait(scope, id, { comment, time: WaitTime.secondsPath('$.waitSeconds') });
   wait.next(next);
   return wait;
+}
+
+/** What a machine needs to be watched. */
+export interface WatchProps {
+  deployment: Pick<Deployment, 'logRetentionDays'>;
+  key: EncryptionKey;
+}
+
+/**
+ * A machine's tracing and log group: every event, without the states' data but with error and cause of what failed. With another
+ * prefix its name would go into a policy of limited length (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
+ */
+export function watched(
+  scope: Construct,
+  machineName: string,
+  { deployment, key }: WatchProps,
+): Pick<StateMachineProps, 'logs' | 'tracingEnabled'> {
+  const destination = new LogGroup(scope, 'LogGroup', {
+    logGroupName: `/aws/vendedlogs/states/${machineName}`,
+    retention: deployment.logRetentionDays as RetentionDays,
+    encryptionKey: key.key,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  return { logs: { destination, level: LogLevel.ALL, includeExecutionData: false }, tracingEnabled: true };
+}
+
+/** The label of the map over chunks: the names of its children have it, and their metrics. */
+export const MAP_LABEL = 'ApplyChunks';
+
+/** The name of a machine: two deployments in one account must not meet. */
+export function machineNameOf(scope: Construct, id: string): string {
+  return `${Stack.of(scope).stackName}-${id}`;
 }

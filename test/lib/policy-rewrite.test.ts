@@ -1,7 +1,7 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
+import { rewritePolicies } from '../../lib/export-app.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { rewritePolicies } from '../../lib/policy-rewrite.ts';
 import { appContext } from '../../local/app-context.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import type { Template } from '../../scripts/template.ts';

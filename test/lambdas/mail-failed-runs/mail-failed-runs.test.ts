@@ -7,7 +7,7 @@ import {
   mailFailedRuns,
   OTHER_ENDS,
 } from '../../../lambdas/mail-failed-runs/mail-failed-runs.ts';
-import { ALARMS } from '../../../lib/monitoring/alarm-list.ts';
+import { ALARMS } from '../../../lib/monitoring/monitoring.ts';
 import { fullDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { runState } from '../../support/builders.ts';

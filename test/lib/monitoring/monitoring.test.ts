@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
-import { ALARMS } from '../../../lib/monitoring/alarm-list.ts';
+import { ALARMS } from '../../../lib/monitoring/monitoring.ts';
 import { fullDeployment, updatingDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { resolved } from '../../../scripts/template.ts';
