@@ -4,7 +4,7 @@ import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { eachOf } from '../core/each-of.ts';
-import { createGrantStore, newestOf } from '../core/oauth/grant-store.ts';
+import { createGrantStore, newestOf } from '../core/oauth/grant.ts';
 import { createLedger } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
 import { ended } from './support/ended.ts';

@@ -7,8 +7,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
-import { BEFORE_THE_FIRST } from '../../core/oauth/grant.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { BEFORE_THE_FIRST, createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { type NewTokens, type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.ts';

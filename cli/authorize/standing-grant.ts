@@ -1,7 +1,6 @@
 import { PERSONAL_SCOPES } from '../../core/config/scopes.ts';
 import { RunError } from '../../core/errors.ts';
-import type { Generation } from '../../core/oauth/grant.ts';
-import { type GrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import { type Generation, type GrantStore, newestOf } from '../../core/oauth/grant.ts';
 import type { Ledger } from '../../core/oauth/ledger.ts';
 import type { NewTokens } from '../../core/oauth/secrets.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';

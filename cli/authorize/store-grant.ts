@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RunError } from '../../core/errors.ts';
-import { BEFORE_THE_FIRST, type Generation, obtainedLately, successorOf } from '../../core/oauth/grant.ts';
-import type { GrantStore } from '../../core/oauth/grant-store.ts';
+import {
+  BEFORE_THE_FIRST,
+  type Generation,
+  type GrantStore,
+  obtainedLately,
+  successorOf,
+} from '../../core/oauth/grant.ts';
 import type { LedgerItem } from '../../core/oauth/ledger.ts';
 import { type Claim, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
 import { clientOf, type NewTokens, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';

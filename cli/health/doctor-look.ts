@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
-import { createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import { BEFORE_THE_FIRST, type Generation, isUntried, tokenFreshness } from '../../core/oauth/grant.ts';
-import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import { accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
+import {
+  BEFORE_THE_FIRST,
+  createGrantStore,
+  type Generation,
+  isUntried,
+  newestOf,
+  tokenFreshness,
+} from '../../core/oauth/grant.ts';
 import { createLedger, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';

@@ -14,7 +14,7 @@ import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { isListed } from '../../core/log/log-fields.ts';
 import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts';
-import { createGrantStore, newestOf } from '../../core/oauth/grant-store.ts';
+import { createGrantStore, newestOf } from '../../core/oauth/grant.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { verifyPublished } from '../data/verify.ts';
 import { followRun } from '../runs/follow.ts';

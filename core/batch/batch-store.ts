@@ -7,7 +7,7 @@ import { readEnv } from '../aws/env.ts';
 import { ERRORS, type ErrorName } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { type Bucket, createBucket } from '../storage/bucket.ts';
-import { fastReadFromEnv } from '../storage/compose.ts';
+import { fastReadFromEnv } from '../storage/fast-read.ts';
 import { refusedCondition, storageError } from '../storage/storage-errors.ts';
 
 /** Parts of this size keep the memory flat; two are on their way at once. */

@@ -4,9 +4,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { LEASE_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
 import { CRM_EXPORT } from '../commands.ts';
-import { createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
-import { accessTokenDeps } from '../oauth/compose.ts';
-import { RefreshPause } from '../oauth/refresh-pause.ts';
+import { accessTokenDeps, createGetAccessToken, RefreshPause, type TokenCache } from '../oauth/access-token.ts';
 import type { Invocation } from '../step/step.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './client.ts';
 

@@ -1,7 +1,6 @@
 import { LogFormatter, Logger, LogItem } from '@aws-lambda-powertools/logger';
-import { embeddedMetrics, type Measures } from './emf.ts';
 import { type LogFields, onlyListed, type RunFields, shortText } from './log-fields.ts';
-import { namespaceOf } from './metrics.ts';
+import { embeddedMetrics, type Measures, namespaceOf } from './metrics.ts';
 
 export interface Log {
   info(message: string, fields: LogFields): void;

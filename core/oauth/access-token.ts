@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { LEASE_LIMITS } from '../aws/aws-limits.ts';
+import type { OAuthSettings } from '../config/deployment.ts';
 import { RunError } from '../errors.ts';
-import { type Generation, grantFreshness, successorOf, type TokenFreshness, versionsExhausted } from './grant.ts';
-import type { ClaimAnswer, LedgerItem } from './ledger.ts';
+import {
+  createGrantStore,
+  type Generation,
+  grantFreshness,
+  successorOf,
+  type TokenFreshness,
+  versionsExhausted,
+} from './grant.ts';
+import { type ClaimAnswer, createLedger, type LedgerItem } from './ledger.ts';
 import {
   countUnanswered,
   MOST_REFUSALS,
@@ -11,7 +22,8 @@ import {
   type SpendDeps,
   spend,
 } from './refresh.ts';
-import { RefreshPause } from './refresh-pause.ts';
+import { readOAuthClient } from './secrets.ts';
+import { callTokenEndpoint } from './token-endpoint.ts';
 
 export interface AccessToken {
   accessToken: string;
@@ -229,4 +241,74 @@ async function waitForHolder(
   const refreshing = 'Another function is refreshing the grant.';
   const stored = 'The refresh token is spent, and the grant that followed it is not to be seen yet.';
   throw new RunError('TokenRefreshInProgress', item.state === 'STORED' ? stored : refreshing);
+}
+
+const LEAST_MS = 30_000;
+
+/**
+ * The pause after a failure: the container reads no secret for a while, and presents no token for as long as the CRM
+ * requests.
+ */
+export class RefreshPause {
+  #error: RunError | undefined;
+  #lookAt = 0;
+  #refreshAt = 0;
+
+  /** Whether it is too early to read the secret again. */
+  looksLater(now: Date): boolean {
+    return now.getTime() < this.#lookAt;
+  }
+
+  /** Whether it is too early to refresh again. */
+  refreshesLater(now: Date): boolean {
+    return now.getTime() < this.#refreshAt;
+  }
+
+  /** The error of the last refresh or look; `undefined` where another function refreshes. */
+  get error(): RunError | undefined {
+    return this.#error;
+  }
+
+  /** @param error none where another function refreshes */
+  begin(now: Date, error?: RunError): void {
+    this.#lookAt = now.getTime() + LEAST_MS;
+    if (this.refreshesLater(now)) return;
+    this.#error = error;
+    if (error) this.#refreshAt = now.getTime() + Math.max(LEAST_MS, (error.retryAfterSeconds ?? 0) * 1000);
+  }
+}
+
+/** Where the grant of a deployment is kept. */
+export interface TokenPlaces {
+  clientSecretId: string;
+  tokensSecretId: string;
+  ledgerTable: string;
+}
+
+interface Around extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
+  crm: OAuthSettings;
+  /** The clients of AWS; by default those of the environment. */
+  secrets?: SecretsManagerClient;
+  dynamo?: DynamoDBClient;
+}
+
+/** The real parts behind `createGetAccessToken`: secrets, ledger and token endpoint of one deployment. */
+export function accessTokenDeps(places: TokenPlaces, around: Around): AccessTokenDeps {
+  const {
+    crm,
+    secrets = new SecretsManagerClient(LEASE_LIMITS),
+    dynamo = new DynamoDBClient(LEASE_LIMITS),
+    ...rest
+  } = around;
+  return {
+    ...rest,
+    store: createGrantStore(secrets, places.tokensSecretId),
+    ledger: createLedger(dynamo, places.ledgerTable, places.tokensSecretId),
+    readClient: () => readOAuthClient(secrets, places.clientSecretId),
+    callTokenEndpoint: (client, { refreshToken, scope }, timeoutMs) => {
+      const grant = { grant_type: 'refresh_token' as const, refresh_token: refreshToken };
+      return callTokenEndpoint({ crm, client, grant, scope, timeoutMs, now: rest.now });
+    },
+    secretId: places.tokensSecretId,
+  };
 }

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceExistsException,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
-import type { Tokens } from './secrets.ts';
+import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
 
 /** What a stored token set is: its name, its successor, how fresh its access token is, and whether it may be followed. */
 
@@ -77,4 +85,70 @@ export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefin
   const again = new Date(Math.min(...times.map((time) => Date.parse(time))) + DAY_MS).toISOString();
   const what = `${times.length} grants were stored in the secret of the tokens within 24 hours, and the next might be refused: none is refreshed before ${again}.`;
   return new RunError('SecretVersionsExhausted', what);
+}
+
+/** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
+export interface GrantStore {
+  /** The one that AWSCURRENT names; Secrets Manager may answer a former one for a while. */
+  current(): Promise<Generation>;
+  /** The VersionId that AWSCURRENT names, whatever it holds; `undefined` where nothing was ever stored. */
+  currentVersionId(): Promise<string | undefined>;
+  /** `undefined` when it is not (yet) there. */
+  version(versionId: string): Promise<Generation | undefined>;
+  /** `false` when it exists already, with whatever content. The signal ends the try. */
+  store(versionId: string, tokens: Tokens, signal?: AbortSignal): Promise<boolean>;
+}
+
+export function createGrantStore(client: SecretsManagerClient, secretId: string): GrantStore {
+  const read = async (which: { VersionId: string } | { VersionStage: string }) => {
+    try {
+      const { SecretString, VersionId } = await client.send(
+        new GetSecretValueCommand({ SecretId: secretId, ...which }),
+      );
+      // AWS refuses to read a secret without a value; the local cloud answers an empty text.
+      return SecretString && VersionId ? { versionId: VersionId, text: SecretString } : undefined;
+    } catch (error) {
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw secretError('read', secretId, error);
+    }
+  };
+  const parse = ({ versionId, text }: { versionId: string; text: string }): Generation => ({
+    versionId,
+    tokens: parseSecret(secretId, text, tokensSchema),
+  });
+  return {
+    currentVersionId: async () => (await read({ VersionStage: 'AWSCURRENT' }))?.versionId,
+    current: async () => {
+      const stored = await read({ VersionStage: 'AWSCURRENT' });
+      if (stored) return parse(stored);
+      const what = `The secret ${secretId} has no value yet; to store it: ${CRM_EXPORT} authorize.`;
+      throw new RunError('ConfigInvalid', what);
+    },
+    version: async (VersionId) => {
+      const stored = await read({ VersionId });
+      return stored && parse(stored);
+    },
+    store: async (versionId, tokens, abortSignal) => {
+      const value = { ClientRequestToken: versionId, SecretString: JSON.stringify(tokens) };
+      const command = new PutSecretValueCommand({ SecretId: secretId, ...value, VersionStages: ['AWSCURRENT'] });
+      try {
+        await client.send(command, abortSignal && { abortSignal });
+        return true;
+      } catch (error) {
+        if (error instanceof ResourceExistsException) return false;
+        throw secretError('written', secretId, error);
+      }
+    },
+  };
+}
+
+/** The generation with the label AWSCURRENT, and its last successor. @throws RunError */
+export async function newestOf(store: GrantStore) {
+  const labelled = await store.current();
+  let newest = labelled;
+  for (;;) {
+    const successor = await store.version(successorOf(newest.versionId));
+    if (!successor) return { labelled, newest };
+    newest = successor;
+  }
 }

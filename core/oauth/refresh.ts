@@ -1,7 +1,5 @@
 import { RunError } from '../errors.ts';
-import type { TokenFreshness } from './grant.ts';
-import { type Generation, obtainedLately, successorOf } from './grant.ts';
-import type { GrantStore } from './grant-store.ts';
+import { type Generation, type GrantStore, obtainedLately, successorOf, type TokenFreshness } from './grant.ts';
 import type { Claim, Ledger } from './ledger.ts';
 import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';

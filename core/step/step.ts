@@ -6,9 +6,9 @@ import { readDeployment } from '../aws/env.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { emptyTemporaryFolder } from '../content/free-disk.ts';
 import { RunError } from '../errors.ts';
-import type { Measures } from '../log/emf.ts';
 import { createLog, type FunctionLog } from '../log/log.ts';
 import type { RunFields } from '../log/log-fields.ts';
+import type { Measures } from '../log/metrics.ts';
 import { ALL_STEPS, type Answered, type AnyStepName, type FunctionName, OLDEST_MACHINE } from './steps.ts';
 
 /** A step has no clock, environment, SDK or fetch of its own. It throws `RunError`; anything else is a bug. */

@@ -5,6 +5,8 @@ import { LIMITS } from '../../transfer/base/limits.ts';
 import { type RequestContext, withRetries } from '../../transfer/base/retry.ts';
 import type { StoreOptions } from '../../transfer/base/types.ts';
 import { readResponse, StoreClient } from '../../transfer/store/client.ts';
+import { bucketAddress } from '../aws/env.ts';
+import { defaultProvider } from '../aws/environment-credentials.ts';
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 
@@ -55,4 +57,10 @@ async function bodyOf(response: IncomingMessage, withinMs: number): Promise<stri
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Reads the bucket that the environment of a function names. */
+export function fastReadFromEnv({ env } = process): Bucket['read'] {
+  const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
+  return createFastRead({ ...bucketAddress(env), endpoint, credentials: defaultProvider() });
 }

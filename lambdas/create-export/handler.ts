@@ -5,7 +5,7 @@ import { crmFromEnv } from '../../core/crm/compose.ts';
 import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
-import { fastReadFromEnv } from '../../core/storage/compose.ts';
+import { fastReadFromEnv } from '../../core/storage/fast-read.ts';
 import { createClaimSlot } from './claim-slot.ts';
 import { type CreateExportDeps, createExport } from './create-export.ts';
 

@@ -5,7 +5,7 @@ import { readDeployment, readEnv } from '../../core/aws/env.ts';
 import { createLog } from '../../core/log/log.ts';
 import { crash, once } from '../../core/step/step.ts';
 import { MAILER } from '../../core/step/steps.ts';
-import { fastReadFromEnv } from '../../core/storage/compose.ts';
+import { fastReadFromEnv } from '../../core/storage/fast-read.ts';
 import { type MailFailedRunsDeps, mailFailedRuns } from './mail-failed-runs.ts';
 
 const log = createLog(MAILER);

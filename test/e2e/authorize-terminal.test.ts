@@ -2,7 +2,7 @@ import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudf
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { connect } from '../../cli/support/target.ts';
 import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore } from '../../core/oauth/grant.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';

@@ -11,7 +11,7 @@ import { deployedConfiguration } from '../../cli/support/deployed-configuration.
 import { metadataOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { freePort } from '../../local/ministack/ports.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { storeAuthorization } from '../../cli/authorize/store-grant.ts';
 import type { AccessTokenDeps } from '../../core/oauth/access-token.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { oauthClientSchema, type StoredClient, type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';

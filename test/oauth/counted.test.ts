@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
-import { createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { accessTokenDeps } from '../../core/oauth/compose.ts';
+import { accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type CheckStatusDeps, checkStatus } from '../../lambdas/check-status/check-status.ts';

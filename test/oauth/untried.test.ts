@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { storeAuthorization } from '../../cli/authorize/store-grant.ts';
-import { createGrantStore } from '../../core/oauth/grant-store.ts';
+import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { Simulation } from './support/simulation.ts';
 

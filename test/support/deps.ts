@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
-import type { Measures } from '../../core/log/emf.ts';
 import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields, RunFields } from '../../core/log/log-fields.ts';
+import type { Measures } from '../../core/log/metrics.ts';
 import type { Invocation, Platform } from '../../core/step/step.ts';
 import type { ClaimSlot } from '../../lambdas/create-export/claim-slot.ts';
 import { deployment } from './builders.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { whatStands } from '../../../cli/authorize/standing-grant.ts';
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { Simulation } from '../../oauth/support/simulation.ts';
 

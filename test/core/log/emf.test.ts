@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { embeddedMetrics, type Measures } from '../../../core/log/emf.ts';
-import { DASHBOARD_ONLY, METRICS, type MetricName, namespaceOf } from '../../../core/log/metrics.ts';
+import {
+  DASHBOARD_ONLY,
+  embeddedMetrics,
+  METRICS,
+  type Measures,
+  type MetricName,
+  namespaceOf,
+} from '../../../core/log/metrics.ts';
 import { metricsIn } from '../../support/emf.ts';
 
 const NAMES = Object.keys(METRICS) as MetricName[];

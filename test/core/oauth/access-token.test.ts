@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import { createGetAccessToken, type TokenCache } from '../../../core/oauth/access-token.ts';
-import { accessTokenDeps } from '../../../core/oauth/compose.ts';
-import { RefreshPause } from '../../../core/oauth/refresh-pause.ts';
+import {
+  accessTokenDeps,
+  createGetAccessToken,
+  RefreshPause,
+  type TokenCache,
+} from '../../../core/oauth/access-token.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { deployment } from '../../support/builders.ts';

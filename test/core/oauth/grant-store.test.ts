@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, onTestFinished, test } from 'vitest';
-import { successorOf } from '../../../core/oauth/grant.ts';
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { createGrantStore, successorOf } from '../../../core/oauth/grant.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 
 const TOKENS = {

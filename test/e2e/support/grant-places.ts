@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AuthorizeOptions, GrantTarget } from '../../../cli/authorize/authorize.ts';
-import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
-import { accessTokenDeps } from '../../../core/oauth/compose.ts';
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { accessTokenDeps, createGetAccessToken } from '../../../core/oauth/access-token.ts';
+import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { tokensSchema } from '../../../core/oauth/secrets.ts';
 

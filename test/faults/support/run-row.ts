@@ -3,7 +3,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect } from 'vitest';
 import { storeGrant } from '../../../cli/authorize/store-grant.ts';
 import { TO_RESUME } from '../../../core/batch/failed-lines.ts';
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import type { Execution } from '../../lib/support/interpreter.ts';
 import type { Call, Scenario } from '../calls.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import type { Measures } from '../../../core/log/emf.ts';
+import type { Measures } from '../../../core/log/metrics.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { runState } from '../../support/builders.ts';

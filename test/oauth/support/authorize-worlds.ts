@@ -1,5 +1,5 @@
 import { storeAuthorization } from '../../../cli/authorize/store-grant.ts';
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { oauthClientSchema, type Tokens } from '../../../core/oauth/secrets.ts';
 import { randomFrom } from '../../support/seeds.ts';

@@ -1,5 +1,5 @@
 import type { Deployment } from '../../../core/config/deployment.ts';
-import type { TokenPlaces } from '../../../core/oauth/compose.ts';
+import type { TokenPlaces } from '../../../core/oauth/access-token.ts';
 import type { Generation } from '../../../core/oauth/grant.ts';
 
 /** What a process of clients is told to do. */

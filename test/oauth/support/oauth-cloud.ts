@@ -7,9 +7,8 @@ import { CreateTableCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { inject } from 'vitest';
 import { storeGrant } from '../../../cli/authorize/store-grant.ts';
-import type { TokenPlaces } from '../../../core/oauth/compose.ts';
-import type { Generation } from '../../../core/oauth/grant.ts';
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import type { TokenPlaces } from '../../../core/oauth/access-token.ts';
+import { createGrantStore, type Generation } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';

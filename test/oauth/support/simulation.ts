@@ -1,7 +1,11 @@
 import { storeGrant } from '../../../cli/authorize/store-grant.ts';
-import { type AccessTokenDeps, createGetAccessToken, type GetAccessToken } from '../../../core/oauth/access-token.ts';
-import { accessTokenDeps } from '../../../core/oauth/compose.ts';
-import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import {
+  type AccessTokenDeps,
+  accessTokenDeps,
+  createGetAccessToken,
+  type GetAccessToken,
+} from '../../../core/oauth/access-token.ts';
+import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
