@@ -81,7 +81,7 @@ function partsOf(name: string): Record<string, string> {
   return {
     '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="${TYPE}package.relationships+xml"/>${typed('xl/workbook.xml', 'sheet.main')}${typed('xl/styles.xml', 'styles')}${typed(SHEET, 'worksheet')}</Types>`,
     '_rels/.rels': relationships([['officeDocument', 'xl/workbook.xml']]),
-    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets><sheet name="${name}" sheetId="1" r:id="r1"/></sheets></workbook>`,
+    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><bookViews><workbookView/></bookViews><sheets><sheet name="${name}" sheetId="1" r:id="r1"/></sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': relationships([
       ['worksheet', 'worksheets/sheet1.xml'],
       ['styles', 'styles.xml'],
@@ -90,8 +90,8 @@ function partsOf(name: string): Record<string, string> {
   };
 }
 
-/** The second format, 49, is text: a cell that a person edits stays one. */
-const STYLES = `<styleSheet xmlns="${MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
+/** Formats 1 and 2 are text (49): a cell that a person edits stays one. Format 2 is bold, for the header. */
+const STYLES = `<styleSheet xmlns="${MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="49" fontId="1" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
 function typed(part: string, type: string): string {
   return `<Override PartName="/${part}" ContentType="${TYPE}officedocument.spreadsheetml.${type}+xml"/>`;
@@ -108,21 +108,43 @@ function relationships(targets: [type: string, target: string][]): string {
 const NUMBERS_ARE_TEXT = `<ignoredErrors><ignoredError sqref="A1:XFD${LAST_ROW}" numberStoredAsText="1"/></ignoredErrors>`;
 const WRITTEN_AT_ONCE = 64 * 1024;
 
+/** Columns are as wide as the texts of these rows, header included. */
+const MEASURED_ROWS = 100;
+const NARROWEST = 8;
+const WIDEST = 60;
+const FROZEN_HEADER =
+  '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>';
+
 /**
- * The XML of a sheet, as its rows come.
+ * The XML of a sheet, as its rows come. The first row is the header: bold, frozen, with a filter.
  * @throws TooMuchForSpreadsheet where they go beyond a sheet; what `records` throws
  */
 export async function* sheetXml(records: AsyncIterable<string[]>): AsyncGenerator<Buffer> {
-  let xml = `${XML}<worksheet xmlns="${MAIN}"><sheetData>`;
+  const first: string[][] = [];
+  let xml = '';
   let row = 0;
   for await (const record of records) {
     row += 1;
     xml += rowXml(record, row);
-    if (xml.length < WRITTEN_AT_ONCE) continue;
-    yield Buffer.from(xml);
+    if (row <= MEASURED_ROWS) first.push(record);
+    if (row < MEASURED_ROWS || (row > MEASURED_ROWS && xml.length < WRITTEN_AT_ONCE)) continue;
+    yield Buffer.from(row === MEASURED_ROWS ? beginningXml(first) + xml : xml);
     xml = '';
   }
-  yield Buffer.from(`${xml}</sheetData>${NUMBERS_ARE_TEXT}</worksheet>`);
+  const filtered = first[0]?.length ? `<autoFilter ref="A1:${columnName(first[0].length - 1)}${row}"/>` : '';
+  const beginning = row < MEASURED_ROWS ? beginningXml(first) : '';
+  yield Buffer.from(`${beginning}${xml}</sheetData>${filtered}${NUMBERS_ARE_TEXT}</worksheet>`);
+}
+
+/** What stands before the rows. */
+function beginningXml(first: string[][]): string {
+  const widths = (first[0] ?? []).map((_, column) => {
+    const longest = Math.max(...first.map((record) => record[column]?.length ?? 0));
+    return Math.min(WIDEST, Math.max(NARROWEST, longest + 2));
+  });
+  const columns = widths.map((width, at) => `<col min="${at + 1}" max="${at + 1}" width="${width}" customWidth="1"/>`);
+  const cols = columns.length > 0 ? `<cols>${columns.join('')}</cols>` : '';
+  return `${XML}<worksheet xmlns="${MAIN}">${FROZEN_HEADER}${cols}<sheetData>`;
 }
 
 function rowXml(record: string[], row: number): string {
@@ -135,7 +157,7 @@ function rowXml(record: string[], row: number): string {
   let cells = '';
   for (const [column, text] of record.entries()) {
     if (text.length > LONGEST_CELL) throw tooLong(text, row, column);
-    cells += cellXml(text, `${columnName(column)}${row}`);
+    cells += cellXml(text, `${columnName(column)}${row}`, row === 1 ? 2 : 1);
   }
   return `<row r="${row}">${cells}</row>`;
 }
@@ -175,10 +197,10 @@ const SPECIAL = /[&<>_\p{Cc}\p{Surrogate}\ufffe\uffff]/u;
 const BLANKS_COUNT = /^\s|\s$|[\t\n]/;
 
 /** An inline text, which no spreadsheet takes for a formula or number; nothing of an empty text. @param place such as `AB12` */
-function cellXml(text: string, place: string): string {
+function cellXml(text: string, place: string, format: number): string {
   if (text === '') return '';
   const space = BLANKS_COUNT.test(text) ? ' xml:space="preserve"' : '';
-  return `<c r="${place}" s="1" t="inlineStr"><is><t${space}>${xmlText(text)}</t></is></c>`;
+  return `<c r="${place}" s="${format}" t="inlineStr"><is><t${space}>${xmlText(text)}</t></is></c>`;
 }
 
 function xmlText(text: string): string {

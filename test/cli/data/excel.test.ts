@@ -67,9 +67,20 @@ test('telephone numbers, zeros and what begins like a formula are texts as they 
 test('a cell is an inline text of the format "text", so nothing of it is a formula, also once a person edits it', async () => {
   const xml = Buffer.concat(await all(sheetXml(streamed([['=1+1', '', ' a']])))).toString();
   expect(xml).toContain(
-    '<row r="1"><c r="A1" s="1" t="inlineStr"><is><t>=1+1</t></is></c><c r="C1" s="1" t="inlineStr"><is><t xml:space="preserve"> a</t></is></c></row>',
+    '<row r="1"><c r="A1" s="2" t="inlineStr"><is><t>=1+1</t></is></c><c r="C1" s="2" t="inlineStr"><is><t xml:space="preserve"> a</t></is></c></row>',
   );
   expect(xml).not.toMatch(/<f|<v/);
+});
+
+test('the header is bold, frozen and filtered, and columns are as wide as their texts', async () => {
+  const rows = [['id', 'name'], ['1', 'x'.repeat(30)], ...Array.from({ length: 200 }, () => ['2', LONG])];
+  const written = Buffer.concat(await all(sheetXml(streamed(rows)))).toString();
+  expect(written).toContain('<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>');
+  expect(written).toContain('<col min="1" max="1" width="8" customWidth="1"/><col min="2" max="2" width="60"');
+  expect(written).toContain('</sheetData><autoFilter ref="A1:B202"/>');
+  expect(written).toMatch(/<c r="A1" s="2" .*<c r="A2" s="1" /);
+  const few = Buffer.concat(await all(sheetXml(streamed(rows.slice(0, 2))))).toString();
+  expect(few).toContain('<col min="2" max="2" width="32" customWidth="1"/></cols><sheetData><row r="1">');
 });
 
 const dialect = {
@@ -136,7 +147,7 @@ test('a sheet has 1,048,576 rows with the header, and 16,384 columns; what is mo
   });
   const wide = (columns: number) => streamed([Array.from({ length: columns }, () => 'a')]);
   expect(await endOf(wide(16_384))).toContain(
-    '<c r="XFD1" s="1" t="inlineStr"><is><t>a</t></is></c></row></sheetData>',
+    '<c r="XFD1" s="2" t="inlineStr"><is><t>a</t></is></c></row></sheetData>',
   );
   await expect(endOf(wide(16_385))).rejects.toThrow('row 1 has 16,385 columns, and a sheet has 16,384');
 });
