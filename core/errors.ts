@@ -36,7 +36,7 @@ export const ERRORS = {
     'Ask the operator of the CRM which other export was running and how many may run at once, or raise nightly.spreadMinutes and deploy. Then start the run again.',
   ),
   CrmRejectedRequest: final(
-    'Compare columns, sorts and filters of this entity in the configuration with the CRM, correct them, deploy, then start the run again.',
+    'Ask the operator of the CRM for its own sentence, which is in its log alone. Correct columns, sorts, filters or extra of this entity, deploy, then start the run again.',
   ),
   CrmContractError: final('Compare the answer with docs/interface/open-points.md, then report it to the developers.'),
   CreateUnanswered: final(
