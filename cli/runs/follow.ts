@@ -96,10 +96,8 @@ function print(runs: Run[], options: FollowCommandOptions): void {
 
 function endText(run: Run, options: TargetOptions): string {
   const { run: name, key, bytes, table, warningCount } = run;
-  const ofFile = key === null ? [] : [`${key} (${manyText(bytes ?? 0, 'byte')})`];
-  const ofTable = table
-    ? [`table ${table.key} (${[manyText(table.bytes, 'byte'), ...table.warnings].join('; ')})`]
-    : [];
+  const ofFile = key === null ? [] : [`${key} (${bytes} bytes)`];
+  const ofTable = table ? [`table ${table.key} (${[`${table.bytes} bytes`, ...table.warnings].join('; ')})`] : [];
   const facts = [headText(run), ...ofFile, ...ofTable].map(plainLine).join(', ');
   if (!warningCount) return facts;
   return `${facts}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(name)}`, options)}`;
