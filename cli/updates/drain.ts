@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { openClaims } from '../../core/batch/batch-results.ts';
-import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
-import { createStopFlag, keysOf } from '../../core/batch/batch-store.ts';
+import { createStopFlag, LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
+import { keysOf } from '../../core/batch/batch-store.ts';
 import { printErr } from '../support/print.ts';
 import type { UpdatesTarget } from './updates-target.ts';
 
 /** How wrong this machine's clock may be: beyond that AWS refuses signatures, and the SDK uses the time of AWS. */
 const CLOCK_MS = 300_000;
 const LONGEST_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
-/** The pause is longer than a reading of the flag may be old (`batch-store.ts`). */
+/** The pause is longer than a reading of the flag may be old (`batch-state.ts`). */
 const PAUSE_MS = 2000;
 
 /**

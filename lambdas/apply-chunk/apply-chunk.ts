@@ -6,18 +6,14 @@ import {
   batchOf,
   type Chunk,
   type ChunkPosition,
+  createStopFlag,
   isLastWait,
   LONGEST_INVOCATION_SECONDS,
   LONGEST_WAIT_SECONDS,
-} from '../../core/batch/batch-state.ts';
-import {
-  type BatchKeys,
-  type BatchStore,
-  createStopFlag,
-  keysOf,
   type Stop,
   type StopFlag,
-} from '../../core/batch/batch-store.ts';
+} from '../../core/batch/batch-state.ts';
+import { type BatchKeys, type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 import { readRecords, type Stretch } from '../../core/batch/read-chunk.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';

@@ -1,6 +1,6 @@
 import { type LineOutcome, type ResultLine, type Tries, unfinishedLine } from '../../core/batch/batch-results.ts';
+import type { Stop, StopFlag } from '../../core/batch/batch-state.ts';
 import { LONGEST_WAIT_SECONDS } from '../../core/batch/batch-state.ts';
-import type { Stop, StopFlag } from '../../core/batch/batch-store.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';

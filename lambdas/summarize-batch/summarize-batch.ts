@@ -22,9 +22,11 @@ import {
   batchOf,
   type Chunk,
   chunkSchema,
+  createStopFlag,
   LONGEST_INVOCATION_SECONDS,
+  type Stop,
 } from '../../core/batch/batch-state.ts';
-import { type BatchKeys, type BatchStore, createStopFlag, keysOf, type Stop } from '../../core/batch/batch-store.ts';
+import { type BatchKeys, type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 import { readRecords } from '../../core/batch/read-chunk.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStopFlag } from '../../../core/batch/batch-store.ts';
+import { createStopFlag } from '../../../core/batch/batch-state.ts';
 import { fakeStore, KEYS } from '../../support/batches.ts';
 import { failing } from '../../support/fake-bucket.ts';
 
