@@ -5,7 +5,7 @@ import type { Loaders } from './program.ts';
  * `program.ts`, so that a test of one command imports one command.
  */
 export const LOADERS: Loaders = {
-  init: async () => (await import('./init/init.ts')).addInit,
+  init: async () => (await import('./access/init.ts')).addInit,
   status: async () => (await import('./night/night-status.ts')).addStatus,
   start: async () => (await import('./runs/start-run.ts')).addStart,
   follow: async () => (await import('./runs/follow.ts')).addFollow,
@@ -26,10 +26,10 @@ export const LOADERS: Loaders = {
   plan: async () => (await import('./night/nightly-plan.ts')).addPlan,
   pause: async () => (await import('./night/pause.ts')).addPause,
   resume: async () => (await import('./night/pause.ts')).addResume,
-  authorize: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
+  authorize: async () => (await import('./access/authorize-command.ts')).addAuthorize,
   probe: async () => (await import('./health/probe.ts')).addProbe,
   doctor: async () => (await import('./health/doctor.ts')).addDoctor,
   verify: async () => (await import('./health/verify.ts')).addVerify,
   update: async () => (await import('./updates/update.ts')).addUpdate,
-  'update-status': async () => (await import('./updates/status-command.ts')).addUpdateStatus,
+  'update-status': async () => (await import('./updates/update-status.ts')).addUpdateStatus,
 };

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
-import { callbackOf } from '../cli/authorize/redirect-uri.ts';
+import { callbackOf } from '../cli/access/consent.ts';
 import { entitiesArgument, numberArgument } from '../cli/support/command-options.ts';
 import { configurationProblems } from '../core/config/configuration.ts';
 import { ENTITIES, type Entity, entitySchema } from '../core/config/entities.ts';

@@ -1,5 +1,5 @@
 import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
-import { type Verified, verifyPublished } from '../cli/data/verify.ts';
+import { type Verified, verifyPublished } from '../cli/data/stored-file.ts';
 import { startRun } from '../cli/runs/executions.ts';
 import { followRun, progressLines, watchFile } from '../cli/runs/follow.ts';
 import type { NamedRun } from '../cli/runs/run.ts';

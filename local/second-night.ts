@@ -1,6 +1,6 @@
 import { feedRecords, feedText } from '../cli/changes/feeds.ts';
-import { createManifests } from '../cli/data/manifests.ts';
-import { verifyPublished } from '../cli/data/verify.ts';
+import { verifyPublished } from '../cli/data/stored-file.ts';
+import { createManifests } from '../cli/data/stored-manifests.ts';
 import { startRun } from '../cli/runs/executions.ts';
 import { followRun } from '../cli/runs/follow.ts';
 import type { NamedRun } from '../cli/runs/run.ts';

@@ -70,7 +70,7 @@ async function prepare(
     endpoint: cloud.endpoint,
   });
   const [{ authorize }, { connect }] = await Promise.all([
-    import('../cli/authorize/authorize.ts'),
+    import('../cli/access/authorize-flow.ts'),
     import('../cli/support/target.ts'),
     deploy(configuration.file, cloud, deps),
   ]);

@@ -1,4 +1,4 @@
-import { createManifests } from '../cli/data/manifests.ts';
+import { createManifests } from '../cli/data/stored-manifests.ts';
 import { failureText, outcomeWord } from '../cli/runs/run-words.ts';
 import { quoted } from '../cli/support/command-options.ts';
 import type { Target } from '../cli/support/target.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { PublishedRun } from '../cli/data/manifests.ts';
+import type { PublishedRun } from '../cli/data/stored-manifests.ts';
 import type { Rules } from '../cli/deployment-state.ts';
 import type { Attempt, Facts } from '../cli/night/night-facts.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';

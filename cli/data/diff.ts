@@ -7,9 +7,8 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
-import { findManifest } from './find.ts';
-import { createManifests } from './manifests.ts';
-import { remarksOf } from './remarks.ts';
+import { findManifest } from './find-manifest.ts';
+import { createManifests, remarksOf } from './stored-manifests.ts';
 
 interface Options extends TargetOptions {
   from?: string;

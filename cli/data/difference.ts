@@ -19,11 +19,9 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { columnsOf } from './columns.ts';
-import { failed } from './find.ts';
-import { type Manifests, unlessEarlier } from './manifests.ts';
-import { bytesFrom, type StoredFile } from './object.ts';
-import { namesOf, recordsOf, refuseUnread } from './read-file.ts';
+import { failed } from './find-manifest.ts';
+import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
+import { columnsOf, type Manifests, unlessEarlier } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 

@@ -9,13 +9,11 @@ import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
+import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './download-part.ts';
 import { downloadForExcel } from './excel.ts';
-import { addWhich, failed, findManifest, type Which } from './find.ts';
-import { createManifests, type Manifests } from './manifests.ts';
-import { refuseExisting } from './part.ts';
-import { refuseUnread } from './read-file.ts';
-import { remarksOf } from './remarks.ts';
+import { addWhich, failed, findManifest, type Which } from './find-manifest.ts';
+import { refuseUnread } from './stored-file.ts';
+import { createManifests, type Manifests, remarksOf } from './stored-manifests.ts';
 
 interface Options extends TargetOptions, Which {
   all?: boolean;

@@ -5,9 +5,9 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { LAST_COLUMN, LAST_ROW } from '../../core/spreadsheet/sheet-rows.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { failed } from './find.ts';
-import { openPart } from './part.ts';
-import { recordsOf } from './read-file.ts';
+import { openPart } from './download-part.ts';
+import { failed } from './find-manifest.ts';
+import { recordsOf } from './stored-file.ts';
 
 /** Garbage of rows is then collected soon, and a million of them take 200 MB instead of 270. */
 const SMALL_YOUNG_GENERATION = '--semi-space-growth-factor=1';

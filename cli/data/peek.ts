@@ -11,12 +11,19 @@ import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
-import { columnRemarks, columnsOf, columnsText } from './columns.ts';
-import { addWhich, failed, findManifest, type Which } from './find.ts';
-import { createManifests } from './manifests.ts';
-import { type ExportsBucket, firstBytes, type StoredFile, storedFile } from './object.ts';
-import { NO_LIMITS, namesOf, refuseUnread, sourceOf, unreadable } from './read-file.ts';
-import { remarksOf } from './remarks.ts';
+import { addWhich, failed, findManifest, type Which } from './find-manifest.ts';
+import {
+  type ExportsBucket,
+  firstBytes,
+  NO_LIMITS,
+  namesOf,
+  refuseUnread,
+  type StoredFile,
+  sourceOf,
+  storedFile,
+  unreadable,
+} from './stored-file.ts';
+import { columnRemarks, columnsOf, columnsText, createManifests, remarksOf } from './stored-manifests.ts';
 
 interface Options extends TargetOptions, Which {
   columns?: boolean;

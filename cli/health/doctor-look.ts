@@ -13,7 +13,7 @@ import {
 import { createLedger, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
-import { watchClock } from '../authorize/aws-clock.ts';
+import { watchClock } from '../access/aws-clock.ts';
 import { commandFor } from '../support/command-options.ts';
 import { ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';

@@ -4,7 +4,7 @@ import { mailDigest } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
-import { createManifests, type PublishedRun, publishedManifests } from '../data/manifests.ts';
+import { createManifests, type PublishedRun, publishedManifests } from '../data/stored-manifests.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';

@@ -9,7 +9,7 @@ import { type AccessToken, accessTokenDeps, createGetAccessToken } from '../../c
 import { isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
 import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/errors.ts';
-import { watchClock } from '../authorize/aws-clock.ts';
+import { watchClock } from '../access/aws-clock.ts';
 import { commandFor, entityArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { ended as endOf } from '../support/ended.ts';

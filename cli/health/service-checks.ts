@@ -16,7 +16,7 @@ import { buildRequest } from '../../core/export/request.ts';
 import { folded } from '../../core/folded.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { createManifests, ifReadable } from '../data/manifests.ts';
+import { createManifests, ifReadable } from '../data/stored-manifests.ts';
 import type { Target } from '../support/target.ts';
 import type { Configured } from './doctor-configuration.ts';
 import { about, asRemark, broken, type Finding, findingOf, holds, unknown, warning } from './health-check.ts';

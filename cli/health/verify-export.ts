@@ -16,7 +16,7 @@ import { isListed } from '../../core/log/log-fields.ts';
 import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts';
 import { createGrantStore, newestOf } from '../../core/oauth/grant.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { verifyPublished } from '../data/verify.ts';
+import { verifyPublished } from '../data/stored-file.ts';
 import { followRun } from '../runs/follow.ts';
 import type { NamedRun, Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
@@ -140,7 +140,7 @@ export function createRuns(options: RunsOptions): Runs {
   const names: string[] = [];
   let export_: Promise<Made> | undefined;
   const exported = () => {
-    if (export_) return export_;
+    if (export_ !== undefined) return export_;
     const name = `${options.entity}-verify-${options.id}-0`;
     names.push(name);
     export_ = made(options, name);

@@ -3,7 +3,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
 import type { Night } from '../../core/night/marker.ts';
-import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../data/manifests.ts';
+import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../data/stored-manifests.ts';
 import { type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';

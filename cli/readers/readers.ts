@@ -15,7 +15,7 @@ import {
 import { whyWithheld } from '../../core/readers/withheld.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isGone } from '../../core/storage/storage-errors.ts';
-import { createManifests, type PublishedRun, publishedManifests } from '../data/manifests.ts';
+import { createManifests, type PublishedRun, publishedManifests } from '../data/stored-manifests.ts';
 import { readStack } from '../health/deployed-stack.ts';
 import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
-import { createManifests, ifReadable } from '../data/manifests.ts';
+import { createManifests, ifReadable } from '../data/stored-manifests.ts';
 import {
   commandFor,
   dateArgument,

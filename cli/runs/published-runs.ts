@@ -3,7 +3,7 @@ import { eachOf } from '../../core/each-of.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
-import { createManifests, ifReadable, type PublishedRun } from '../data/manifests.ts';
+import { createManifests, ifReadable, type PublishedRun } from '../data/stored-manifests.ts';
 import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type FoundRun, type Joined, type Known, type Readers, runOf, type Standing } from './run.ts';

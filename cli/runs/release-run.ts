@@ -5,7 +5,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
 import { diffText, keyWarnings } from '../data/diff.ts';
 import { difference, publishedBefore } from '../data/difference.ts';
-import { createManifests, type Manifests, unlessEarlier } from '../data/manifests.ts';
+import { createManifests, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';

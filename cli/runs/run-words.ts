@@ -1,5 +1,5 @@
 import type { Entity } from '../../core/config/entities.ts';
-import { otherPlanText } from '../data/remarks.ts';
+import { otherPlanText } from '../data/stored-manifests.ts';
 import { bytesText, colorsFor, manyText, plainLine } from '../support/text.ts';
 import { OUTCOMES, type Readers, type Run, type Tone } from './run.ts';
 

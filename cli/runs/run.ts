@@ -6,8 +6,7 @@ import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { failedOnPurpose, isOfVerify } from '../../core/step/run-input.ts';
 import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../core/step/states.ts';
-import type { PublishedRun } from '../data/manifests.ts';
-import { isUnjudged } from '../data/remarks.ts';
+import { isUnjudged, type PublishedRun } from '../data/stored-manifests.ts';
 import { type Waiting, waitingSchema } from './waiting.ts';
 
 /** How an outcome is painted; its word always stands beside it. */

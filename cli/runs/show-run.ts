@@ -8,9 +8,14 @@ import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import { isReleasable } from '../../core/gate/words.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { forgottenRun } from '../data/forgotten-run.ts';
-import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../data/manifests.ts';
-import { remarksOf } from '../data/remarks.ts';
+import {
+  createManifests,
+  forgottenRun,
+  ifReadable,
+  type Manifests,
+  type PublishedRun,
+  remarksOf,
+} from '../data/stored-manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { CommandError } from '../support/exit.ts';

@@ -8,10 +8,8 @@ import { liveLines, printJson, printOut, writeText } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { countsText, failuresText, readBatchManifest } from './outcome.ts';
-import { statusOf } from './status.ts';
-import { ResultTally } from './tally.ts';
-import type { UpdatesTarget } from './updates-target.ts';
+import { countsText, failuresText, ResultTally, readBatchManifest, type UpdatesTarget } from './batch-facts.ts';
+import { statusOf } from './update-status.ts';
 
 interface Started {
   batch: string;

@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import { type Command, InvalidArgumentError } from 'commander';
-import { batchNameSchema } from '../../core/batch/batch-results.ts';
+import type { Command } from 'commander';
 import { type BatchStore, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
@@ -17,14 +16,20 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { type CheckedUpdates, checkUpdates, samplesOf, tooLarge } from './check-updates.ts';
-import { drainBatch } from './drain.ts';
+import { batchArgument, connectForUpdates, drainBatch, resumedName, type UpdatesTarget } from './batch-facts.ts';
 import { finishBatch } from './finish.ts';
-import { refuseLaterBatches, refuseToResume, resumedAlready, unfinishedLines } from './resume.ts';
-import { resumedName } from './resumed-name.ts';
-import { changed, openUpdateFile, refused, type UpdateSource } from './source.ts';
-import { executionArn } from './status.ts';
-import { connectForUpdates, type UpdatesTarget } from './updates-target.ts';
+import { refuseLaterBatches, refuseToResume, resumedAlready, unfinishedLines } from './resume-batch.ts';
+import {
+  type CheckedUpdates,
+  changed,
+  checkUpdates,
+  openUpdateFile,
+  refused,
+  samplesOf,
+  tooLarge,
+  type UpdateSource,
+} from './update-source.ts';
+import { executionArn } from './update-status.ts';
 
 interface UpdateOptions extends TargetOptions, BatchOptions {
   resume?: string;
@@ -158,11 +163,6 @@ async function askBefore(
   if (!process.stdin.isTTY) throw refused(`${what}, and nobody is there to be asked: add --yes.`);
   const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
-}
-
-export function batchArgument(text: string): string {
-  if (batchNameSchema.safeParse(text).success) return text;
-  throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
 }
 
 /** How a batch is applied; what is left out comes from the configuration. */

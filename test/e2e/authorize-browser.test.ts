@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { authorize } from '../../cli/authorize/authorize.ts';
+import { authorize } from '../../cli/access/authorize-flow.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { type Browser, hasChromium, startChromium } from '../../scripts/chromium.ts';
 import { deployment } from '../support/builders.ts';

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { authorize } from '../../cli/authorize/authorize.ts';
+import { authorize } from '../../cli/access/authorize-flow.ts';
 import { deployment } from '../support/builders.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
 

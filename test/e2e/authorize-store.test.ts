@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { storeGrant } from '../../cli/authorize/store-grant.ts';
+import { storeGrant } from '../../cli/access/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { NewTokens } from '../../core/oauth/secrets.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { type AuthorizeOptions, authorize } from '../../cli/authorize/authorize.ts';
+import { type AuthorizeOptions, authorize } from '../../cli/access/authorize-flow.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/night-cost.ts';
-import { verifyPublished } from '../../cli/data/verify.ts';
+import { verifyPublished } from '../../cli/data/stored-file.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';

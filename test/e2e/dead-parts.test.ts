@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { verifyPublished } from '../../cli/data/verify.ts';
+import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens } from './support/secrets.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod';
-import { verifyPublished } from '../../cli/data/verify.ts';
+import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { startRun } from '../../cli/runs/executions.ts';
 import { followRun } from '../../cli/runs/follow.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';

@@ -6,8 +6,8 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createManifests } from '../../cli/data/manifests.ts';
-import { verifyPublished } from '../../cli/data/verify.ts';
+import { verifyPublished } from '../../cli/data/stored-file.ts';
+import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { followRun } from '../../cli/runs/follow.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';

@@ -1,6 +1,6 @@
 import { ListSecretVersionIdsCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { storeGrant } from '../../cli/authorize/store-grant.ts';
+import { storeGrant } from '../../cli/access/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';

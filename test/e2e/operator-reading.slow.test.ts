@@ -7,7 +7,7 @@ import { crc32, gunzipSync } from 'node:zlib';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Options, parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createManifests } from '../../cli/data/manifests.ts';
+import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';

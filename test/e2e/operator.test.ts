@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { createManifests } from '../../cli/data/manifests.ts';
+import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';

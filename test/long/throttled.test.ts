@@ -1,6 +1,6 @@
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { verifyPublished } from '../../cli/data/verify.ts';
+import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { throttled } from './support/throttled.ts';

@@ -1,8 +1,8 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { createManifests } from '../../cli/data/manifests.ts';
-import { verifyPublished } from '../../cli/data/verify.ts';
+import { verifyPublished } from '../../cli/data/stored-file.ts';
+import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { startRun } from '../../cli/runs/executions.ts';
 import { followRun } from '../../cli/runs/follow.ts';
 import type { Entity } from '../../core/config/entities.ts';

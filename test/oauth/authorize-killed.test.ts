@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { storeAuthorization } from '../../cli/authorize/store-grant.ts';
+import { storeAuthorization } from '../../cli/access/store-grant.ts';
 import type { AccessTokenDeps } from '../../core/oauth/access-token.ts';
 import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';

@@ -51,7 +51,7 @@ const called = new Map(
 const listed = new Set(COMMAND_RIGHTS.map(({ action }) => action));
 
 test('init needs no account, and imports nothing of AWS', () => {
-  const texts = [...closure('cli/init/init.ts')].map((file) => readFileSync(file, 'utf8'));
+  const texts = [...closure('cli/access/init.ts')].map((file) => readFileSync(file, 'utf8'));
 
   expect(texts.length).toBeGreaterThan(10);
   expect(texts.filter((text) => /^import (?!type )[^;]*? from '@aws-sdk\//m.test(text))).toEqual([]);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { addDownload } from '../../../cli/data/download.ts';
-import { downloadTo } from '../../../cli/data/download-file.ts';
+import { downloadTo } from '../../../cli/data/download-part.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { run } from '../../local/support/running.ts';
 import { PROJECT, tempDir } from '../../local/support/support.ts';

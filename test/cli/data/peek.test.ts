@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { findManifest } from '../../../cli/data/find.ts';
-import { createManifests } from '../../../cli/data/manifests.ts';
+import { findManifest } from '../../../cli/data/find-manifest.ts';
 import { addPeek, firstRows, rowsText } from '../../../cli/data/peek.ts';
+import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';

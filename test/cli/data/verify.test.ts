@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { verifyPublished } from '../../../cli/data/verify.ts';
+import { verifyPublished } from '../../../cli/data/stored-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { manifestOf, pointerTo } from '../../support/manifests.ts';
 import { aws } from '../support/cloud/cloud.ts';

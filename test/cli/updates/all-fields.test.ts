@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkUpdates } from '../../../cli/updates/check-updates.ts';
-import { openUpdateFile } from '../../../cli/updates/source.ts';
+import { checkUpdates, openUpdateFile } from '../../../cli/updates/update-source.ts';
 import { createCrmClient } from '../../../core/crm/client.ts';
 import { updateCustomer } from '../../../core/crm/customers.ts';
 import { isProblem, readUpdates } from '../../../core/updates/read-updates.ts';

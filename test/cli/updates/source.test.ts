@@ -1,8 +1,7 @@
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkUpdates } from '../../../cli/updates/check-updates.ts';
-import { openUpdateFile } from '../../../cli/updates/source.ts';
+import { checkUpdates, openUpdateFile } from '../../../cli/updates/update-source.ts';
 import { tempDir } from '../../local/support/support.ts';
 
 const LINES = `{"id":"3f2504e0-4f89-41d3-9a0c-000000000001","city":"Haifa"}\n`;

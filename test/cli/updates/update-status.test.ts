@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { addUpdateStatus } from '../../../cli/updates/status-command.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
+import { addUpdateStatus } from '../../../cli/updates/update-status.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';

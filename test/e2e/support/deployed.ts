@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { inject } from 'vitest';
-import { authorize } from '../../../cli/authorize/authorize.ts';
+import { authorize } from '../../../cli/access/authorize-flow.ts';
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun } from '../../../cli/runs/follow.ts';
 import type { NamedRun } from '../../../cli/runs/run.ts';

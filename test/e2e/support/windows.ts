@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createManifests } from '../../../cli/data/manifests.ts';
+import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Target } from '../../../cli/support/target.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';

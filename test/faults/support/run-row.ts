@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect } from 'vitest';
-import { storeGrant } from '../../../cli/authorize/store-grant.ts';
+import { storeGrant } from '../../../cli/access/store-grant.ts';
 import { TO_RESUME } from '../../../core/batch/failed-lines.ts';
 import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';

@@ -1,4 +1,4 @@
-import { storeAuthorization } from '../../../cli/authorize/store-grant.ts';
+import { storeAuthorization } from '../../../cli/access/store-grant.ts';
 import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { oauthClientSchema, type Tokens } from '../../../core/oauth/secrets.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { inject } from 'vitest';
-import { storeGrant } from '../../../cli/authorize/store-grant.ts';
+import { storeGrant } from '../../../cli/access/store-grant.ts';
 import type { TokenPlaces } from '../../../core/oauth/access-token.ts';
 import { createGrantStore, type Generation } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';

@@ -1,4 +1,4 @@
-import { storeGrant } from '../../../cli/authorize/store-grant.ts';
+import { storeGrant } from '../../../cli/access/store-grant.ts';
 import {
   type AccessTokenDeps,
   accessTokenDeps,

@@ -1,0 +1,193 @@
+import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import * as config from '../../core/config/configuration.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { commandFor, entitiesArgument, pathArgument, quoted, withExamples } from '../support/command-options.ts';
+import { CommandError, ENVIRONMENT, INTERRUPTED, USAGE } from '../support/exit.ts';
+import { printErr, printOut } from '../support/print.ts';
+import { plainLine } from '../support/text.ts';
+
+/** A part of a configuration, with the name of its deployment. */
+type Settings = Record<string, unknown> & { deployment?: string; crm?: object };
+
+interface Question {
+  flags: string;
+  about: string;
+  /** The answer that leaves the default of the configuration; without it an answer is needed. */
+  normal?: string;
+  /** What any other answer adds to the configuration. @throws InvalidArgumentError */
+  adds: (answer: string, before: Settings, fileOf: (name: string) => string) => Settings;
+}
+
+/** What a person is asked for, in this order, unless the option of this name answers it. */
+const QUESTIONS: Record<string, Question> = {
+  deployment: {
+    flags: '--deployment <name>',
+    about: 'name of the new deployment',
+    adds: (name, _, fileOf) => {
+      const rule = 'A name begins with a letter, and has at most 31 lower-case letters, digits and hyphens.';
+      if (!config.isDeploymentName(name)) throw new InvalidArgumentError(rule);
+      if (existsSync(fileOf(name))) throw new InvalidArgumentError(`${fileOf(name)} exists, and is never overwritten.`);
+      return { deployment: name };
+    },
+  },
+  crmUrl: {
+    flags: '--crm-url <url>',
+    about: 'address of the CRM from which all paths of its interface start; ends in /api/v1',
+    adds: (baseUrl, { crm }) => ({ crm: { ...crm, baseUrl } }),
+  },
+  authUrl: {
+    flags: '--auth-url <url>',
+    about: 'address of the CRM before /authorize and /oauth/token',
+    adds: (authUrl, { crm }) => ({ crm: { ...crm, authUrl } }),
+  },
+  timeZone: {
+    flags: '--time-zone <zone>',
+    about: 'IANA time zone in which a run gets its date',
+    normal: 'UTC',
+    adds: (timeZone) => ({ timeZone }),
+  },
+  at: {
+    flags: '--at <HH:MM>',
+    about: 'start of the night in that time zone',
+    normal: '01:00 UTC',
+    adds: (at) => ({ nightly: { at } }),
+  },
+  entities: {
+    flags: '--entities <names>',
+    about: `entities of every night, with commas between them: ${ENTITIES.join(', ')}`,
+    normal: 'all',
+    adds: (names) => {
+      const wanted = listOf(names).reduce<Entity[]>((before, name) => entitiesArgument(name, before), []);
+      if (wanted.length === 0) throw new InvalidArgumentError('Name one entity at least.');
+      const others = ENTITIES.filter((entity) => !wanted.includes(entity));
+      return { entities: Object.fromEntries(others.map((entity) => [entity, { enabled: false }])) };
+    },
+  },
+  email: {
+    flags: '--email <addresses>',
+    about: 'addresses that get a mail for every alarm, with commas between them',
+    normal: 'none',
+    adds: (addresses) => ({ alarms: { email: listOf(addresses) } }),
+  },
+};
+const NOTHING = 'Nothing was written.';
+const listOf = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+
+/** Registers `init`, which writes the configuration of a new deployment. */
+export function addInit(command: Command): void {
+  const { deployment: _, ...others } = QUESTIONS;
+  for (const { flags, about, normal } of Object.values(others)) {
+    command.option(flags, normal === undefined ? about : `${about}; default: ${normal}`);
+  }
+  const file = 'where it is written; default: config/NAME.json';
+  command.option('--configuration <file>', file, pathArgument).action(init);
+  withExamples(command, {
+    'init --deployment prod': 'asks for the rest, each with its default; checks each answer as it comes',
+    'init --deployment prod --crm-url https://crm.example/api/v1 --auth-url https://auth.example':
+      'without a terminal nothing is asked: these three are needed',
+  });
+}
+
+async function init(options: Partial<Record<string, string>>): Promise<void> {
+  const { profile, region, endpointUrl, configuration } = options;
+  const endpoint = endpointUrl ?? process.env.AWS_ENDPOINT_URL;
+  const local = config.isLoopback(endpoint);
+  const fileOf = (name: string) => configuration ?? config.configurationFile(name);
+  const { deployment = '', ...settings } = await answersTo(options, fileOf, local ? { local } : {});
+  const file = fileOf(deployment);
+  const $schema = configuration === undefined ? { $schema: './schema.json' } : {};
+  // A link is never put over another file.
+  writeWhole(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`, (finished) => linkSync(finished, file));
+  if (local) printErr(`It is for the local cloud at ${endpoint}: "local" is true.`);
+  const target = { deployment, profile, region, endpointUrl };
+  const cloud = endpointUrl ? `AWS_ENDPOINT_URL=${quoted(endpointUrl)} ` : '';
+  const context = configuration ? ` -c configuration=${quoted(configuration)}` : '';
+  const credentials = profile ? ` --profile ${quoted(profile)}` : '';
+  printOut(`Written: ${file}. Every other setting has its default (docs/configuration.md). Next:
+  ${commandFor('plan', { deployment }, { configuration })}
+  ${cloud}npx cdk deploy -c deployment=${deployment}${context}${credentials}
+  ${commandFor('authorize', target, { 'client-id': 'ID', port: 'PORT', run: 'leads' })}
+  ${commandFor('probe', target)}
+  ${commandFor('doctor', target)}`);
+}
+
+/** The name and the settings, from the options or else from a person. @throws CommandError */
+async function answersTo(options: Partial<Record<string, string>>, fileOf: (name: string) => string, local: Settings) {
+  const isAsked = process.stdin.isTTY;
+  const missing = Object.entries(QUESTIONS).filter(([key, { normal }]) => (options[key] ?? normal) === undefined);
+  if (!isAsked && missing.length > 0) {
+    const flags = missing.map(([, question]) => question.flags).join(', ');
+    throw new CommandError(`Without a terminal nothing is asked: give ${flags}. ${NOTHING}`, USAGE);
+  }
+  let settings = local;
+  for (const [key, { flags, about, normal, adds }] of Object.entries(QUESTIONS)) {
+    const next = (answer: string) => ({ ...settings, ...(answer !== normal && adds(answer, settings, fileOf)) });
+    const given = options[key] ?? (isAsked ? undefined : normal);
+    const problem = given === undefined ? undefined : problemOf(given, next);
+    if (problem) throw new CommandError(`${flags}: ${problem} ${NOTHING}`, USAGE);
+    const message = `${about.charAt(0).toUpperCase()}${about.slice(1)}:`;
+    const validate = (text: string) => problemOf(text.trim(), next) ?? true;
+    const answer = given ?? (await ask(({ input }, at) => input({ message, default: normal, validate }, at), NOTHING));
+    settings = next(answer.trim());
+  }
+  return settings;
+}
+
+/** What is wrong with an answer, in one sentence, as a deployment would check it. */
+function problemOf(answer: string, next: (answer: string) => Settings): string | undefined {
+  try {
+    const { deployment: _, crm, ...settings } = next(answer);
+    const unanswered = { baseUrl: 'https://later.example/api/v1', authUrl: 'https://later.example' };
+    const [problem] = config.configurationProblems({ ...settings, crm: { ...unanswered, ...crm } });
+    return problem && plainLine(`${problem}.`.replace(/\.\.$/, '.'));
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return error.message;
+    throw error;
+  }
+}
+
+type Prompts = typeof import('@inquirer/prompts');
+type Place = NonNullable<Parameters<Prompts['input']>[1]>;
+
+/**
+ * Asks a person at the terminal. Questions go to standard error, for standard output is for results.
+ * @param nothing what was not done where no answer comes
+ * @throws CommandError at Ctrl-C (exit code 130), or at the end of the input (exit code 2)
+ */
+async function ask<T>(question: (prompts: Prompts, place: Place) => Promise<T>, nothing: string): Promise<T> {
+  const prompts = await import('@inquirer/prompts');
+  const ended = new AbortController();
+  // Ctrl-D closes the input, which pauses it. The library does not settle its promise then.
+  const end = () => ended.abort();
+  process.stdin.once('pause', end);
+  try {
+    return await question(prompts, { output: process.stderr, signal: ended.signal });
+  } catch (error) {
+    const name = error instanceof Error ? error.name : '';
+    if (name === 'ExitPromptError') throw new CommandError(`Interrupted. ${nothing}`, INTERRUPTED, { cause: error });
+    if (name !== 'AbortPromptError') throw error;
+    throw new CommandError(`Not everything was answered. ${nothing}`, USAGE, { cause: error });
+  } finally {
+    process.stdin.off('pause', end);
+  }
+}
+
+/**
+ * Writes a file whole or not at all.
+ * @param place puts the finished file, which has another name until then, where it belongs
+ * @throws CommandError, also where `place` says that there is one already
+ */
+function writeWhole(file: string, text: string, place: (finished: string) => void): void {
+  const unfinished = `${file}.${process.pid}.tmp`;
+  try {
+    writeFileSync(unfinished, text, { flag: 'wx' });
+    place(unfinished);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
+    throw new CommandError(`${file} could not be written (${code}).`, ENVIRONMENT, { cause: error });
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}

@@ -1,0 +1,80 @@
+import { type Command, Option } from 'commander';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import type { Pointer } from '../../core/export/pointer.ts';
+import { nameEnding } from '../runs/find-run.ts';
+import { dateArgument, entitiesArgument } from '../support/command-options.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import type { Manifests } from './stored-manifests.ts';
+
+/** What to download: a date, a run by the name of its execution, or without both the newest date. */
+export interface Which {
+  latest?: boolean;
+  date?: string;
+  run?: string;
+}
+
+/**
+ * Follows the pointer to the manifest.
+ * @throws CommandError (exit code 1) that names what is missing, and what there is
+ */
+export async function findManifest(manifests: Manifests, entity: Entity, { date, run }: Which): Promise<Manifest> {
+  if (run !== undefined) return ofRun(manifests, entity, run);
+  const pointer = await manifests.pointer(entity, date ?? 'latest');
+  if (!pointer) throw failed(await nothingFor(manifests, entity, date));
+  const manifest = await manifests.manifest(pointer.manifestKey);
+  if (manifest) return manifest;
+  throw failed(goneText(entity, pointer, `the manifest ${pointer.manifestKey}`));
+}
+
+/** A run by its name or ARN, a unique end of its name, or the entity: the newest that stored a file. */
+async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise<Manifest> {
+  const name = run.split(':').at(-1) ?? run;
+  const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
+  if (found) return found.manifest;
+  throw failed(`The run "${name}" stored no file of ${entity}: list ${entity} names the runs that did.`);
+}
+
+async function byEnd(manifests: Manifests, entity: Entity, end: string) {
+  const names = await manifests.runNames(entity);
+  const name = end === entity ? names[0] : nameEnding(end, names);
+  return name === undefined ? undefined : manifests.manifestOfRun(entity, name);
+}
+
+async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
+  const dates = await manifests.dates(entity);
+  if (dates.length === 0) {
+    return `Nothing of ${entity} is published here yet: start a run, or list ${entity} to see what became of those before.`;
+  }
+  if (date === undefined)
+    return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;
+  const near = [dates.findLast((other) => other < date), dates.find((other) => other > date)];
+  return `Nothing of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
+}
+
+/** What a pointer or a manifest names is missing. */
+export function goneText(
+  entity: Entity,
+  { date, keptUntil }: Pick<Pointer, 'date' | 'keptUntil'>,
+  what: string,
+  today = new Date().toISOString().slice(0, 10),
+): string {
+  if (keptUntil <= today) return `The ${entity} of ${date} have expired: they were kept until ${keptUntil}.`;
+  return `The ${entity} of ${date} are published, but ${what} is gone, though it was to be kept until ${keptUntil}.`;
+}
+
+export function failed(sentence: string, cause?: unknown): CommandError {
+  return new CommandError(sentence, RUN_FAILED, { cause });
+}
+
+/** The entity, and the options that say which of its files: the newest, that of a date, or that of a run. */
+export function addWhich(command: Command, argument = '<entity>'): Command {
+  return command
+    .argument(argument, ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
+    .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
+    .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
+    .option(
+      '--run <name>',
+      'what one run stored, though it is quarantined or a later one has replaced it; a unique end of its name does',
+    );
+}

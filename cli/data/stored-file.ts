@@ -1,0 +1,249 @@
+import { crc32 } from 'node:zlib';
+import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import type * as z from 'zod/mini';
+import { type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
+import { compareRuns, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { provenRecords, whyUnread } from '../../core/file/records.ts';
+import type { ByteSource } from '../../core/files/byte-source.ts';
+import { isReadFormat } from '../../core/files/read-formats.ts';
+import { parseJson } from '../../core/json.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
+import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
+import { crc32Text } from '../../transfer/base/crc32.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
+import { failed, goneText } from './find-manifest.ts';
+
+/** Connections in a row that break without a byte. */
+const BROKEN_IN_A_ROW = 4;
+
+/** What reading a file of the bucket needs of a deployment. */
+export type ExportsBucket = Pick<Target, 's3' | 'BucketName'>;
+
+/** The file as it is in the bucket now: every later request is for this version. */
+export interface StoredFile {
+  key: string;
+  etag: string;
+  bytes: number;
+}
+
+/** @throws CommandError (exit code 1) when the file has expired, is gone, or is not as long as its manifest says */
+export async function storedFile(
+  { s3, BucketName: Bucket }: ExportsBucket,
+  manifest: Manifest,
+  abortSignal?: AbortSignal,
+): Promise<StoredFile> {
+  const { key, bytes } = manifest.file;
+  const wanted = new HeadObjectCommand({ Bucket, Key: key });
+  const head = await s3.send(wanted, { abortSignal }).catch((error: unknown) => {
+    if (error instanceof Error && /^(NotFound|NoSuchKey)$/.test(error.name)) return undefined;
+    throw storageError(error, 'read', key);
+  });
+  if (!head) throw failed(goneText(manifest.entity, manifest, `its file ${key}`));
+  if (head.ContentLength === bytes) return { key, etag: head.ETag ?? '', bytes };
+  throw failed(
+    `The file ${key} is corrupt: it has ${head.ContentLength} bytes, and its manifest says ${bytes}. Use another date, and tell who runs the deployment.`,
+  );
+}
+
+/**
+ * The bytes from an offset to the end, or up to another; reconnects where a connection broke.
+ * @param end not included
+ * @throws CommandError (exit code 1) when the object was replaced; RunError when the bucket does not answer; the signal's reason
+ */
+export async function* bytesFrom(
+  target: ExportsBucket,
+  file: StoredFile,
+  offset: number,
+  signal?: AbortSignal,
+  end = file.bytes,
+): AsyncGenerator<Uint8Array> {
+  let at = offset;
+  let broken = 0;
+  while (at < end) {
+    try {
+      for await (const chunk of await open(target, file, { at, end }, signal)) {
+        yield chunk;
+        at += chunk.byteLength;
+        broken = 0;
+      }
+      if (at < end) throw new Error('the bucket closed the connection early');
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (refusedCondition(error))
+        throw failed(`The file ${file.key} was replaced while it was read: start again.`, error);
+      broken += 1;
+      if (broken >= BROKEN_IN_A_ROW) throw storageError(error, 'read', file.key);
+    }
+  }
+}
+
+/**
+ * The first bytes of a file: no more than these are requested.
+ * @throws RunError when the bucket does not answer
+ */
+export async function firstBytes(
+  { s3, BucketName: Bucket }: ExportsBucket,
+  { key, etag, bytes }: StoredFile,
+  most: number,
+): Promise<Uint8Array> {
+  // S3 has no range of an empty object.
+  if (bytes === 0) return new Uint8Array();
+  const wanted = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: `bytes=0-${most - 1}` });
+  try {
+    const { Body } = await s3.send(wanted);
+    return (await Body?.transformToByteArray()) ?? new Uint8Array();
+  } catch (error) {
+    if (refusedCondition(error)) throw failed(`The file ${key} was replaced while it was read: start again.`, error);
+    throw storageError(error, 'read', key);
+  }
+}
+
+async function open(
+  { s3, BucketName }: ExportsBucket,
+  { key, etag, bytes }: StoredFile,
+  { at, end }: { at: number; end: number },
+  abortSignal: AbortSignal | undefined,
+): Promise<AsyncIterable<Uint8Array>> {
+  const which = { Bucket: BucketName, Key: key, IfMatch: etag };
+  const wanted = new GetObjectCommand({
+    ...which,
+    ...((at > 0 || end < bytes) && { Range: `bytes=${at}-${end < bytes ? end - 1 : ''}` }),
+  });
+  const { Body } = await s3.send(wanted, { abortSignal });
+  return Body as AsyncIterable<Uint8Array>;
+}
+
+export function corruptText({ file }: Manifest, crc: number): string {
+  return `The file ${file.key} is corrupt: its CRC-32 is ${crc32Text(crc)}, and its manifest says ${file.crc32}. Use another date, and tell who runs the deployment.`;
+}
+
+/** A person is there to stop it. */
+export const NO_LIMITS: ReadingLimits = {
+  contentBytes: Number.POSITIVE_INFINITY,
+  diskBytes: Number.POSITIVE_INFINITY,
+  secondsLeft: () => Number.POSITIVE_INFINITY,
+};
+
+/** @throws CommandError (exit code 1) where the file is of a kind that nothing looks into */
+export function refuseUnread({ entity, date, file }: Pick<Manifest, 'entity' | 'date' | 'file'>): void {
+  if (isReadFormat(file.format)) return;
+  throw failed(
+    `The ${entity} of ${date} are a file of the kind ${file.format}, which nothing looks into: download gets it as it is.`,
+  );
+}
+
+/** The names of a file's columns: by its header, or the requested ones where it is known to have none; `null` = not known. */
+export function namesOf({ file, request }: Pick<Manifest, 'file' | 'request'>): string[] | null {
+  return file.header ?? (file.content?.headed === false ? request.columns : null);
+}
+
+/**
+ * The records of a whole CSV file or spreadsheet, its header first, one at a time; where it has none, the requested columns stand
+ * in its place. What the manifest does not know of the dialect is taken for UTF-8 and commas. Size and CRC-32 are proven by the
+ * last record.
+ * @throws CommandError (exit code 1) where it cannot be read, or is not what its manifest says; the signal's reason
+ */
+export async function* recordsOf(
+  target: ExportsBucket,
+  manifest: Manifest,
+  signal?: AbortSignal,
+): AsyncGenerator<string[]> {
+  refuseUnread(manifest);
+  const { file, request } = manifest;
+  const source = sourceOf(target, await storedFile(target, manifest, signal), signal);
+  const refuse = (crc: number) => failed(corruptText(manifest, crc));
+  let first = true;
+  if (file.content?.headed === false) yield request.columns;
+  try {
+    for await (const record of provenRecords(source, file, { limits: NO_LIMITS, refuse })) {
+      if (first) refuseOtherWidth(manifest, record);
+      first = false;
+      yield record;
+    }
+  } catch (error) {
+    throw unreadable(file.key, error);
+  }
+}
+
+/** A stored file, to be read in any order. */
+export function sourceOf(target: ExportsBucket, stored: StoredFile, signal?: AbortSignal): ByteSource {
+  return { size: stored.bytes, read: (from, to) => bytesFrom(target, stored, from, signal, to) };
+}
+
+/** @returns a CommandError (exit code 1) where the error says that the content cannot be read */
+export function unreadable(key: string, error: unknown): unknown {
+  const why = whyUnread(error);
+  return why === undefined ? error : failed(`The file ${key} ${why}: download gets the file as it is.`, error);
+}
+
+/** What splits the header otherwise splits every row otherwise. @throws CommandError (exit code 1) */
+function refuseOtherWidth({ file: { key, header } }: Manifest, { length }: string[]): void {
+  if (header === null || header.length === length) return;
+  throw failed(
+    `The file ${key} begins with ${manyText(length, 'column')}, not the ${header.length} of its manifest: download gets it.`,
+  );
+}
+
+/** A published export, read back: its manifest and how its file begins. */
+export interface Verified {
+  manifest: Manifest;
+  /** The first bytes of the file, at most 64 KiB. */
+  start: Buffer;
+}
+
+interface ReportedRun {
+  entity: string;
+  manifestKey: string | null;
+}
+
+/**
+ * Reads a published run back as a reader would: pointer, manifest, then every byte of the file.
+ * @throws CommandError (exit code 1) that names what does not hold
+ */
+export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: ReportedRun): Promise<Verified> {
+  const bucket = createBucket(target.s3, target.BucketName);
+  const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T> => {
+    const object = await bucket.read(key);
+    if (!object) throw unverified(run, `there is no object ${key}`);
+    const value = parseJson(schema, object.text);
+    if (value !== undefined) return value;
+    throw unverified(run, `the object ${key} does not hold what it should`);
+  };
+  if (!run.manifestKey) throw unverified(run, 'it names no manifest');
+  const manifest = await read(run.manifestKey, storedManifestSchema);
+  const { entity, date, kind } = manifest;
+  const latest = kind === 'partial' ? [] : [latestPointerKey(entity)];
+  for (const key of [datePointerKey(entity, date), ...latest]) {
+    const pointer = await read(key, pointerSchema);
+    // A later run may have moved the pointer.
+    if (pointer.manifestKey !== run.manifestKey && compareRuns(pointer, manifest) <= 0) {
+      throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
+    }
+  }
+  const file = (await bucket.stream(manifest.file.key))?.chunks;
+  if (!file) throw unverified(run, `there is no object ${manifest.file.key}`);
+  const { bytes, crc, start } = await measure(file);
+  if (bytes !== manifest.file.bytes || crc !== manifest.file.crc32) {
+    throw unverified(run, `the file has ${bytes} bytes with CRC-32 ${crc}, its manifest says otherwise`);
+  }
+  return { manifest, start };
+}
+
+async function measure(chunks: AsyncIterable<Uint8Array>) {
+  let bytes = 0;
+  let crc = 0;
+  const first: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    if (bytes < 65_536) first.push(chunk);
+    bytes += chunk.byteLength;
+    crc = crc32(chunk, crc);
+  }
+  return { bytes, crc: crc32Text(crc), start: Buffer.concat(first).subarray(0, 65_536) };
+}
+
+function unverified(run: ReportedRun, why: string): CommandError {
+  return new CommandError(`The run of ${run.entity} is published, but ${why}.`, RUN_FAILED);
+}

@@ -1,0 +1,241 @@
+import { type _Object, paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import type * as z from 'zod/mini';
+import type { ListedField } from '../../core/columns/changes.ts';
+import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { ERRORS } from '../../core/errors.ts';
+import { earlierText, isOfEarlierRelease } from '../../core/export/layout.ts';
+import { factsOf, type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
+import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
+import { releaseSchema } from '../../core/export/release.ts';
+import { isReadFormat } from '../../core/files/read-formats.ts';
+import { stoppedText } from '../../core/gate/words.ts';
+import { parseJson } from '../../core/json.ts';
+import { nightKey, nightSchema } from '../../core/night/marker.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { storageError } from '../../core/storage/storage-errors.ts';
+import { awsErrorText } from '../support/aws-error.ts';
+import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
+import { plainLine } from '../support/text.ts';
+import { textTable } from '../support/text-table.ts';
+
+/** A run that only its manifest knows: the name gives the key; the newest run of an entity, or that of a date, is in a pointer. */
+export async function forgottenRun(
+  manifests: Manifests,
+  run: string,
+  date = 'latest',
+): Promise<PublishedRun | undefined> {
+  const name = run.split(':').at(-1) ?? run;
+  const entity = entitySchema.safeParse(name).data;
+  if (entity) {
+    const pointer = await manifests.pointer(entity, date);
+    return pointer && manifests.manifestOfRun(entity, pointer.execution);
+  }
+  const found = await eachOf(ENTITIES, (each) => manifests.manifestOfRun(each, name));
+  return found.find((one) => one !== undefined);
+}
+
+/** A published run. */
+export interface PublishedRun {
+  manifestKey: string;
+  manifest: Manifest;
+}
+
+export type Manifests = ReturnType<typeof createManifests>;
+
+/** An object that is not what its key says: exit code 1. */
+class UnreadableObject extends CommandError {}
+
+/** A pointer or manifest of an earlier release: exit code 1. */
+class EarlierObject extends UnreadableObject {
+  constructor(key: string) {
+    super(`${earlierText(key)}: ${ERRORS.EarlierRelease.advice}`, RUN_FAILED);
+  }
+}
+
+type Warn = (sentence: string, error: Error) => void;
+
+/** Reads what a command can do without: an object that is not what its key says is reported and left out. */
+export function ifReadable<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
+  return without(UnreadableObject, reading, warn);
+}
+
+/** Reads what counts: an object of an earlier release, which counts as none, is reported; one that is damaged is an error. */
+export function unlessEarlier<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
+  return without(EarlierObject, reading, warn);
+}
+
+async function without<T>(kind: typeof UnreadableObject | typeof EarlierObject, reading: Promise<T>, warn: Warn) {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof kind)) throw error;
+    warn(error.message, error);
+    return undefined;
+  }
+}
+
+/**
+ * Reads pointers and manifests as `docs/schemas` describes them; what does not exist is `undefined`. Every method throws
+ * CommandError (exit code 3) where the bucket refuses or does not answer, RunError `StorageDenied` or `StorageUnavailable`
+ * for an unknown reason, and UnreadableObject.
+ */
+export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
+  const bucket = createBucket(target.s3, target.BucketName);
+  const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T | undefined> => {
+    const object = await bucket.read(key).catch(refused);
+    if (!object) return undefined;
+    if (isOfEarlierRelease(object.text)) throw new EarlierObject(key);
+    const value = parseJson(schema, object.text);
+    if (value !== undefined) return value;
+    throw new UnreadableObject(`The object ${key} does not hold what it should: another program wrote it.`, RUN_FAILED);
+  };
+  const datesBelow = async (prefix: string) => {
+    const found = await listObjects(target, `${prefix}date=`);
+    return found.flatMap(({ Key = '' }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(Key)?.[1] ?? []).sort();
+  };
+  const manifest = (key: string) => read(key, storedManifestSchema);
+  return {
+    manifest,
+    /** What there is of a date. */
+    night: (date: string) => read(nightKey(date), nightSchema),
+    pointer: (entity: Entity, date: string | 'latest') =>
+      read(date === 'latest' ? latestPointerKey(entity) : datePointerKey(entity, date), pointerSchema),
+    /** Dates for which something is published, oldest first. */
+    dates: (entity: Entity) => datesBelow(`published/entity=${entity}/`),
+    /** Dates of which a night is recorded, oldest first. */
+    nights: () => datesBelow('published/nights/'),
+    /** @param execution the name of the execution */
+    manifestOfRun: async (entity: Entity, execution: string): Promise<PublishedRun | undefined> => {
+      const manifestKey = `${runPrefix(entity, execution)}_manifest.json`;
+      const found = await manifest(manifestKey);
+      return found && { manifestKey, manifest: found };
+    },
+    /** The names of the runs that wrote a manifest, newest first. */
+    runNames: async (entity: Entity) => {
+      const found = await listObjects(target, `runs/entity=${entity}/run=`);
+      const written = ({ LastModified }: _Object) => LastModified?.getTime() ?? 0;
+      return found
+        .toSorted((one, other) => written(other) - written(one))
+        .flatMap(({ Key = '' }) => /\/run=([^/]+)\/_manifest\.json$/.exec(Key)?.[1] ?? []);
+    },
+    /** Who released the file of a run, and why. */
+    releaseOf: (entity: Entity, execution: string) =>
+      read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),
+    /** Runs that wrote their manifests since a time, superseded ones too. */
+    runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
+      const found = await listObjects(target, `runs/entity=${entity}/`);
+      const wanted = found.filter(
+        ({ Key = '', LastModified }) => Key.endsWith('/_manifest.json') && (!LastModified || LastModified >= since),
+      );
+      let earlier = 0;
+      const runs = await eachOf(wanted, async ({ Key: manifestKey = '' }) => {
+        const one = await ifReadable(manifest(manifestKey), (sentence, error) => {
+          if (error instanceof EarlierObject) earlier += 1;
+          else warn(sentence);
+        });
+        return one ? [{ manifestKey, manifest: one }] : [];
+      });
+      if (earlier > 0) warn(`Runs of ${entity} whose manifests an earlier release wrote count as none: ${earlier}.`);
+      return runs.flat();
+    },
+  };
+}
+
+/**
+ * The manifests that the pointers of an entity name: full exports, windows and partial ones.
+ * @returns them, oldest date first, and the one that `latest` names
+ */
+export async function publishedManifests(manifests: Manifests, entity: Entity, warn: Warn) {
+  const pointers = await eachOf([...(await manifests.dates(entity)), 'latest'], (date) =>
+    ifReadable(manifests.pointer(entity, date), warn),
+  );
+  const keys = [...new Set(pointers.flatMap((pointer) => pointer?.manifestKey ?? []))];
+  const found = await eachOf(keys, async (manifestKey) => {
+    const manifest = await ifReadable(manifests.manifest(manifestKey), warn);
+    return manifest ? [{ manifestKey, manifest }] : [];
+  });
+  const published: PublishedRun[] = found.flat();
+  const latest = pointers.at(-1)?.manifestKey;
+  return { published, newest: published.find(({ manifestKey }) => manifestKey === latest)?.manifest };
+}
+
+/** @throws CommandError with what to do, where the trouble is known */
+function refused(error: unknown): never {
+  const trouble = awsErrorText(error);
+  throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
+}
+
+async function listObjects({ s3, BucketName: Bucket }: Pick<Target, 's3' | 'BucketName'>, Prefix: string) {
+  const found: _Object[] = [];
+  try {
+    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket, Prefix })) {
+      found.push(...Contents);
+    }
+    return found;
+  } catch (error) {
+    return refused(storageError(error, 'read', Prefix));
+  }
+}
+
+/** The columns of a file, as its manifest tells them. */
+interface FileColumns {
+  /**
+   * The columns in the order of the file. A type or label is null where the CRM gave none, or where it is not known.
+   */
+  columns: ListedField[];
+  /** Columns that the CRM lists and the file does not have; null = not known. */
+  others: string[] | null;
+}
+
+export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 'request' | 'fields'>): FileColumns {
+  // A column may have no name, and no values below it.
+  const names = (file.header ?? request.columns).filter((name) => name.trim() !== '');
+  const listed = new Map(fields?.map((field) => [field.name, field]));
+  const columns = names.map((name) => listed.get(name) ?? { name, type: null, label: null });
+  const others = fields?.map(({ name }) => name).filter((name) => !names.includes(name)) ?? null;
+  return { columns, others };
+}
+
+/** The columns for a person. */
+export function columnsText({ columns }: FileColumns): string {
+  const rows = columns.map(({ name, type, label }) => [name, type ?? '', label ?? ''].map(plainLine));
+  return textTable(['Column', 'Type', 'Label'], rows);
+}
+
+/** What a person should know of where the columns come from; empty where the file itself names them. */
+export function columnRemarks({ header, content }: Manifest['file']): string[] {
+  if (header !== null) return [];
+  if (content?.headed === false) return ['The file has no header: these are the requested columns, in their order.'];
+  return ['The manifest does not know the header of the file: these are the requested columns.'];
+}
+
+type Described = Pick<Manifest, 'state' | 'kind' | 'differs' | 'guards' | 'file'>;
+
+/** What a manifest says of its publication, besides its warnings; nothing of an ordinary export. */
+export function remarksOf({ state, kind, differs, guards, file }: Described): string[] {
+  const other = otherPlanText(differs);
+  const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
+  if (state === 'unpublished') return [`No reader gets this file: ${other}.`, ...unread];
+  const stopped = guards ? stoppedText(guards, factsOf({ file })) : 'was stopped';
+  return [
+    ...(state === 'quarantined' ? [`A guard stopped this file: it ${stopped}.`] : []),
+    ...(kind === 'partial' ? [`Published for its date alone: ${other}.`] : []),
+    ...unread,
+  ];
+}
+
+/** Tells whether nobody has looked into the file, because its kind is published as it is. */
+export function isUnjudged(file: Pick<Manifest['file'], 'format'> | undefined): boolean {
+  return file !== undefined && !isReadFormat(file.format);
+}
+
+function unjudgedText(format: string | null): string {
+  return `Nobody has looked into this file: it is of the kind ${format}, so its columns and rows are not known.`;
+}
+
+/** Why a run is of another plan: the keys by which it differs. */
+export function otherPlanText(differs: string[]): string {
+  return `its plan is another than the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
+}

@@ -1,0 +1,112 @@
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { addAuthorize } from '../../../cli/access/authorize-command.ts';
+import { approveConsent } from '../../../sandbox/approve.ts';
+import { startSandbox } from '../../../sandbox/sandbox.ts';
+import type { Answers } from '../support/cloud/answers.ts';
+import { refused } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { configured } from '../support/cloud/stack.ts';
+import { startCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ authorize: addAuthorize });
+
+const AT = '2026-11-20T01:00:00.000Z';
+const PUBLISHED = { status: 'SUCCEEDED', start: AT, stop: AT, output: '{}' };
+
+/** Secrets and ledger in memory. */
+function grantParts(): Answers {
+  const secrets = new Map<string, { SecretString: string; VersionId: string }>();
+  return {
+    GetSecretValue: ({ input: { SecretId, VersionId } }) => {
+      const stored = secrets.get(String(SecretId));
+      return stored && (!VersionId || VersionId === stored.VersionId) ? stored : refused('ResourceNotFoundException');
+    },
+    PutSecretValue: ({ input: { SecretId, SecretString, ClientRequestToken } }) => {
+      if (!SecretString) return refused('InvalidParameterException');
+      const stored = { SecretString: String(SecretString), VersionId: String(ClientRequestToken) };
+      secrets.set(String(SecretId), stored);
+      return stored;
+    },
+    GetItem: {},
+    UpdateItem: ({ input }) => {
+      const { ':taken': state, ...values } = input.ExpressionAttributeValues as Record<string, object>;
+      if (':more' in values) return { Attributes: { number: { N: '1' } } };
+      if (!state) return {};
+      return { Attributes: { state, owner: values[':owner'], deadline: values[':deadline'] } };
+    },
+  };
+}
+
+/** `authorize` with a person who consents at once, and with what becomes of a run. */
+async function authorized(run: Omit<Execution, 'name' | 'input'>, more: Answers, ...args: string[]) {
+  const sandbox = await startSandbox({ rows: 5, jobChecks: 1 });
+  onTestFinished(() => sandbox.close());
+  const { baseUrl, authUrl } = sandbox;
+  const machine = executions([], { onStart: () => run });
+  const cloud = await aws(configured({ crm: { baseUrl, authUrl } }), more, grantParts(), machine);
+  vi.stubEnv('CRM_CLIENT_SECRET', sandbox.clientSecret);
+  const line = ['authorize', '--client-id', sandbox.clientId, '--no-browser', ...args, ...cloud.place];
+  const { soFar, ended } = startCli(...line);
+  await approveConsent(await vi.waitFor(() => addressIn(soFar.stdout + soFar.stderr), 10_000));
+  return { ...(await ended), started: cloud.started };
+}
+
+function addressIn(shown: string): string {
+  const found = /Open: (\S+)/.exec(shown)?.[1];
+  if (found === undefined) throw new Error(`no address yet: ${shown}`);
+  return found;
+}
+
+beforeEach(() => {
+  vi.stubEnv('NO_COLOR', '1');
+});
+
+test('without --run a person is told to start one', async () => {
+  const { code, stdout, started } = await authorized(PUBLISHED, {});
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Next, while you can consent again, a run, .* start leads --wait /m);
+  expect(started).toEqual([]);
+});
+
+test('--run starts a run of that entity once the grant is stored', async () => {
+  const { code, stdout, stderr, started } = await authorized(PUBLISHED, {}, '--run', 'meetings');
+
+  expect({ code, started }).toEqual({ code: 0, started: [{ entity: 'meetings' }] });
+  expect(stdout).toMatch(/^Authorized\. .*; VersionId: .*\narn:\S+:meetings-\S+\nmeetings of \S+, published/m);
+  // No function has refreshed the grant of this test.
+  expect(stderr).toMatch(/That run did not refresh the grant, .* start another: .* start meetings --wait /);
+});
+
+test('a published run whose functions could not store the refreshed grant is a failure', async () => {
+  // A CRM that keeps the refresh token lets the run go on: the claim is given back.
+  const Item = { state: { S: 'CLAIMED' }, owner: { S: 'a function' }, deadline: { N: '0' } };
+  const { code, stderr } = await authorized(PUBLISHED, { GetItem: { Item } }, '--run', 'leads');
+
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The functions refreshed the grant, but could not store it: /m);
+});
+
+test('a run that fails says what the night would have said, and the grant is stored', async () => {
+  const cause = 'The ledger may not be used.';
+  const { code, stdout, stderr } = await authorized(
+    { ...PUBLISHED, status: 'FAILED', error: 'ConfigInvalid', cause },
+    {},
+    '--run',
+    'leads',
+  );
+
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^Authorized\. /m);
+  expect(stderr).toContain(cause);
+});
+
+test('an entity that is none is one sentence, before anybody is asked', async () => {
+  const cloud = await aws();
+
+  const { code, stderr } = await cloud.cli('authorize', '--run', 'leeds');
+
+  expect({ code, asked: cloud.asked }).toEqual({ code: 2, asked: [] });
+  expect(stderr).toMatch(/There is no entity "leeds" \(did you mean "leads"\?\)/);
+});

@@ -1,0 +1,264 @@
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { addInit } from '../../../cli/access/init.ts';
+import { configurationFile, readConfiguration } from '../../../core/config/configuration.ts';
+import { tree } from '../../lib/support/files.ts';
+import { inTerminal } from '../../support/pty.ts';
+import { runCli, useCommands } from '../support/run-cli.ts';
+
+useCommands({ init: addInit });
+
+const LOOPBACK = 'http://127.0.0.1:4566';
+const CRM = ['--crm-url', 'https://crm.test/api/v1', '--auth-url', 'https://auth.test'];
+const crm = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
+
+/** Ctrl-U empties the line, which keeps an answer that was refused. */
+const CLEAR = '\x15';
+
+/** A place for the configuration of a deployment, and what is there later. */
+function place() {
+  const folder = tree({});
+  const file = join(folder, 'prod.json');
+  return {
+    file,
+    args: ['init', '--deployment', 'prod', '--configuration', file],
+    files: () => readdirSync(folder),
+    written: () => JSON.parse(readFileSync(file, 'utf8')),
+  };
+}
+
+test('without a terminal the options are the answers, and the file holds nothing that is a default', async () => {
+  const { args, files, written, file } = place();
+
+  const { code, stdout, stderr } = await runCli(...args, ...CRM);
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(written()).toEqual({ crm });
+  expect(files()).toEqual(['prod.json']);
+  expect(stdout.split('\n')).toEqual([
+    `Written: ${file}. Every other setting has its default (docs/configuration.md). Next:`,
+    `  npx --no -- crm-export plan --configuration ${file} --deployment prod`,
+    `  npx cdk deploy -c deployment=prod -c configuration=${file}`,
+    '  npx --no -- crm-export authorize --client-id ID --port PORT --run leads --deployment prod',
+    '  npx --no -- crm-export probe --deployment prod',
+    '  npx --no -- crm-export doctor --deployment prod',
+    '',
+  ]);
+});
+
+test('every question is an option, and what is written is what a deployment reads', async () => {
+  const { args, written, file } = place();
+  const more = ['--time-zone', 'Asia/Jerusalem', '--at', '02:15', '--entities', 'leads, customers'];
+
+  const { code } = await runCli(...args, ...CRM, ...more, '--email', 'a@b.test,c@d.test');
+
+  expect(code).toBe(0);
+  const off = { enabled: false };
+  expect(written()).toEqual({
+    crm,
+    timeZone: 'Asia/Jerusalem',
+    nightly: { at: '02:15' },
+    entities: { 'agent-numbers': off, workflows: off, contacts: off, meetings: off, employers: off },
+    alarms: { email: ['a@b.test', 'c@d.test'] },
+  });
+  const { deployment } = readConfiguration('prod', file, undefined);
+  const nightly = Object.entries(deployment.entities).filter(([, { enabled }]) => enabled);
+  expect(nightly.map(([entity]) => entity)).toEqual(['leads', 'customers']);
+});
+
+test('with the address of a local cloud, the configuration is for it and may name addresses of this machine', async () => {
+  const { args, file } = place();
+  const url = ['--crm-url', 'http://127.0.0.1:8080/api/v1', '--auth-url', 'http://127.0.0.1:8080/auth'];
+
+  const { code, stdout, stderr } = await runCli(...args, ...url, '--endpoint-url', LOOPBACK);
+
+  expect(code).toBe(0);
+  expect(stderr).toBe(`It is for the local cloud at ${LOOPBACK}: "local" is true.\n`);
+  expect(stdout).toContain(`  AWS_ENDPOINT_URL=${LOOPBACK} npx cdk deploy -c deployment=prod`);
+  expect(readConfiguration('prod', file, LOOPBACK).deployment.local).toBe(true);
+});
+
+test.for<[what: string, args: string[], sentence: RegExp]>([
+  ['what is needed', [], /^Without a terminal nothing is asked: give --crm-url <url>, --auth-url <url>\. Nothing was/],
+  [
+    'an address of http',
+    ['--crm-url', 'http://c.test/api/v1', '--auth-url', 'https://a.test'],
+    /^--crm-url <url>: crm\.baseUrl: must start with https: /,
+  ],
+  [
+    'an address without its end',
+    ['--crm-url', 'https://c.test', '--auth-url', 'https://a.test'],
+    /^--crm-url <url>: crm\.baseUrl: must end in \/api\/v1: write the address .* Nothing was written\.$/,
+  ],
+  [
+    'the address of the consent page',
+    ['--crm-url', 'https://c.test/api/v1', '--auth-url', 'https://a.test/authorize'],
+    /^--auth-url <url>: crm\.authUrl: must not end in \/authorize: write the address .* Nothing was written\.$/,
+  ],
+  [
+    'no address',
+    ['--crm-url', 'crm', '--auth-url', 'https://a.test'],
+    /^--crm-url <url>: crm\.baseUrl: Invalid URL\. /,
+  ],
+  ['a zone', [...CRM, '--time-zone', 'Jerusalem'], /^--time-zone <zone>: timeZone: an IANA time zone such as /],
+  ['a time', [...CRM, '--at', '25:00'], /^--at <HH:MM>: nightly\.at: a time such as "01:30"\. Nothing was written\.$/],
+  [
+    'an entity',
+    [...CRM, '--entities', 'leeds'],
+    /^--entities <names>: There is no entity "leeds" \(did you mean "leads"\?\)/,
+  ],
+  ['no entity', [...CRM, '--entities', ','], /^--entities <names>: Name one entity at least\. Nothing was written\.$/],
+  [
+    'a mail address',
+    [...CRM, '--email', 'nobody'],
+    /^--email <addresses>: alarms\.email\[0\]: Invalid email address\. /,
+  ],
+  [
+    'a name',
+    [...CRM, '--deployment', 'Prod'],
+    /^--deployment <name>: A name begins with a letter, and has at most 31 /,
+  ],
+])('%s that is wrong or lacks is one sentence with its option, and nothing is written', async ([, args, sentence]) => {
+  const { args: begin, files } = place();
+
+  const { code, stdout, stderr } = await runCli(...begin, ...args);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr.trimEnd()).toMatch(sentence);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(files()).toEqual([]);
+});
+
+test.for(['schema', 'example', 'local'])('config/%s.json is never overwritten', async (name) => {
+  const file = configurationFile(name);
+  const before = readFileSync(file, 'utf8');
+
+  const { code, stderr } = await runCli('init', '--deployment', name, ...CRM);
+
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `--deployment <name>: ${file} exists, and is never overwritten. Nothing was written.\n`,
+  });
+  expect(readFileSync(file, 'utf8')).toBe(before);
+});
+
+test('a folder that is not there is one sentence', async () => {
+  const { code, stderr } = await runCli(
+    'init',
+    '--deployment',
+    'prod',
+    ...CRM,
+    '--configuration',
+    '/nowhere/prod.json',
+  );
+  expect({ code, stderr }).toEqual({ code: 3, stderr: '/nowhere/prod.json could not be written (ENOENT).\n' });
+});
+
+test('at a terminal each answer is checked as it comes, and Enter takes the default that is shown', async () => {
+  const { file, written } = place();
+  const { type, shows, ended, shown } = inTerminal(['cli/main.js', 'init', '--configuration', file]);
+
+  await shows(/Name of the new deployment:/);
+  type('Prod\r');
+  await shows(/> A name begins with a letter, and has at most 31 /);
+  type(`${CLEAR}prod\r`);
+  await shows(/ends in \/api\/v1:/);
+  type('http://crm.test/api/v1\r');
+  await shows(/> crm\.baseUrl: must start with https: \(http is for local deployments\)\./);
+  type(`${CLEAR}https://crm.test/api/v1\r`);
+  await shows(/before \/authorize and \/oauth\/token:/);
+  type('https://auth.test\r');
+  await shows(/IANA time zone [^\n]*: \(UTC\)/);
+  type('Asia/Jerusalem\r');
+  await shows(/Start of the night [^\n]*: \(01:00 UTC\)/);
+  type('\r');
+  await shows(/Entities of every night[^\n]*: \(all\)/);
+  type('leads meetings leeds\r');
+  await shows(/> There is no entity "leeds" \(did you mean "leads"\?\)/);
+  type(`${CLEAR}all\r`);
+  await shows(/mail for every alarm[^\n]*: \(none\)/);
+  type('night@watch.test\r');
+
+  expect(await ended, shown()).toBe(0);
+  expect(written()).toEqual({ crm, timeZone: 'Asia/Jerusalem', alarms: { email: ['night@watch.test'] } });
+  expect(shown()).toMatch(/Next:\r\n {2}npx --no -- crm-export plan /);
+});
+
+test('at a terminal an option is not asked for', async () => {
+  const { args, files } = place();
+  const { shows, shown, type, ended } = inTerminal([
+    'cli/main.js',
+    ...args,
+    ...CRM,
+    '--time-zone',
+    'UTC',
+    '--email',
+    'none',
+  ]);
+
+  await shows(/Start of the night[^\n]*: /);
+  type('\r');
+  await shows(/Entities of every night[^\n]*: /);
+  type('\r');
+
+  expect(await ended, shown()).toBe(0);
+  expect(files()).toEqual(['prod.json']);
+  expect(shown()).not.toMatch(/Name of|Address of|IANA|mail/);
+});
+
+test.for([
+  ['Ctrl-C', '\x03', 130, /Interrupted\. Nothing was written\./],
+  ['the end of the input', '\x04', 2, /Not everything was answered\. Nothing was written\./],
+] as const)('%s leaves nothing, after some answers too', async ([, key, code, sentence]) => {
+  const { args, files } = place();
+  const { shows, shown, type, ended } = inTerminal(['cli/main.js', ...args, ...CRM]);
+
+  await shows(/IANA time zone[^\n]*: /);
+  type('UTC\r');
+  await shows(/Start of the night[^\n]*: /);
+  type(key);
+
+  expect(await ended, shown()).toBe(code);
+  expect(shown()).toMatch(sentence);
+  expect(files()).toEqual([]);
+});
+
+test('of two at once one writes, and the other overwrites nothing', async () => {
+  const { args, files, written } = place();
+  const start = (zone: string) =>
+    new Promise<number | null>((resolve) => {
+      const command = ['cli/main.js', ...args, ...CRM, '--time-zone', zone];
+      spawn(process.execPath, command, { stdio: 'ignore' }).once('close', resolve);
+    });
+
+  const codes = await Promise.all([start('Asia/Jerusalem'), start('Europe/Berlin')]);
+
+  expect(codes.toSorted()).toEqual([0, 2]);
+  expect(files()).toEqual(['prod.json']);
+  expect(written().timeZone).toBe(codes[0] === 0 ? 'Asia/Jerusalem' : 'Europe/Berlin');
+});
+
+test('a file that came meanwhile stays as it is', async () => {
+  const { args, file, files } = place();
+  const { shows, type, ended, shown } = inTerminal([
+    'cli/main.js',
+    ...args,
+    ...CRM,
+    '--at',
+    '01:00',
+    '--email',
+    'none',
+  ]);
+  await shows(/IANA time zone[^\n]*: /);
+  writeFileSync(file, 'of somebody else');
+  type('\r');
+  await shows(/Entities of every night[^\n]*: /);
+  type('\r');
+
+  expect(await ended, shown()).toBe(2);
+  expect(shown()).toContain(`${file} exists, and is never overwritten.`);
+  expect(files()).toEqual(['prod.json']);
+  expect(readFileSync(file, 'utf8')).toBe('of somebody else');
+});
