@@ -1,10 +1,10 @@
 import { feedObjectOfKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
+import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { parquetObjects } from '../../core/storage/parquet-objects.ts';
-import { settingsDigest } from '../../core/table/settings-digest.ts';
 import { tableOfKey } from '../../core/table/table-key.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';

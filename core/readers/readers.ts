@@ -3,7 +3,7 @@ import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Reader } from '../config/settings.ts';
-import { settingsDigest } from '../table/settings-digest.ts';
+import { settingsDigest } from '../config/settings-digest.ts';
 
 /**
  * The tag by which readers may read a file and its manifest (docs/adr/0040). PublishFile sets it before a pointer names the file, and sets

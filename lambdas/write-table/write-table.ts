@@ -1,5 +1,6 @@
 import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
+import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
 import { freeDisk } from '../../core/content/free-disk.ts';
 import { RunError } from '../../core/errors.ts';
@@ -15,7 +16,6 @@ import { readObject } from '../../core/storage/read-object.ts';
 import { type Covered, NOTHING } from '../../core/table/columns.ts';
 import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
-import { settingsDigest } from '../../core/table/settings-digest.ts';
 import { type StandingTable, standingTable, tableMetadata } from '../../core/table/standing-table.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { settingsFindings } from '../../../cli/health/night-checks.ts';
-import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { deployment } from '../../support/builders.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';

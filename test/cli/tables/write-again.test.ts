@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addTable } from '../../../cli/tables/table.ts';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { deployment, newState } from '../../support/builders.ts';
 import { type Answers, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';

@@ -1,9 +1,9 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { RunError } from '../../../core/errors.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { parquetObjects } from '../../../core/storage/parquet-objects.ts';
-import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { runState } from '../../support/builders.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
-import { settingsDigest } from '../../../core/table/settings-digest.ts';
 import { standingTable } from '../../../core/table/standing-table.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';

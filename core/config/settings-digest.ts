@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { exceptedOf } from '../config/chosen-columns.ts';
-import type { EntityPlan } from '../config/entity-settings.ts';
 import { canonicalText } from '../json.ts';
+import { exceptedOf } from './chosen-columns.ts';
+import type { EntityPlan } from './entity-settings.ts';
 
 /** How the settings are understood. To be raised when a release reads the same settings otherwise: then tables are written again. */
 const RULES = 1;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { deployment } from '../../support/builders.ts';
 
 const digestOf = (leads: object) => settingsDigest(deployment({ entities: { leads } }).entities.leads);
