@@ -38,7 +38,7 @@ async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOpt
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
   }
   const [{ ended }, { completed }] = await Promise.all([
-    import('./support/ended.ts'),
+    import('./support/aws-error.ts'),
     import('./support/completed.ts'),
   ]);
   const { sentence, ...end } = ended(error);

@@ -7,7 +7,7 @@ import { eachOf } from '../core/each-of.ts';
 import { createGrantStore, newestOf } from '../core/oauth/grant.ts';
 import { createLedger } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
-import { ended } from './support/ended.ts';
+import { ended } from './support/aws-error.ts';
 import type { Target } from './support/target.ts';
 import { plain } from './support/text.ts';
 

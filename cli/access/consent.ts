@@ -7,8 +7,8 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { OAuthClient } from '../../core/oauth/secrets.ts';
 import { errorWord } from '../../core/oauth/token-answers.ts';
+import { hiddenLines, type Input } from '../support/confirm.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { hiddenLines, type Input } from '../support/hidden-input.ts';
 
 /** Where an answer is waited for. */
 export interface Waiting {

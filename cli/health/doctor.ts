@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployed } from '../../core/config/deployed.ts';
-import { lazyClients } from '../support/clients.ts';
 import { pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
-import { clientSettings, connect, type Target } from '../support/target.ts';
+import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
 import { colorsFor, manyText } from '../support/text.ts';
 import { type Configured, configured } from './doctor-configuration.ts';
 import { begin, type Doctoring, type DoctorOptions } from './doctor-look.ts';

@@ -2,10 +2,9 @@ import * as z from 'zod/mini';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import { awsErrorText, RESTORE } from '../support/aws-error.ts';
-import type { Clients } from '../support/clients.ts';
 import { adviceLines, begun, completed } from '../support/completed.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
-import type { TargetOptions } from '../support/target.ts';
+import type { Clients, TargetOptions } from '../support/target.ts';
 import { colorsFor, plain, plainLine } from '../support/text.ts';
 
 /** A question about a deployment, and how it is answered. */

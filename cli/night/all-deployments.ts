@@ -1,7 +1,7 @@
 import { CloudFormationClient, paginateListStacks } from '@aws-sdk/client-cloudformation';
 import { eachOf } from '../../core/each-of.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { ended } from '../support/ended.ts';
+import { ended } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';

@@ -69,7 +69,10 @@ async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
 
 /** How the rules stand, where they can be looked at: before the first deployment there is none. */
 async function deployedRules(options: PlanOptions, deployment: Deployment): Promise<Rules | null> {
-  const [{ connect }, { ended }] = await Promise.all([import('../support/target.ts'), import('../support/ended.ts')]);
+  const [{ connect }, { ended }] = await Promise.all([
+    import('../support/target.ts'),
+    import('../support/aws-error.ts'),
+  ]);
   try {
     return await rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
   } catch (error) {

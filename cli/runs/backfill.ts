@@ -4,6 +4,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createManifests, ifReadable } from '../data/stored-manifests.ts';
+import { partialFailure } from '../support/aws-error.ts';
 import {
   commandFor,
   dateArgument,
@@ -13,7 +14,6 @@ import {
   withExamples,
 } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
-import { partialFailure } from '../support/ended.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { liveLines, printErr, printJson, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';

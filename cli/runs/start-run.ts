@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
+import { partialFailure } from '../support/aws-error.ts';
 import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
-import { partialFailure } from '../support/ended.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';

@@ -4,8 +4,7 @@ import { ListRulesCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge
 import { DeleteBucketPolicyCommand, GetBucketPolicyCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ALL_CHECKS, isProof, verify } from '../../cli/health/verify.ts';
-import { lazyClients } from '../../cli/support/clients.ts';
-import { connect, type Target } from '../../cli/support/target.ts';
+import { connect, lazyClients, type Target } from '../../cli/support/target.ts';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { promptForPaste } from '../../../cli/access/consent.ts';
-import { askHidden } from '../../../cli/support/hidden-input.ts';
+import { askHidden } from '../../../cli/support/confirm.ts';
 
 const expected = {
   state: 'the-state',
