@@ -4,13 +4,13 @@ import { crc32 } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
 import { fieldIndex } from '../core/columns/header.ts';
-import { readContent } from '../core/content/read-content.ts';
+import { fileSource } from '../core/file/byte-source.ts';
 import { readCsv } from '../core/file/csv.ts';
 import { csvStart } from '../core/file/csv-start.ts';
 import { textStart } from '../core/file/encoding.ts';
-import type { Expected } from '../core/files/judge-file.ts';
+import type { Expected } from '../core/file/file-kind.ts';
+import { readContent } from '../core/file/read-content.ts';
 import { sheetFacts } from '../core/spreadsheet/sheet-facts.ts';
-import { fileSource } from '../core/zip/put-aside.ts';
 import { type CheckJob, type CheckReading, columnsOf } from './check-files.ts';
 import { answer, costOf, givenJob } from './child.ts';
 

@@ -3,9 +3,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
+import { fileSource } from '../core/file/byte-source.ts';
 import { unescaped } from '../core/spreadsheet/cell-text.ts';
 import { openWorkbook, type Sheet } from '../core/spreadsheet/workbook.ts';
-import { fileSource } from '../core/zip/put-aside.ts';
 import { ensureEnvironment } from '../local/ministack/python.ts';
 import { openRunRecord } from '../local/processes/run-record.ts';
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { EngineError, named, type Query, rowsIn, withEngine } from '../../core/changes/engine.ts';
 import { type Changes, changesBetween } from '../../core/columns/changes.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
-import { freeDisk } from '../../core/content/free-disk.ts';
+import { freeDisk } from '../../core/file/reading-limits.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { suggestion } from '../../core/suggestion.ts';

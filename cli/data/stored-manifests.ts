@@ -8,7 +8,7 @@ import { earlierText, isOfEarlierRelease } from '../../core/export/layout.ts';
 import { factsOf, type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
-import { isReadFormat } from '../../core/files/read-formats.ts';
+import { isReadFormat } from '../../core/gate/facts.ts';
 import { stoppedText } from '../../core/gate/words.ts';
 import { parseJson } from '../../core/json.ts';
 import { nightKey, nightSchema } from '../../core/night/marker.ts';

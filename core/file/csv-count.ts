@@ -1,7 +1,7 @@
 import type { FieldIndex } from '../columns/header.ts';
-import type { Expected } from '../files/judge-file.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide, TextCheck, Utf16Reader } from './encoding.ts';
+import type { Expected } from './file-kind.ts';
 import { cellEnd, decoded, LaterHeaders } from './later-headers.ts';
 import { cellsOf, Scanner } from './scanner.ts';
 
@@ -77,7 +77,7 @@ export class CsvCount {
     this.scanner = new Scanner(separator, onRecord, (block) => this.#endBlock(block), isOdd);
   }
 
-  /** @throws UnreadableCsv */
+  /** @throws UnreadableFile */
   push(chunk: Uint8Array): void {
     const bytes = this.#skip > 0 ? chunk.subarray(this.#skip) : chunk;
     this.#skip = Math.max(0, this.#skip - chunk.length);

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FieldIndex } from '../columns/header.ts';
-import { hasControls } from '../files/file-kind.ts';
-import type { Decoder, Encoding } from './encoding.ts';
+import { type Decoder, type Encoding, hasControls } from './encoding.ts';
 import { cellsOf, Scanner, type Separator } from './scanner.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];

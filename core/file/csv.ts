@@ -1,19 +1,18 @@
 import { fieldIndex } from '../columns/header.ts';
-import type { Reading } from '../content/reading.ts';
 import { RunError } from '../errors.ts';
-import type { Expected } from '../files/judge-file.ts';
 import { type Content, type Dialect, type Facts, UNSEEN } from '../gate/facts.ts';
 import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
-import { LINE_BREAKS, UnreadableCsv } from './scanner.ts';
+import type { Expected, Reading } from './file-kind.ts';
+import { LINE_BREAKS } from './scanner.ts';
 
 /** What is known of a CSV file that was read to its end. */
 export type CsvFacts = Pick<Facts, 'header'> & { content: Content; dialect: Dialect; remarks: string[] };
 
 /**
  * Reads a CSV file to its end.
- * @throws RunError `FileRejected` when it was cut off, or may have been; what reading the bytes throws
+ * @throws RunError `FileRejected` when it was cut off, or may have been; UnreadableFile; what reading the bytes throws
  */
 export async function readCsv(
   chunks: AsyncIterable<Uint8Array>,
@@ -21,12 +20,8 @@ export async function readCsv(
   reading: Pick<Reading, 'what' | 'undeclaredEnd' | 'expected'>,
 ): Promise<CsvFacts> {
   const count = new CsvCount(csv, reading.expected, fieldIndex(reading.expected));
-  try {
-    for await (const chunk of chunks) count.push(chunk);
-    refuseCut(reading, csv, count, count.end());
-  } catch (error) {
-    throw error instanceof UnreadableCsv ? new RunError('FileRejected', `${reading.what} ${error.message}.`) : error;
-  }
+  for await (const chunk of chunks) count.push(chunk);
+  refuseCut(reading, csv, count, count.end());
   const content = contentOf(csv, count);
   const dialect = dialectOf(csv, count);
   const remarks = remarksOf(csv, count, { content, dialect }, reading.expected);

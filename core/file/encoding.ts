@@ -42,6 +42,15 @@ export function isWide(encoding: string | null): encoding is 'utf-16le' | 'utf-1
   return encoding === 'utf-16le' || encoding === 'utf-16be';
 }
 
+/** Tells whether a text has control characters other than tabs, line breaks and the end mark of DOS. */
+export function hasControls(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 && code !== 0x09 && code !== 0x0a && code !== 0x0d && code !== 0x1a) return true;
+  }
+  return false;
+}
+
 function markBytesOf(bytes: Uint8Array, mark: readonly number[]): number {
   let at = 0;
   while (mark.every((byte, place) => bytes[at + place] === byte)) at += mark.length;

@@ -1,3 +1,5 @@
+import { UnreadableFile } from './unreadable-file.ts';
+
 /**
  * The one reader of CSV text. It finds the records of a stored file for everybody who counts or reads them, so that what is
  * counted is what is read. Its grammar is that of Python's csv: a quotation mark inside an unquoted cell is a character, and
@@ -47,11 +49,6 @@ export type OnRecord = (block: Buffer, from: number, to: number, cells: number, 
 
 /** The bits of `Scanner.lineBreaks`. */
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
-
-/** The message says why the records of a file cannot be read, without anything of its content. */
-export class UnreadableCsv extends Error {
-  override readonly name = 'UnreadableCsv';
-}
 
 const BLOCK_BYTES = 128 * 1024;
 /** Stops a file that opens a quotation mark and never closes it before it fills the memory. */
@@ -121,7 +118,7 @@ export class Scanner {
     this.#onBlock = onBlock;
   }
 
-  /** @throws UnreadableCsv for a record beyond all measure */
+  /** @throws UnreadableFile for a record beyond all measure */
   push(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; ) {
       if (this.#filled === this.#capacity) this.#grow();
@@ -154,7 +151,7 @@ export class Scanner {
   #grow(): void {
     if (this.#capacity >= LARGEST_RECORD) {
       const most = `${LARGEST_RECORD / 1024 / 1024} MiB`;
-      throw new UnreadableCsv(`has a record of more than ${most}, its record ${this.records + 1}`);
+      throw new UnreadableFile(`has a record of more than ${most}, its record ${this.records + 1}`);
     }
     const larger = Buffer.allocUnsafeSlow(2 * this.#capacity + SENTINELS);
     larger.set(this.#block.subarray(0, this.#filled));

@@ -1,5 +1,5 @@
+import { UnreadableFile } from '../file/unreadable-file.ts';
 import { AllowedText, isKnownName, type KnownNames, type PartKind } from './allowed-text.ts';
-import { UnreadableSheet } from './unreadable-sheet.ts';
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
@@ -49,7 +49,7 @@ const typeCalled = (type: string) => CALLED.find(([called]) => called.test(type)
  * What a workbook has besides its sheets that holds values, or may: pivot tables and charts keep copies of cells, and of unknown
  * parts nothing is known. Images, document properties, links of cells and lists of allowed values are not counted.
  * @returns its words, for each part one
- * @throws UnreadableSheet; what reading the parts throws
+ * @throws UnreadableFile; what reading the parts throws
  */
 export async function partsWithValues({ parts, read, namedValues }: Workbook): Promise<string[]> {
   const found: string[] = Array.from({ length: namedValues }, () => 'names of values');
@@ -122,7 +122,7 @@ async function judgePart(chunks: AsyncIterable<Uint8Array>, text: AllowedText, f
     });
   } catch (error) {
     // A part that is no document may hold anything.
-    if (!(error instanceof UnreadableSheet)) throw error;
+    if (!(error instanceof UnreadableFile)) throw error;
     found.add('other parts');
   }
 }

@@ -1,12 +1,12 @@
-import { ReadingUnfinished } from '../zip/reading-limits.ts';
+import { ReadingUnfinished } from '../file/reading-limits.ts';
+import { UnreadableFile } from '../file/unreadable-file.ts';
 import type { AllowedText } from './allowed-text.ts';
 import { unescaped } from './cell-text.ts';
-import { UnreadableSheet } from './unreadable-sheet.ts';
 import { readXml } from './xml.ts';
 
 /** The texts of a workbook that its cells refer to by number. */
 export interface SharedStrings {
-  /** @throws UnreadableSheet where there is no such text */
+  /** @throws UnreadableFile where there is no such text */
   get(number: number): string;
   /** Counts the texts that `get` has never returned, without empty ones. */
   unused(): number;
@@ -22,7 +22,7 @@ export const LONGEST_TEXT = 8 * 1024 * 1024;
 /**
  * Reads the texts of the part; a formatted text becomes plain.
  * @param others finds text in the part that is no shared text
- * @throws UnreadableSheet, ReadingUnfinished; what reading the bytes throws
+ * @throws UnreadableFile, ReadingUnfinished; what reading the bytes throws
  */
 export async function readSharedStrings(
   chunks: AsyncIterable<Uint8Array>,
@@ -43,7 +43,7 @@ export async function readSharedStrings(
     text: (piece) => {
       if (inText) text += piece;
       else others?.text(piece);
-      if (text.length > LONGEST_TEXT) throw new UnreadableSheet('has a text of several megabytes');
+      if (text.length > LONGEST_TEXT) throw new UnreadableFile('has a text of several megabytes');
     },
     close: (name, depth) => {
       inText = false;
@@ -78,7 +78,7 @@ class Strings implements SharedStrings {
   }
 
   add(text: string): void {
-    if (this.#count >= MOST_STRINGS) throw new UnreadableSheet(`has more than ${MOST_STRINGS} shared texts`);
+    if (this.#count >= MOST_STRINGS) throw new UnreadableFile(`has more than ${MOST_STRINGS} shared texts`);
     const before = this.#bytes;
     const at = before % PAGE_BYTES;
     // A UTF-16 unit takes at most three bytes.
@@ -92,7 +92,7 @@ class Strings implements SharedStrings {
 
   get(number: number): string {
     if (!(number >= 0 && number < this.#count)) {
-      throw new UnreadableSheet('refers to a shared text that it does not have');
+      throw new UnreadableFile('refers to a shared text that it does not have');
     }
     const slot = number % RECENT;
     if (this.#recentNumbers[slot] === number) return this.#recentTexts[slot] ?? '';

@@ -1,15 +1,15 @@
 import { fieldIndex } from '../columns/header.ts';
+import type { ByteSource } from '../file/byte-source.ts';
 import { placesOf } from '../file/csv-start.ts';
 import type { KnownColumns } from '../file/later-headers.ts';
-import type { ByteSource } from '../files/byte-source.ts';
+import type { ReadingLimits } from '../file/reading-limits.ts';
+import { UnreadableFile } from '../file/unreadable-file.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
-import type { ReadingLimits } from '../zip/reading-limits.ts';
 import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
 import { countRows } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
 import { type ExpectedSheet, findHeader, type SheetHeader, type SheetStart } from './find-header.ts';
 import type { SheetSeen } from './sheet-rows.ts';
-import { UnreadableSheet } from './unreadable-sheet.ts';
 import { openWorkbook, type Sheet, type Workbook } from './workbook.ts';
 
 export interface ExpectedColumns extends KnownColumns {
@@ -34,7 +34,7 @@ export interface SheetFacts {
 /**
  * What is known of a workbook (xlsx), read to its end: rows, widths and header of the sheet that counts, and whether there is text
  * anywhere else. All of its parts are read, so that nothing of it is damaged.
- * @throws UnreadableSheet, UnreadableZip where it is damaged, or has no header and no row as wide as requested;
+ * @throws UnreadableFile where it is damaged, or has no header and no row as wide as requested;
  *   ReadingUnfinished where it is too much for the limits; what reading the source throws
  */
 export async function sheetFacts(
@@ -119,11 +119,11 @@ const namesOf = (
 
 const sheetWords = ({ visible }: Sheet) => (visible ? 'other sheets' : 'hidden sheets');
 
-/** @throws UnreadableSheet where the sheet of the settings is not there */
+/** @throws UnreadableFile where the sheet of the settings is not there */
 function countedSheet(starts: Start[], { sheet: wanted, otherSheets }: ExpectedColumns): Start | undefined {
   if (wanted !== null) {
     const named = starts.find(({ sheet: { name } }) => name === wanted);
-    if (!named) throw new UnreadableSheet('has no sheet of the name that columns.sheet says');
+    if (!named) throw new UnreadableFile('has no sheet of the name that columns.sheet says');
     return named;
   }
   const visible = starts.filter(({ sheet }) => sheet.visible && !otherSheets.includes(sheet.name));
@@ -172,7 +172,7 @@ async function withoutHeader(
     const header = headerless ? '' : 'no header of listed columns and ';
     const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'}, as many as were requested`;
     const where = sheet === null ? 'a visible sheet' : 'the sheet of columns.sheet';
-    throw new UnreadableSheet(`has ${header}${wide} among the first 20 rows of ${where}`);
+    throw new UnreadableFile(`has ${header}${wide} among the first 20 rows of ${where}`);
   }
   const content = { ...UNSEEN, rows: 0, width: 0, sheets: 0 };
   return { header: null, empty: true, content, remarks: [] };

@@ -1,7 +1,7 @@
+import { UnreadableFile } from '../file/unreadable-file.ts';
 import type { AllowedText } from './allowed-text.ts';
 import { type Calendar, type NumberFormat, numberText, unescaped } from './cell-text.ts';
 import { LONGEST_TEXT, type SharedStrings } from './shared-strings.ts';
-import { UnreadableSheet } from './unreadable-sheet.ts';
 import { type Attributes, XmlReader } from './xml.ts';
 
 /** What a sheet can have (Excel). */
@@ -50,7 +50,7 @@ const PIECE_BYTES = 16 * 1024;
 /**
  * Reads the rows of a sheet that have a value, as its XML comes in.
  * @param seen is added to
- * @throws UnreadableSheet; what reading the bytes throws
+ * @throws UnreadableFile; what reading the bytes throws
  */
 export async function* sheetRows(
   chunks: AsyncIterable<Uint8Array>,
@@ -81,17 +81,17 @@ interface RawRow extends SheetRow {
 
 /**
  * Puts the shared texts of a row in, which takes memory only now: many rows may refer to one long text.
- * @throws UnreadableSheet
+ * @throws UnreadableFile
  */
 function withTexts({ number, columns, texts, shared }: RawRow, strings: SharedStrings | null): SheetRow {
   let size = 0;
   for (const place of shared) {
     const text = texts[place] ?? '';
-    if (!strings) throw new UnreadableSheet('refers to a shared text that it does not have');
+    if (!strings) throw new UnreadableFile('refers to a shared text that it does not have');
     const found = strings.get(/^\d+$/.test(text) ? Number(text) : -1);
     texts[place] = found;
     size += found.length;
-    if (size > LONGEST_TEXT) throw new UnreadableSheet('has a row of several megabytes');
+    if (size > LONGEST_TEXT) throw new UnreadableFile('has a row of several megabytes');
   }
   if (!texts.includes('')) return { number, columns, texts };
   const filled = columns.filter((_, place) => texts[place] !== '');
@@ -146,7 +146,7 @@ class SheetReader {
 
   private open(name: string, depth: number, attributes: Attributes): void {
     this.collects = false;
-    if (depth === 1 && name !== 'worksheet') throw new UnreadableSheet('has a sheet that is something else');
+    if (depth === 1 && name !== 'worksheet') throw new UnreadableFile('has a sheet that is something else');
     if (depth === 2) this.inData = name === 'sheetData';
     if (!this.inData) return;
     if (depth === 3 && name === 'row') this.beginRow(attributes.r);
@@ -168,7 +168,7 @@ class SheetReader {
 
   private beginRow(place: string | undefined): void {
     const number = place === undefined ? this.row.number + 1 : Number(place);
-    if (!(number > this.row.number && number <= LAST_ROW)) throw new UnreadableSheet('has rows out of their order');
+    if (!(number > this.row.number && number <= LAST_ROW)) throw new UnreadableFile('has rows out of their order');
     this.row = { number, columns: [], texts: [], shared: [] };
     this.size = 0;
     this.column = -1;
@@ -177,7 +177,7 @@ class SheetReader {
   private beginCell(attributes: Attributes): void {
     const place = attributes.r;
     const column = place === undefined ? this.column + 1 : columnOf(place, this.row.number);
-    if (!(column > this.column && column < LAST_COLUMN)) throw new UnreadableSheet('has cells out of their order');
+    if (!(column > this.column && column < LAST_COLUMN)) throw new UnreadableFile('has cells out of their order');
     this.column = column;
     this.type = attributes.t ?? 'n';
     this.style = Number(attributes.s ?? '0');
@@ -200,7 +200,7 @@ class SheetReader {
 
   private collect(text: string): void {
     this.text += text;
-    if (this.size + this.text.length > LONGEST_TEXT) throw new UnreadableSheet('has a row of several megabytes');
+    if (this.size + this.text.length > LONGEST_TEXT) throw new UnreadableFile('has a row of several megabytes');
   }
 
   private endCell(): void {
@@ -239,6 +239,6 @@ function columnOf(place: string, row: number): number {
     column = column * 26 + letter - 64;
   }
   for (; at < place.length; at += 1) digits = digits * 10 + place.charCodeAt(at) - 48;
-  if (digits !== row) throw new UnreadableSheet('has a cell that is named for another row');
+  if (digits !== row) throw new UnreadableFile('has a cell that is named for another row');
   return column - 1;
 }

@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
-import type { ByteSource } from '../files/byte-source.ts';
-import { ReadingBudget, type ReadingLimits } from '../zip/reading-limits.ts';
-import { openZip, type ZipArchive, type ZipEntry } from '../zip/zip-archive.ts';
+import type { ByteSource } from '../file/byte-source.ts';
+import { ReadingBudget, type ReadingLimits } from '../file/reading-limits.ts';
+import { UnreadableFile } from '../file/unreadable-file.ts';
+import { openZip, type ZipArchive, type ZipEntry } from '../file/zip-archive.ts';
 import { AllowedText, NO_NAMES } from './allowed-text.ts';
 import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
 import { LONGEST_TEXT, readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import { type SheetRow, type SheetSeen, sheetRows } from './sheet-rows.ts';
-import { UnreadableSheet } from './unreadable-sheet.ts';
 import { type Attributes, readXml } from './xml.ts';
 
 /** Opens a workbook (xlsx, ECMA-376): a zip archive of parts that refer to each other. */
@@ -17,7 +17,7 @@ export interface Sheet {
   visible: boolean;
   /**
    * The rows that have a value, in order. After the last one, size and checksum of the sheet have been compared.
-   * @throws UnreadableSheet, UnreadableZip, ReadingUnfinished; what reading the source throws
+   * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
    */
   rows(seen?: SheetSeen): AsyncGenerator<SheetRow>;
 }
@@ -38,7 +38,7 @@ export interface Workbook {
 
 /**
  * Opens a workbook by the directory at its end and reads all of its shared texts.
- * @throws UnreadableSheet, UnreadableZip, ReadingUnfinished; what reading the source throws
+ * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
  */
 export async function openWorkbook(source: ByteSource, limits: ReadingLimits): Promise<Workbook> {
   const archive = await openZip(source, new ReadingBudget(limits));
@@ -63,7 +63,7 @@ interface Parts {
   names: string[];
   /** The media type of a part in small letters; '' = none. */
   typeOf(part: string): string;
-  /** @throws UnreadableSheet where there is no such part; what reading its bytes throws */
+  /** @throws UnreadableFile where there is no such part; what reading its bytes throws */
   read(part: string): AsyncGenerator<Uint8Array>;
   /** What the part refers to inside the package. '' is the package itself. */
   relationships(part: string): Promise<Relationship[]>;
@@ -99,12 +99,12 @@ async function partsOf(archive: ZipArchive): Promise<Parts> {
   const entries = new Map<string, ZipEntry>();
   for (const entry of archive.entries) {
     const name = partName(entry.name).toLowerCase();
-    if (entries.has(name)) throw new UnreadableSheet('has several parts of one name');
+    if (entries.has(name)) throw new UnreadableFile('has several parts of one name');
     entries.set(name, entry);
   }
   const read = (part: string) => {
     const entry = entries.get(part.toLowerCase());
-    if (!entry) throw new UnreadableSheet('refers to a part that it does not have');
+    if (!entry) throw new UnreadableFile('refers to a part that it does not have');
     return archive.read(entry);
   };
   return {
@@ -131,7 +131,7 @@ async function readTypes(chunks: AsyncIterable<Uint8Array>): Promise<Parts['type
       const type = (attributes.ContentType ?? '').toLowerCase();
       if (name === 'Override') byPart.set(partName(attributes.PartName ?? '').toLowerCase(), type);
       if (name === 'Default') byEnding.set((attributes.Extension ?? '').toLowerCase(), type);
-      if (byPart.size + byEnding.size > MOST_RELATIONSHIPS) throw new UnreadableSheet('has too many types of parts');
+      if (byPart.size + byEnding.size > MOST_RELATIONSHIPS) throw new UnreadableFile('has too many types of parts');
     },
   });
   return (part) => {
@@ -147,7 +147,7 @@ async function readRelationships(folder: string, chunks: AsyncIterable<Uint8Arra
       if (depth !== 2 || name !== 'Relationship' || attributes.TargetMode === 'External') return;
       const type = (attributes.Type ?? '').split('/').at(-1) ?? '';
       found.push({ id: attributes.Id ?? '', type, part: targetOf(folder, attributes.Target ?? '') });
-      if (found.length > MOST_RELATIONSHIPS) throw new UnreadableSheet('has a part that refers to too many others');
+      if (found.length > MOST_RELATIONSHIPS) throw new UnreadableFile('has a part that refers to too many others');
     },
   });
   return found;
@@ -171,8 +171,8 @@ async function mainPart(parts: Parts): Promise<string | undefined> {
 async function readMain(parts: Parts) {
   const main = await mainPart(parts);
   const there = new Set(parts.names.map((name) => name.toLowerCase()));
-  if (main === undefined || !there.has(main.toLowerCase())) throw new UnreadableSheet('names no workbook');
-  if (main.toLowerCase().endsWith('.bin')) throw new UnreadableSheet('is a binary workbook (xlsb)');
+  if (main === undefined || !there.has(main.toLowerCase())) throw new UnreadableFile('names no workbook');
+  if (main.toLowerCase().endsWith('.bin')) throw new UnreadableFile('is a binary workbook (xlsb)');
   const { sheets: listed, ...settings } = await readMainXml(parts.read(main));
   const relationships = await parts.relationships(main);
   const byId = new Map(relationships.map((relationship) => [relationship.id, relationship]));
@@ -181,10 +181,10 @@ async function readMain(parts: Parts) {
     // Other readers pass over a sheet that names no part.
     if (id === '') return [];
     const { type, part } = byId.get(id) ?? {};
-    if (part === undefined) throw new UnreadableSheet('lists a sheet that it does not have');
+    if (part === undefined) throw new UnreadableFile('lists a sheet that it does not have');
     return type === 'worksheet' ? [{ ...sheet, part }] : [];
   });
-  if (sheets.length === 0) throw new UnreadableSheet('has no sheet of cells');
+  if (sheets.length === 0) throw new UnreadableFile('has no sheet of cells');
   return { ...settings, sheets, sharedStrings: partOf('sharedStrings'), styles: partOf('styles') };
 }
 
@@ -199,16 +199,16 @@ async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
   let section = '';
   await readXml(chunks, {
     open: (name, depth, attributes) => {
-      if (depth === 1 && name !== 'workbook') throw new UnreadableSheet('is a document that is no workbook');
+      if (depth === 1 && name !== 'workbook') throw new UnreadableFile('is a document that is no workbook');
       if (depth === 2) section = name;
       if (depth === 2 && name === 'workbookPr' && isTrue(attributes.date1904)) calendar = 1904;
       if (depth === 3 && name === 'sheet' && section === 'sheets') sheets.push(listedSheet(attributes));
-      if (sheets.length > MOST_SHEETS) throw new UnreadableSheet(`has more than ${MOST_SHEETS} sheets`);
+      if (sheets.length > MOST_SHEETS) throw new UnreadableFile(`has more than ${MOST_SHEETS} sheets`);
       named = '';
     },
     text: (text) => {
       if (section === 'definedNames') named += text;
-      if (named.length > LONGEST_TEXT) throw new UnreadableSheet('has a text of several megabytes');
+      if (named.length > LONGEST_TEXT) throw new UnreadableFile('has a text of several megabytes');
     },
     close: (name) => {
       if (name === 'definedName' && VALUE.test(named)) namedValues += 1;
@@ -238,7 +238,7 @@ async function readStyles(chunks: AsyncIterable<Uint8Array>): Promise<NumberForm
       const id = Number(attributes.numFmtId ?? '0');
       if (section === 'numFmts') codes.set(id, formatOf(attributes.formatCode ?? ''));
       if (section === 'cellXfs') ids.push(id);
-      if (ids.length > MOST_STYLES || codes.size > MOST_STYLES) throw new UnreadableSheet('has too many styles');
+      if (ids.length > MOST_STYLES || codes.size > MOST_STYLES) throw new UnreadableFile('has too many styles');
     },
   });
   return ids.map((id) => codes.get(id) ?? builtInFormat(id));

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { SaxesParser } from 'saxes';
-import { UnreadableSheet } from './unreadable-sheet.ts';
+import { UnreadableFile } from '../file/unreadable-file.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -21,7 +21,7 @@ const DEEPEST = 200;
 
 /**
  * Reads an XML document that comes in chunks, in bounded memory.
- * @throws UnreadableSheet where it is malformed, or has a tag, text or nesting beyond all measure
+ * @throws UnreadableFile where it is malformed, or has a tag, text or nesting beyond all measure
  */
 export class XmlReader {
   private decoder: XmlDecoder | undefined;
@@ -36,7 +36,7 @@ export class XmlReader {
     this.parser.on('opentag', ({ name, attributes }) => {
       this.depth += 1;
       this.held = 0;
-      if (this.depth > DEEPEST) throw new UnreadableSheet('has a part that is nested too deeply');
+      if (this.depth > DEEPEST) throw new UnreadableFile('has a part that is nested too deeply');
       open(localName(name), this.depth, attributes);
     });
     this.parser.on('closetag', ({ name }) => {
@@ -45,7 +45,7 @@ export class XmlReader {
       this.held = 0;
     });
     this.parser.on('doctype', () => {
-      throw new UnreadableSheet('has a part with a document type');
+      throw new UnreadableFile('has a part with a document type');
     });
     // An eighth handler would make the parser an object of slow properties, three times as slow.
     const onText = text ?? (() => undefined);
@@ -80,7 +80,7 @@ export class XmlReader {
   private parse(text: string): void {
     this.held += text.length;
     this.guarded(() => this.parser.write(text));
-    if (this.held > LONGEST_PIECE) throw new UnreadableSheet('has a part with a text of several megabytes');
+    if (this.held > LONGEST_PIECE) throw new UnreadableFile('has a part with a text of several megabytes');
   }
 
   /** Messages of the parser may quote the document. */
@@ -89,7 +89,7 @@ export class XmlReader {
       parse();
     } catch (error) {
       if (error instanceof Error && error.constructor === Error) {
-        throw new UnreadableSheet('has a part that is malformed XML');
+        throw new UnreadableFile('has a part that is malformed XML');
       }
       throw error;
     }
@@ -100,14 +100,14 @@ function localName(name: string): string {
   return name.includes(':') ? name.slice(name.indexOf(':') + 1) : name;
 }
 
-/** Reads a small document whole. @throws UnreadableSheet; what reading its bytes throws */
+/** Reads a small document whole. @throws UnreadableFile; what reading its bytes throws */
 export async function readXml(chunks: AsyncIterable<Uint8Array>, handler: XmlHandler): Promise<void> {
   const reader = new XmlReader(handler);
   for await (const chunk of chunks) reader.write(chunk);
   reader.end();
 }
 
-/** Decodes the chunks of a document. @throws UnreadableSheet where bytes are not of its encoding */
+/** Decodes the chunks of a document. @throws UnreadableFile where bytes are not of its encoding */
 interface XmlDecoder {
   write(chunk: Uint8Array): string;
   end(): string;
@@ -115,7 +115,7 @@ interface XmlDecoder {
 
 /** So many bytes show the encoding. */
 const DECLARATION_BYTES = 200;
-const badBytes = () => new UnreadableSheet('has a part with bytes that are not of its encoding');
+const badBytes = () => new UnreadableFile('has a part with bytes that are not of its encoding');
 
 function xmlDecoder(start: Uint8Array): XmlDecoder {
   const label = encodingOf(start);
@@ -134,7 +134,7 @@ function xmlDecoder(start: Uint8Array): XmlDecoder {
       end: () => checked(() => decoder.decode()),
     };
   } catch {
-    throw new UnreadableSheet('has a part in an encoding that is not known');
+    throw new UnreadableFile('has a part in an encoding that is not known');
   }
 }
 

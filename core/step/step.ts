@@ -4,7 +4,7 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { readDeployment } from '../aws/env.ts';
 import type { Deployment } from '../config/deployment.ts';
-import { emptyTemporaryFolder } from '../content/free-disk.ts';
+import { emptyTemporaryFolder } from '../file/reading-limits.ts';
 import { RunError } from '../errors.ts';
 import { createLog, type FunctionLog } from '../log/log.ts';
 import type { RunFields } from '../log/log-fields.ts';

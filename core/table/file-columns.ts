@@ -1,5 +1,5 @@
 import type { Manifest } from '../export/manifest.ts';
-import { isEmptyFile, isReadFormat } from '../files/read-formats.ts';
+import { isEmptyFile, isReadFormat } from '../gate/facts.ts';
 import { TableError } from './table-error.ts';
 
 /** The columns of a published file, as its table has them. */

@@ -1,9 +1,9 @@
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
 import type { TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
-import { provenRecords, whyUnread } from '../file/records.ts';
-import type { ByteSource } from '../files/byte-source.ts';
-import type { ReadingLimits } from '../zip/reading-limits.ts';
+import type { ByteSource } from '../file/byte-source.ts';
+import { provenRecords, whyUnread } from '../file/file-records.ts';
+import type { ReadingLimits } from '../file/reading-limits.ts';
 import { type Reader, readerOf, schemaOf, type Value } from './column-types.ts';
 import { type Covered, missingFields, type TableColumn, tableColumns } from './columns.ts';
 import { type FileColumns, fileColumns } from './file-columns.ts';

@@ -1,9 +1,8 @@
 import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
-import { expectedOf } from '../../core/files/expected.ts';
-import { extensionFor, mediaType, type StoredKind } from '../../core/files/file-name.ts';
-import { type Expected, type Judgement, judgeFile, rejection } from '../../core/files/judge-file.ts';
+import { type Expected, expectedOf, type Judgement, judgeFile, rejection } from '../../core/file/file-kind.ts';
+import { extensionFor, mediaType, type StoredKind } from '../../core/file/file-name.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';

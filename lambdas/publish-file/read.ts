@@ -1,8 +1,7 @@
-import { readContent, type StoredBytes } from '../../core/content/read-content.ts';
-import type { Known } from '../../core/content/reading.ts';
 import { RunError } from '../../core/errors.ts';
-import type { ByteSource } from '../../core/files/byte-source.ts';
-import { expectedOf } from '../../core/files/expected.ts';
+import type { ByteSource } from '../../core/file/byte-source.ts';
+import { expectedOf } from '../../core/file/file-kind.ts';
+import { type Known, readContent, type StoredBytes } from '../../core/file/read-content.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
@@ -18,7 +17,7 @@ const MARGIN_SECONDS = 30;
 /**
  * Reads a stored file to its end.
  * @throws RunError `FileRejected` for what is not the export; `StorageConflict` when the object is not what was received;
- * `CheckUnfinished`, `DownloadTooLarge` (`core/content/read-content.ts`); `StorageUnavailable`
+ * `CheckUnfinished`, `DownloadTooLarge` (`core/file/read-content.ts`); `StorageUnavailable`
  */
 export async function readStored(
   file: StoredFile,

@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/aws/env.ts';
-import { freeDisk } from '../../core/content/free-disk.ts';
+import { freeDisk } from '../../core/file/reading-limits.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

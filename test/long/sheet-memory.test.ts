@@ -63,14 +63,14 @@ interface Hostile {
 const HOSTILE: Record<string, Hostile> = {
   'a cell of 1 GB': {
     sheet: () => sheet(['<row><c t="str"><v>', ...Array(1000).fill(megabyte), '</v></c></row>']),
-    read: /UnreadableSheet: has a (row|part with a text) of several megabytes/,
+    read: /UnreadableFile: has a (row|part with a text) of several megabytes/,
   },
   'a shared text of 1 GB': {
     sheet: () => rows(() => '', 1),
     shared: () => shared(['<si><t>', ...Array(1000).fill(megabyte), '</t></si>']),
-    read: /UnreadableSheet: has a (part with a )?text of several megabytes/,
+    read: /UnreadableFile: has a (part with a )?text of several megabytes/,
   },
-  'a tag of 1 GB': { sheet: () => sheet(['<row x="', ...Array(1000).fill(megabyte), '"/>']), read: /UnreadableSheet/ },
+  'a tag of 1 GB': { sheet: () => sheet(['<row x="', ...Array(1000).fill(megabyte), '"/>']), read: /UnreadableFile/ },
   'a million tags within each other': { sheet: () => sheet(times(1_000_000, () => '<x>')), read: /nested too deeply/ },
   'a comment of 1 GB': {
     sheet: () => sheet(['<!--', ...Array(1000).fill(megabyte), '-->']),

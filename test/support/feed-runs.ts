@@ -1,5 +1,5 @@
-import { freeDisk } from '../../core/content/free-disk.ts';
 import { latestPointerKey } from '../../core/export/pointer.ts';
+import { freeDisk } from '../../core/file/reading-limits.ts';
 import { writeChanges } from '../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../lambdas/write-table/write-table.ts';
 import { deployment, runState, STARTED_AT } from './builders.ts';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { expectedOf } from '../../core/files/expected.ts';
+import { expectedOf } from '../../core/file/file-kind.ts';
 import { failedChecks } from '../../core/gate/report.ts';
 import { isReleasable } from '../../core/gate/words.ts';
 import { parseJson } from '../../core/json.ts';

@@ -1,5 +1,5 @@
-import type { Reading } from '../../core/content/reading.ts';
-import type { ByteSource } from '../../core/files/byte-source.ts';
+import type { ByteSource } from '../../core/file/byte-source.ts';
+import type { Reading } from '../../core/file/file-kind.ts';
 
 /** Bytes as a source that gives them in chunks. */
 export function bytesSource(content: string | Uint8Array, chunkBytes = 64 * 1024): ByteSource {

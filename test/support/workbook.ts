@@ -1,5 +1,5 @@
-import { fileRecords } from '../../core/file/records.ts';
-import type { ByteSource } from '../../core/files/byte-source.ts';
+import type { ByteSource } from '../../core/file/byte-source.ts';
+import { fileRecords } from '../../core/file/file-records.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { zipOfFiles } from './zip.ts';
 

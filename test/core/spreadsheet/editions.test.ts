@@ -139,7 +139,7 @@ describe('a document that is no workbook is refused', () => {
     ['a column beyond the last', (content) => content.replace('"B2"', '"XFE2"'), 'cells out of their order'],
   ])('%s', async (_, change, message) => {
     await expect(recordsOf(changed(change))).rejects.toMatchObject({
-      name: 'UnreadableSheet',
+      name: 'UnreadableFile',
       message: expect.stringContaining(message),
     });
   });

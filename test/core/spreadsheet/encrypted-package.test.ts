@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { readContent } from '../../../core/content/read-content.ts';
+import { readContent } from '../../../core/file/read-content.ts';
 import { isEncryptedPackage } from '../../../core/spreadsheet/encrypted-package.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';

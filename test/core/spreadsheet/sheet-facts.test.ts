@@ -127,7 +127,7 @@ describe('the header', () => {
   test('that is nowhere is refused, without a word of the sheet', async () => {
     const read = readWorkbook(workbookOf(['secret', 'words'], ['of', 'people']), COLUMNS);
 
-    await expect(read).rejects.toMatchObject({ name: 'UnreadableSheet' });
+    await expect(read).rejects.toMatchObject({ name: 'UnreadableFile' });
     await expect(read).rejects.not.toThrow(/secret|words|people/);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { readContent } from '../../../core/content/read-content.ts';
+import { readContent } from '../../../core/file/read-content.ts';
 import type { Content } from '../../../core/gate/facts.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';

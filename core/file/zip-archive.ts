@@ -6,16 +6,12 @@ import {
   getFileNameLowLevel,
   type LocalFileHeader,
   parseExtraFields,
+  RandomAccessReader,
   type ZipFile,
 } from 'yauzl';
-import type { ByteSource } from '../files/byte-source.ts';
+import type { ByteSource } from './byte-source.ts';
 import type { ReadingBudget } from './reading-limits.ts';
-import { ZipBytes } from './zip-bytes.ts';
-
-/** The message says of a file why it cannot be unpacked, without anything of its content. */
-export class UnreadableZip extends Error {
-  override readonly name = 'UnreadableZip';
-}
+import { UnreadableFile } from './unreadable-file.ts';
 
 export interface ZipEntry {
   /** The name as the directory has it, with slashes. It may be any text: never use it as a path. */
@@ -29,7 +25,7 @@ export interface ZipArchive {
   entries: ZipEntry[];
   /**
    * The content of an entry; behind its last byte, size and CRC-32 have been compared.
-   * @throws UnreadableZip, ReadingUnfinished; what reading the source throws
+   * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
    */
   read(entry: ZipEntry): AsyncGenerator<Uint8Array>;
   /** Reads what was not read to its end, so that all of the archive is known to be undamaged. @throws as `read` */
@@ -46,7 +42,7 @@ const INFLATED_BYTES = 64 * 1024;
 
 /**
  * Opens a zip archive by the directory at its end.
- * @throws UnreadableZip where it is cut, damaged or ambiguous; what reading the source throws
+ * @throws UnreadableFile where it is cut, damaged or ambiguous; what reading the source throws
  */
 export async function openZip(source: ByteSource, budget: ReadingBudget): Promise<ZipArchive> {
   const bytes = new ZipBytes(source);
@@ -60,7 +56,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
   async function* read(place: ZipEntry): AsyncGenerator<Uint8Array> {
     const entry = found.get(place);
     if (!entry) throw new Error('an entry of another archive');
-    if (!entry.canDecodeFileData()) throw new UnreadableZip('has an entry that is encrypted or packed in a rare way');
+    if (!entry.canDecodeFileData()) throw new UnreadableFile('has an entry that is encrypted or packed in a rare way');
     const header = await localHeader(zip, entry, bytes);
     const from = header.fileDataStart;
     const to = from + entry.compressedSize;
@@ -90,9 +86,9 @@ async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFil
     for await (const entry of zip.eachEntry()) {
       listed.push(entry);
       names.add(nameOf(entry).toLowerCase());
-      if (listed.length > MOST_ENTRIES) throw new UnreadableZip(`has more than ${MOST_ENTRIES} entries`);
+      if (listed.length > MOST_ENTRIES) throw new UnreadableFile(`has more than ${MOST_ENTRIES} entries`);
     }
-    if (names.size < listed.length) throw new UnreadableZip('has several entries of one name');
+    if (names.size < listed.length) throw new UnreadableFile('has several entries of one name');
     return { zip, listed };
   } catch (error) {
     throw reasonOf(error, bytes, 'has no directory of a zip archive that can be read: it is cut or damaged');
@@ -105,15 +101,16 @@ const nameOf = ({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry) =>
 /** What reading the source threw, else an error without the message of yauzl, which may quote names. */
 function reasonOf(error: unknown, { failure }: ZipBytes, message: string): unknown {
   if (failure instanceof Error && !(failure instanceof RangeError)) return failure;
-  return error instanceof UnreadableZip ? error : new UnreadableZip(message);
+  return error instanceof UnreadableFile ? error : new UnreadableFile(message);
 }
 
 /** Compares the two headers of an entry: readers of one would otherwise see another entry than readers of the other. */
 async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise<LocalFileHeader> {
   try {
     const header = await zip.readLocalFileHeaderPromise(entry);
-    if (!header.fileName.equals(entry.fileNameRaw)) throw new UnreadableZip('has a directory that names other entries');
-    if (!isSame(header, entry)) throw new UnreadableZip('has an entry of which its directory says something else');
+    if (!header.fileName.equals(entry.fileNameRaw))
+      throw new UnreadableFile('has a directory that names other entries');
+    if (!isSame(header, entry)) throw new UnreadableFile('has an entry of which its directory says something else');
     return header;
   } catch (error) {
     throw reasonOf(error, bytes, 'has an entry that is not where its directory says');
@@ -140,7 +137,7 @@ async function descriptorBytes(entry: Entry, from: number, size: number, bytes: 
   const found = await bytes.piece(from, Math.min(size - from, 24));
   const forms = [4, 0].flatMap((signature) => [8, 4].map((width) => descriptorOf(entry, signature, width)));
   const same = forms.find((form) => form.equals(found.subarray(0, form.length)));
-  if (!same) throw new UnreadableZip('has an entry of which its directory says something else');
+  if (!same) throw new UnreadableFile('has an entry of which its directory says something else');
   return same.length;
 }
 
@@ -172,8 +169,8 @@ async function* contentOf(
     checksum = crc32(chunk, checksum);
     yield chunk;
   }
-  if (size !== uncompressedSize) throw new UnreadableZip('has an entry of another size than its directory says');
-  if (checksum !== expected) throw new UnreadableZip('is damaged: the checksum of an entry is another');
+  if (size !== uncompressedSize) throw new UnreadableFile('has an entry of another size than its directory says');
+  if (checksum !== expected) throw new UnreadableFile('is damaged: the checksum of an entry is another');
 }
 
 async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: number): AsyncGenerator<Uint8Array> {
@@ -184,9 +181,9 @@ async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: numb
     for await (const chunk of inflate) yield chunk;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    throw code.startsWith('Z_') ? new UnreadableZip('is damaged: an entry cannot be unpacked') : error;
+    throw code.startsWith('Z_') ? new UnreadableFile('is damaged: an entry cannot be unpacked') : error;
   }
-  if (inflate.bytesWritten !== compressedSize) throw new UnreadableZip('has an entry with bytes behind its content');
+  if (inflate.bytesWritten !== compressedSize) throw new UnreadableFile('has an entry with bytes behind its content');
 }
 
 interface Extent {
@@ -250,4 +247,71 @@ function unlistedBytes(extents: Extent[], directory: number): number {
     at = Math.max(at, to);
   }
   return unlisted;
+}
+
+/** Each read from the bucket is a request: the directory of most archives, or all of a small one, comes with the first. */
+const BLOCK_BYTES = 1024 * 1024;
+
+/** Gives yauzl the small pieces that it asks for, out of larger blocks. */
+class ZipBytes extends RandomAccessReader {
+  /** What reading the source threw, if it did. */
+  failure: unknown;
+  /** The newest block stands last. */
+  private blocks: { from: number; bytes: Uint8Array }[] = [];
+  private readonly source: ByteSource;
+
+  constructor(source: ByteSource) {
+    super();
+    this.source = source;
+  }
+
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null) => void,
+  ): void {
+    this.piece(position, length).then(
+      (bytes) => {
+        buffer.set(bytes, offset);
+        callback(null);
+      },
+      (error) => {
+        this.failure = error;
+        callback(error);
+      },
+    );
+  }
+
+  /** @param to not included */
+  async *range(from: number, to: number): AsyncGenerator<Uint8Array> {
+    const block = this.blocks.find(({ from: start, bytes }) => start <= from && from < start + bytes.length);
+    const known = block?.bytes.subarray(from - block.from, to - block.from);
+    if (known) yield known;
+    const next = from + (known?.length ?? 0);
+    if (next < to) yield* this.source.read(next, to);
+  }
+
+  /** @throws RangeError beyond the end; what reading the source throws */
+  async piece(position: number, length: number): Promise<Uint8Array> {
+    const end = position + length;
+    if (position < 0 || end > this.source.size) throw new RangeError('behind the end of the file');
+    const known = this.blocks.find(({ from, bytes }) => from <= position && end <= from + bytes.length);
+    const block = known ?? (await this.load(position, length));
+    return block.bytes.subarray(position - block.from, end - block.from);
+  }
+
+  /** A block that reaches to the end of the file begins before the place: the directory is read forwards from there. */
+  private async load(position: number, length: number): Promise<{ from: number; bytes: Uint8Array }> {
+    const { size } = this.source;
+    const to = Math.min(size, position + Math.max(length, BLOCK_BYTES));
+    const from = Math.min(position, Math.max(0, to - BLOCK_BYTES));
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of this.source.read(from, to)) chunks.push(chunk);
+    const block = { from, bytes: Buffer.concat(chunks) };
+    if (block.bytes.length !== to - from) throw new RangeError('the source has given too few bytes');
+    this.blocks = [...this.blocks.slice(-1), block];
+    return block;
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { extensionFor, mediaType } from '../../../core/files/file-name.ts';
+import { extensionFor, mediaType } from '../../../core/file/file-name.ts';
 
 const file = (disposition: string, contentType = '', contentEncoding = '') => ({
   disposition,

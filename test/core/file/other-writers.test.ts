@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readContent } from '../../../core/content/read-content.ts';
+import { readContent } from '../../../core/file/read-content.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
 import { partsOf } from '../../support/workbook.ts';

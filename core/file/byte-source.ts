@@ -1,9 +1,15 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ByteSource } from '../files/byte-source.ts';
 import type { ReadingBudget } from './reading-limits.ts';
+
+/** The bytes of one stored file, which can be read from any place, any number of times. */
+export interface ByteSource {
+  size: number;
+  /** @param to not included */
+  read(from: number, to: number): AsyncIterable<Uint8Array>;
+}
 
 const READ_BYTES = 64 * 1024;
 
@@ -18,27 +24,20 @@ export async function putAside(
   const folder = await mkdtemp(join(tmpdir(), 'unpacked-'));
   const path = join(folder, 'content');
   const close = () => rm(folder, { recursive: true, force: true });
+  let size = 0;
+  async function* counted() {
+    for await (const chunk of chunks) {
+      budget.store(chunk.length);
+      size += chunk.length;
+      yield chunk;
+    }
+  }
   try {
-    const size = await write(path, chunks, budget);
+    await writeFile(path, counted());
     return { source: fileSource(path, size), close };
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-async function write(path: string, chunks: AsyncIterable<Uint8Array>, budget: ReadingBudget): Promise<number> {
-  const file = await open(path, 'w');
-  try {
-    let size = 0;
-    for await (const chunk of chunks) {
-      budget.store(chunk.length);
-      size += chunk.length;
-      await file.appendFile(chunk);
-    }
-    return size;
-  } finally {
-    await file.close();
   }
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
-import { fileRecords, isUnreadable, type StoredForm } from '../../../core/file/records.ts';
+import { fileRecords, type StoredForm, whyUnread } from '../../../core/file/file-records.ts';
 import { AMPLE, all, sourceOf, workbookOf } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
@@ -57,8 +57,7 @@ test.each<[string, Uint8Array, StoredForm, string]>([
 ])('%s cannot be read', async (_, bytes, form, message) => {
   const error = await recordsOf(bytes, form).catch((thrown: unknown) => thrown);
 
-  expect(isUnreadable(error)).toBe(true);
-  expect((error as Error).message).toContain(message);
+  expect(whyUnread(error)).toContain(message);
 });
 
 test('what was unpacked is gone, whether it was read or not', async () => {

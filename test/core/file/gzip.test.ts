@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { readContent } from '../../../core/content/read-content.ts';
 import type { RunErrorName } from '../../../core/errors.ts';
+import { readContent } from '../../../core/file/read-content.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
 

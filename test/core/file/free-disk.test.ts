@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { emptyTemporaryFolder, freeDisk } from '../../../core/content/free-disk.ts';
+import { emptyTemporaryFolder, freeDisk } from '../../../core/file/reading-limits.ts';
 
 let folder: string;
 

@@ -1,0 +1,224 @@
+import { isUtf8 } from 'node:buffer';
+import { crc32 } from 'node:zlib';
+import { crc32Text } from '../../transfer/base/crc32.ts';
+import type { Manifest } from '../export/manifest.ts';
+import { visible } from '../folded.ts';
+import { type Content, type Dialect, isEmptyFile } from '../gate/facts.ts';
+import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
+import { openWorkbook } from '../spreadsheet/workbook.ts';
+import { type ByteSource, putAside } from './byte-source.ts';
+import { isWide, textStart, Utf16Reader } from './encoding.ts';
+import { zipKind } from './file-kind.ts';
+import { gunzipped } from './gunzip.ts';
+import { decoded, foldedRecord } from './later-headers.ts';
+import { ReadingBudget, type ReadingLimits, ReadingUnfinished } from './reading-limits.ts';
+import { cellsOf, Scanner, type Separator } from './scanner.ts';
+import { UnreadableFile } from './unreadable-file.ts';
+import { openZip } from './zip-archive.ts';
+
+/** What the manifest says of a stored file that was read to its end. */
+export interface StoredForm {
+  /** The format of the file: csv or xlsx. */
+  format: string | null;
+  /** gzip or zip: the file is alone in it. */
+  compression: string | null;
+  dialect: Dialect | null;
+  content: Pick<Content, 'place' | 'width' | 'rowsAbove' | 'repeatedHeaders' | 'broken'> | null;
+}
+
+/**
+ * The records of a stored file, its header first where it has one, one at a time. Rows above the header, and records that repeat
+ * it, are left out.
+ * @throws UnreadableFile; ReadingUnfinished where it is too much for the limits;
+ *   what reading the source throws
+ */
+export function fileRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
+  const records = allRecords(source, form, limits);
+  return form.content?.repeatedHeaders ? withoutRepeats(records) : records;
+}
+
+async function* withoutRepeats(records: AsyncIterable<string[]>): AsyncGenerator<string[]> {
+  let header: string | undefined;
+  for await (const record of records) {
+    const text = foldedRecord(record);
+    if (text !== header) yield record;
+    header ??= text;
+  }
+}
+
+async function* allRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
+  const { format, compression, content } = form;
+  const budget = new ReadingBudget(limits);
+  const stored = () => source.read(0, source.size);
+  const plain = () =>
+    compression === 'zip'
+      ? unzipped(source, budget)
+      : compression === 'gzip'
+        ? gunzipped(stored(), unpackable)
+        : stored();
+  const place = content ?? { place: null, width: null };
+  if (format === 'csv') yield* csvRecords(await plain(), form);
+  else if (format !== 'xlsx') throw new UnreadableFile('is neither CSV nor a spreadsheet (xlsx), so it has no records');
+  else if (compression === null) yield* sheetRecords(source, place, limits);
+  else {
+    // A workbook is read from its end.
+    const inner = await putAside(await plain(), budget);
+    try {
+      yield* sheetRecords(inner.source, place, limits);
+    } finally {
+      await inner.close();
+    }
+  }
+}
+
+async function unzipped(source: ByteSource, budget: ReadingBudget): Promise<AsyncIterable<Uint8Array>> {
+  const archive = await openZip(source, budget);
+  const kind = await zipKind(archive);
+  if (kind.kind !== 'one') throw new UnreadableFile('is a zip archive that does not hold exactly one file');
+  return archive.read(kind.entry);
+}
+
+const unpackable = () => new UnreadableFile('is gzip that cannot be unpacked');
+
+export interface Proof {
+  limits: ReadingLimits;
+  /** The error for other bytes than those of the manifest. @param crc their CRC-32 */
+  refuse: (crc: number) => Error;
+}
+
+/**
+ * The records of a whole published file, its header first where it has one; none of an empty file. That they are of the bytes of
+ * its manifest is proven by the last one; of spreadsheets and zip archives, which are not read in order, before the first.
+ * @throws what `refuse` makes; errors that `whyUnread` has words for; what reading the source throws
+ */
+export async function* provenRecords(
+  source: ByteSource,
+  file: Manifest['file'],
+  { limits, refuse }: Proof,
+): AsyncGenerator<string[]> {
+  let crc = 0;
+  const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source.read(from, to)) {
+      crc = crc32(chunk, crc);
+      yield chunk;
+    }
+  };
+  const empty = isEmptyFile(file);
+  const inOrder = !empty && isReadInOrder(file);
+  if (inOrder) yield* fileRecords({ size: source.size, read }, file, limits);
+  else for await (const _ of read(0, source.size));
+  if (crc32Text(crc) !== file.crc32) throw refuse(crc);
+  if (!empty && !inOrder) yield* fileRecords(source, file, limits);
+}
+
+/** Whether the records of a file come from its beginning to its end: those of spreadsheets and zip archives do not. */
+export function isReadInOrder({ format, compression }: Pick<Manifest['file'], 'format' | 'compression'>): boolean {
+  return format !== 'xlsx' && compression !== 'zip';
+}
+
+/** Why the content cannot be read, behind "The file …" and without anything of it; `undefined` for any other error. */
+export function whyUnread(error: unknown): string | undefined {
+  return error instanceof UnreadableFile || error instanceof ReadingUnfinished ? error.message : undefined;
+}
+
+/** Byte order marks and a line that names the separator end within so many bytes. */
+const START_BYTES = 64;
+const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
+
+/**
+ * The records of a whole CSV file, its header first, one at a time. Titles above the header are left out.
+ * @throws UnreadableFile; what reading the bytes throws
+ */
+async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): AsyncGenerator<string[]> {
+  const reader = new RecordReader(form);
+  const above = form.content?.rowsAbove ?? 0;
+  let number = 0;
+  for await (const chunk of behindStart(bytes, form)) {
+    reader.push(chunk);
+    for (const record of reader.take()) if (number++ >= above) yield record;
+  }
+  reader.end();
+  for (const record of reader.take()) if (number++ >= above) yield record;
+}
+
+/** The text after its byte order marks, and after a line that names the separator. */
+async function* behindStart(bytes: AsyncIterable<Uint8Array>, { dialect }: StoredForm): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | null = new Uint8Array();
+  const rest = (read: Uint8Array) => {
+    const { markBytes, text, encoding } = textStart(read);
+    const [line = ''] = (dialect?.separatorLine && SEPARATOR_LINE.exec(text)) || [];
+    return read.subarray(markBytes + line.length * (isWide(encoding) ? 2 : 1));
+  };
+  for await (const chunk of bytes) {
+    start = start && Buffer.concat([start, chunk]);
+    if (start && start.length < START_BYTES) continue;
+    yield start ? rest(start) : chunk;
+    start = null;
+  }
+  if (start) yield rest(start);
+}
+
+class RecordReader {
+  readonly #scanner: Scanner;
+  readonly #wide: Utf16Reader | null;
+  #records: string[][] = [];
+
+  constructor({ dialect, content }: StoredForm) {
+    const encoding = dialect?.encoding ?? null;
+    const separator = (dialect?.separator ?? ',') as Separator;
+    const decoder = encoding === 'windows-1255' ? encoding : 'utf-8';
+    this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
+    const onRecord = (block: Buffer, from: number, to: number, _: number, quoted: number) => {
+      const bytes = block.subarray(from, to);
+      if (decoder === 'utf-8' && !content?.broken && !isUtf8(bytes))
+        throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);
+      this.#records.push(cellsOf(decoded(bytes, decoder), separator, quoted > 0));
+    };
+    this.#scanner = new Scanner(separator, onRecord);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#scanner.push(this.#wide ? this.#wide.read(chunk) : chunk);
+  }
+
+  end(): void {
+    this.#scanner.end();
+    if (this.#wide?.cut) throw new UnreadableFile('ends in the middle of a character');
+    if (this.#scanner.endsQuoted) throw new UnreadableFile('ends inside quotation marks');
+  }
+
+  take(): string[][] {
+    const records = this.#records;
+    this.#records = [];
+    return records;
+  }
+}
+
+/**
+ * The records of a workbook that was counted, its header first where it has one, one at a time. Each has a text for every
+ * column of the header; a row that is longer has more. Rows without a value below the header are no records.
+ * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
+ */
+async function* sheetRecords(
+  source: ByteSource,
+  { place, width, headed = null }: Pick<Content, 'place' | 'width'> & Partial<Pick<Content, 'headed'>>,
+  limits: ReadingLimits,
+): AsyncGenerator<string[]> {
+  if (!place || width === null) {
+    throw new UnreadableFile('was stored by a release that did not look for the header of a sheet');
+  }
+  const workbook = await openWorkbook(source, limits);
+  const sheet = workbook.sheets[place.sheet - 1];
+  if (!sheet) throw new UnreadableFile('lacks the sheet that was counted');
+  const first = place.column - 1;
+  let named: ReadonlySet<number> | undefined;
+  for await (const row of sheet.rows()) {
+    if (row.number < place.row || (named && !row.columns.some((column) => named?.has(column)))) continue;
+    const cells = cellsOfRow(row, first, Math.max(width, (row.columns.at(-1) ?? 0) - first + 1));
+    // The first row is the header, where there is one.
+    named ??= new Set(
+      cells.slice(0, width).flatMap((cell, at) => (headed === false || visible(cell) !== '' ? [first + at] : [])),
+    );
+    yield cells;
+  }
+}
