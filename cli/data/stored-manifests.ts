@@ -9,7 +9,7 @@ import { factsOf, type Manifest, storedManifestSchema } from '../../core/export/
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
-import { stoppedText } from '../../core/gate/words.ts';
+import { stoppedText } from '../../core/gate/gate.ts';
 import { parseJson } from '../../core/json.ts';
 import { nightKey, nightSchema } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

@@ -1,6 +1,6 @@
 import { driftTexts } from '../../core/columns/changes.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
-import { NOT_RELEASABLE } from '../../core/gate/words.ts';
+import { NOT_RELEASABLE } from '../../core/gate/gate.ts';
 import { isOfVerify } from '../../core/step/run-input.ts';
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
 import { type Cell, startText } from '../night/night.ts';

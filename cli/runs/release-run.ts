@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
+import { whyNotReleased, whyPublished } from '../../core/export/release.ts';
 import { diffText, keyWarnings } from '../data/diff.ts';
 import { difference, publishedBefore } from '../data/difference.ts';
 import { createManifests, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';

@@ -4,8 +4,8 @@ import * as z from 'zod/mini';
 import { driftTexts } from '../../core/columns/changes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Release } from '../../core/export/release.ts';
+import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
-import { isReleasable } from '../../core/gate/words.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import {

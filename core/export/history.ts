@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Entity } from '../config/entities.ts';
 import { CHECKS } from '../gate/checks.ts';
+import { failedChecks } from '../gate/report.ts';
 import {
   type History,
   NO_HISTORY,
   NOTHING_RELEASED,
   type PublishedExport,
   type ReleasedBefore,
-} from '../gate/history.ts';
-import { failedChecks } from '../gate/report.ts';
+} from '../gate/subject.ts';
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { isOfEarlierRelease } from './layout.ts';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { RunError } from '../errors.ts';
 import type { Facts } from '../gate/facts.ts';
-import { countText } from '../gate/texts.ts';
+import { countText } from '../gate/report.ts';
 import { isKnownName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { type ByteSource, putAside } from './byte-source.ts';

@@ -1,9 +1,9 @@
 import { meantInManifests } from '../columns/left-out.ts';
 import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import { untoldEntries } from '../export/judged-again.ts';
+import { untoldEntries } from '../export/judge.ts';
 import { factsOf, type Manifest } from '../export/manifest.ts';
-import { exceptedPlaces } from '../gate/excepted.ts';
+import { exceptedPlaces } from '../gate/checks.ts';
 
 type PublishedFile = Pick<Manifest, 'file' | 'request' | 'fields' | 'leftOut'>;
 

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { SaxesParser } from 'saxes';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 
@@ -115,24 +114,22 @@ interface XmlDecoder {
 
 /** So many bytes show the encoding. */
 const DECLARATION_BYTES = 200;
-const badBytes = () => new UnreadableFile('has a part with bytes that are not of its encoding');
 
 function xmlDecoder(start: Uint8Array): XmlDecoder {
-  const label = encodingOf(start);
-  if (label === 'utf-8') return utf8Decoder();
+  const decoder = decoderOf(encodingOf(start));
+  const decode = (bytes?: Uint8Array) => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new UnreadableFile('has a part with bytes that are not of its encoding');
+    }
+  };
+  return { write: decode, end: () => decode() };
+}
+
+function decoderOf(label: string) {
   try {
-    const decoder = new TextDecoder(label, { fatal: true });
-    const checked = (decode: () => string) => {
-      try {
-        return decode();
-      } catch {
-        throw badBytes();
-      }
-    };
-    return {
-      write: (chunk) => checked(() => decoder.decode(chunk, { stream: true })),
-      end: () => checked(() => decoder.decode()),
-    };
+    return new TextDecoder(label, { fatal: true });
   } catch {
     throw new UnreadableFile('has a part in an encoding that is not known');
   }
@@ -147,35 +144,4 @@ function encodingOf(start: Uint8Array): string {
   const declaration = Buffer.from(start.subarray(0, DECLARATION_BYTES)).toString('latin1');
   const label = /^(?:\xef\xbb\xbf)?<\?xml[^>]*\sencoding\s*=\s*["']([\w.-]+)["']/.exec(declaration)?.[1] ?? 'utf-8';
   return /^(?:utf-?8|us-ascii)$/i.test(label) ? 'utf-8' : label;
-}
-
-/** Decodes several times as fast as the streaming decoder of the platform. */
-function utf8Decoder(): XmlDecoder {
-  let rest: Uint8Array = new Uint8Array();
-  return {
-    write: (chunk) => {
-      const whole = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      const bytes = Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength);
-      const end = bytes.length - incompleteAtEnd(bytes);
-      rest = Uint8Array.prototype.slice.call(bytes, end);
-      const text = bytes.subarray(0, end);
-      if (!isUtf8(text)) throw badBytes();
-      return text.toString('utf8');
-    },
-    end: () => {
-      if (rest.length > 0) throw badBytes();
-      return '';
-    },
-  };
-}
-
-/** Bytes of a last character of which more is to come. */
-function incompleteAtEnd(bytes: Uint8Array): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-    if (byte >= 0xc0) return back < length ? back : 0;
-    if (byte < 0x80) return 0;
-  }
-  return 0;
 }

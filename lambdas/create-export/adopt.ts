@@ -1,12 +1,14 @@
+import * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import type { CrmClient } from '../../core/crm/client.ts';
 import { readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
+import { datePointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { hasNewerRecords } from './newer-records.ts';
 
 export interface AdoptDeps extends Invocation {
   crm: CrmClient;
@@ -58,5 +60,27 @@ export async function recordExport(
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     log.error('left its export unrecorded', { error: error.name });
+  }
+}
+
+const manifestSchema = z.object({ export: z.object({ createdAt: z.iso.datetime() }) });
+
+/**
+ * Whether readers have an export of the date that was made later. To adopt an earlier one would take them back, for pointers
+ * go by the start of a run, and the adopting run starts last. What cannot be read hinders no adoption.
+ * @throws RunError `StorageUnavailable`, which is waited out
+ */
+async function hasNewerRecords(
+  read: Bucket['read'],
+  entity: Entity,
+  { date, createdAt }: Pick<ExportRecord, 'date' | 'createdAt'>,
+): Promise<boolean> {
+  try {
+    const pointer = parseJson(pointerSchema, (await read(datePointerKey(entity, date)))?.text);
+    const manifest = pointer && parseJson(manifestSchema, (await read(pointer.manifestKey))?.text);
+    return manifest !== undefined && Date.parse(manifest.export.createdAt) > Date.parse(createdAt);
+  } catch (error) {
+    if (!(error instanceof RunError) || error.transient) throw error;
+    return false;
   }
 }

@@ -1,18 +1,27 @@
-import { type Columns, columnsFor } from '../../core/columns/columns.ts';
+import {
+  type Columns,
+  columnsFor,
+  comparedManifestSchema,
+  type LastColumns,
+  lastColumnsOf,
+} from '../../core/columns/columns.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { createExport as postExport } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
+import { isOfEarlierRelease } from '../../core/export/layout.ts';
 import { type Plan, planFor } from '../../core/export/plan.ts';
+import { latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { carriedLeftOut, type Request, requestFor } from '../../core/export/request.ts';
+import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, deadlineOf, troubleOf, waitAfter } from '../../core/step/export-run.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
-import type { ClaimSlot } from './claim-slot.ts';
+import type { ClaimSlot } from './date-of-run.ts';
 import { dateOfRun, pastDateWarnings } from './date-of-run.ts';
-import { lastColumns } from './last-columns.ts';
 
 export interface CreateExportDeps extends AdoptDeps {
   claimSlot: ClaimSlot;
@@ -129,4 +138,23 @@ function runOf(
     ...obtained,
     softwareVersion: deps.softwareVersion,
   };
+}
+
+/** The columns of the newest published export. @throws RunError `StorageUnavailable`, which is waited out */
+async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastColumns> {
+  try {
+    const latest = await read(latestPointerKey(entity));
+    if (!latest) return undefined;
+    if (isOfEarlierRelease(latest.text)) return { unknown: 'it is of an earlier release, which counts as none' };
+    const pointer = parseJson(pointerSchema, latest.text);
+    if (!pointer) return { unknown: 'latest.json is no pointer of this software' };
+    const object = await read(pointer.manifestKey);
+    if (!object) return { unknown: `the manifest of ${pointer.date} is gone` };
+    const manifest = parseJson(comparedManifestSchema, object.text);
+    return manifest ? lastColumnsOf(manifest) : { unknown: `the manifest of ${pointer.date} cannot be read` };
+  } catch (error) {
+    // The night needs no comparison; what else is wrong with the bucket, PublishFile finds.
+    if (!(error instanceof RunError) || error.transient) throw error;
+    return { unknown: 'the bucket does not let its pointer or manifest be read, or the manifest is gone' };
+  }
 }

@@ -1,15 +1,17 @@
+import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Deployment } from '../../core/config/deployment.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, isOfRule } from '../../core/export/input.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import type { Plan } from '../../core/export/plan.ts';
+import { expiryOf, expressionValues, ledgerUnavailable } from '../../core/oauth/ledger.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { EARLY_MS, slotOf } from '../../core/schedule/next-starts.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
-import type { ClaimSlot } from './claim-slot.ts';
 
 /** What a person has typed as a rule would must not take the start from the rule. */
 const STILL_TO_COME =
@@ -68,4 +70,37 @@ function usable(date: string, today: string, timeZone: string): string {
   const problem = dateProblem(date, today, timeZone);
   if (problem !== undefined) throw new RunError('InvalidInput', problem);
   return date;
+}
+
+/**
+ * Claims a start by a rule for an execution, which finds its own claim again.
+ * @returns the execution that has it, where that is another
+ * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing
+ */
+export type ClaimSlot = (slot: { entity: Entity; at: Date }, execution: string) => Promise<string | undefined>;
+
+/**
+ * Claims are items of the table that holds the ledger of the grant: EventBridge may deliver an event twice, within seconds, and
+ * only a conditional write tells which was first.
+ */
+export function createClaimSlot(client: DynamoDBClient, TableName: string, now: () => Date): ClaimSlot {
+  return async ({ entity, at }, execution) => {
+    const ttl = expiryOf(now().getTime());
+    const command = new UpdateItemCommand({
+      TableName,
+      Key: { pk: { S: `slot#${entity}#${at.toISOString().slice(0, 16)}Z` } },
+      ConditionExpression: 'attribute_not_exists(pk) OR #owner = :owner',
+      UpdateExpression: 'SET #owner = :owner, #ttl = :ttl',
+      ExpressionAttributeNames: { '#owner': 'owner', '#ttl': 'ttl' },
+      ExpressionAttributeValues: expressionValues({ owner: execution, ttl }),
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+    try {
+      await client.send(command);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return error.Item?.owner?.S ?? 'another execution';
+      throw ledgerUnavailable(TableName, error);
+    }
+  };
 }

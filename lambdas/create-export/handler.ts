@@ -6,8 +6,8 @@ import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { fastReadFromEnv } from '../../core/storage/fast-read.ts';
-import { createClaimSlot } from './claim-slot.ts';
 import { type CreateExportDeps, createExport } from './create-export.ts';
+import { createClaimSlot } from './date-of-run.ts';
 
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<CreateExportDeps> = () => {

@@ -3,7 +3,7 @@ import { RunError } from '../../core/errors.ts';
 import { judgeExport } from '../../core/export/judge.ts';
 import { factsOf, type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { isReleaseInput } from '../../core/export/release.ts';
-import { isReleasable, NOT_RELEASABLE, stoppedText } from '../../core/gate/words.ts';
+import { isReleasable, NOT_RELEASABLE, stoppedText } from '../../core/gate/gate.ts';
 import { type Answer, lateTry } from '../../core/step/export-run.ts';
 import { type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';

@@ -1,13 +1,19 @@
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
-import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
-import { judgedAgain, untoldEntries } from '../../core/export/judged-again.ts';
+import { type JudgedFile, judgedAgain, judgeExport, untoldEntries } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { latestPointerKey, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
-import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';
-import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
-import { finalChecks, isReleasable, stoppedText } from '../../core/gate/words.ts';
+import {
+  overtakenText,
+  parseReleaseInput,
+  type Release,
+  readRelease,
+  whyNotReleased,
+  whyPublished,
+  writeRelease,
+} from '../../core/export/release.ts';
+import { finalChecks, isReleasable, stoppedText } from '../../core/gate/gate.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';

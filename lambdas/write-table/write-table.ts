@@ -2,11 +2,12 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
-import { freeDisk } from '../../core/file/reading-limits.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
+import type { ReadingLimits } from '../../core/file/reading-limits.ts';
+import { freeDisk } from '../../core/file/reading-limits.ts';
 import { type Answer, lateTry, waitFor } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -23,7 +24,6 @@ import { parseTableInput, tableRunOf } from '../../core/table/table-input.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
-import type { ReadingLimits } from '../../core/file/reading-limits.ts';
 
 export interface WriteTableDeps extends Invocation {
   bucket: Bucket;

@@ -3,7 +3,7 @@ import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields, RunFields } from '../../core/log/log-fields.ts';
 import type { Measures } from '../../core/log/metrics.ts';
 import type { Invocation, Platform } from '../../core/step/step.ts';
-import type { ClaimSlot } from '../../lambdas/create-export/claim-slot.ts';
+import type { ClaimSlot } from '../../lambdas/create-export/date-of-run.ts';
 import { deployment } from './builders.ts';
 
 export interface Logged {

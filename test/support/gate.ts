@@ -1,6 +1,6 @@
 import { type Content, type Facts, UNSEEN } from '../../core/gate/facts.ts';
-import { type History, NO_HISTORY, type PublishedExport } from '../../core/gate/history.ts';
 import type { Promised, Subject } from '../../core/gate/subject.ts';
+import { type History, NO_HISTORY, type PublishedExport } from '../../core/gate/subject.ts';
 import { deployment } from './builders.ts';
 
 /** Facts of a good file of the columns `id` and `name`. @param rows how many; `null` = not counted */

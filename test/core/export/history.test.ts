@@ -4,7 +4,7 @@ import { readHistory } from '../../../core/export/history.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
-import { NO_HISTORY, NOTHING_RELEASED } from '../../../core/gate/history.ts';
+import { NO_HISTORY, NOTHING_RELEASED } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';

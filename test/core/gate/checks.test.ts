@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import type { GuardSettings } from '../../../core/config/entity-settings.ts';
 import type { Facts } from '../../../core/gate/facts.ts';
-import { passGate } from '../../../core/gate/gate.ts';
+import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../../core/gate/report.ts';
-import { isReleasable, stoppedText } from '../../../core/gate/words.ts';
 import { deployment } from '../../support/builders.ts';
 import { factsOf, historyOf, subjectOf } from '../../support/gate.ts';
 

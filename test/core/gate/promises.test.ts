@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Content, Facts } from '../../../core/gate/facts.ts';
-import { passGate } from '../../../core/gate/gate.ts';
-import { type History, NO_HISTORY } from '../../../core/gate/history.ts';
+import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
-import { isReleasable, stoppedText } from '../../../core/gate/words.ts';
+import { type History, NO_HISTORY } from '../../../core/gate/subject.ts';
 import { deployment } from '../../support/builders.ts';
 import { factsOf, historyOf, night, subjectOf } from '../../support/gate.ts';
 

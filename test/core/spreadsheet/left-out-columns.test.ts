@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { exceptedPlaces } from '../../../core/gate/excepted.ts';
+import { exceptedPlaces } from '../../../core/gate/checks.ts';
 import { partsOf, readWorkbook, sheetXml, type WorkbookDraft } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
