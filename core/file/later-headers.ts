@@ -72,7 +72,9 @@ export class LaterHeaders {
     const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
     const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
     const texts = Object.keys(labels);
-    this.#filter = new CellFilter(separator, decoder, [...columns, ...textsOf(fields), ...texts, ...header]);
+    this.#filter = new CellFilter(separator, decoder, this.#covers, [
+      ...[...columns, ...textsOf(fields), ...texts, ...header],
+    ]);
     this.#filter.addCovered([...textsOf([...excepted, ...hashed]), ...covered, ...(this.#covers ? texts : [])]);
   }
 
@@ -81,7 +83,7 @@ export class LaterHeaders {
     return this.#filter.begins[byte] === 0;
   }
 
-  /** Whether a record is worth a look. @param odd cells that begin with odd bytes, or are empty */
+  /** Whether a record is worth a look. @param odd cells that begin with odd bytes; without left-out or hashed columns empty ones, too */
   mayBe(cells: number, odd: number): boolean {
     return odd <= this.#mayBeEmpty + (this.#covers ? cells >> 1 : 0) || cells > this.#header.length;
   }
@@ -93,7 +95,10 @@ export class LaterHeaders {
     if (!this.#filter.mayName(block, from, to, cells - odd, this.#needed(cells, all), all)) return;
     const { separator, decoder } = this.#search;
     const read = cellsOf(decoded(block.subarray(from, to), decoder), separator, quoted);
-    this.#add(read, withoutEmptyEnd(read), 0);
+    const trimmed = withoutEmptyEnd(read);
+    // As in a sheet: the header of a narrower table may have empty cells beside its own.
+    const place = this.#covers ? Math.max(0, trimmed.findIndex(isFilled)) : 0;
+    this.#add(read, this.#covers ? trimmed.filter(isFilled) : trimmed, place, trimmed.slice(place));
   }
 
   /**
@@ -134,7 +139,7 @@ export class LaterHeaders {
 
   #judge(record: readonly string[], cells: readonly string[], place: number, placed: readonly string[]): Verdict {
     if (this.#header.length > 0 && place >= 0 && foldedRecord(record) === this.#text) return 'repeated';
-    const lacks = placed.some((cell, at) => visible(cell) === '' && (this.#header[place + at] ?? '') !== '');
+    const lacks = placed.some((cell, at) => !isFilled(cell) && (this.#header[place + at] ?? '') !== '');
     const { excepted, unlisted, names } = this.#search.index.readHeader(cells);
     const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
     if (!this.#isHeader(cells, known, excepted > 0)) return 'none';
@@ -152,6 +157,8 @@ export class LaterHeaders {
     return covers && fields.size * 2 >= cells.length;
   }
 }
+
+const isFilled = (cell: string) => visible(cell) !== '';
 
 function withoutEmptyEnd(cells: readonly string[]): string[] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
@@ -202,9 +209,12 @@ class CellFilter {
   readonly #folded = new Uint8Array(256);
   readonly #inPath = Uint8Array.from({ length: 256 }, (_, byte) => (isInPath(byte) ? 1 : 0));
   readonly #known = new Uint8Array(MASK + 1);
+  readonly #countsEmpty: boolean;
 
-  constructor(separator: Separator, decoder: Decoder, texts: readonly string[]) {
+  /** @param countsEmpty empty cells are not odd: `mayName` counts them */
+  constructor(separator: Separator, decoder: Decoder, countsEmpty: boolean, texts: readonly string[]) {
     this.#separator = separator.charCodeAt(0);
+    this.#countsEmpty = countsEmpty;
     this.#decoder = decoder;
     for (let byte = 0; byte < 256; byte += 1) {
       const letter = String.fromCharCode(byte);
@@ -212,7 +222,7 @@ class CellFilter {
       else this.#folded[byte] = this.#isHebrew(byte) ? byte : CHANGED;
       if (byte >= 0x80 || /[a-z]/i.test(letter) || this.#folded[byte] === DROPPED) this.begins[byte] = 1;
     }
-    this.begins[this.#separator] = 0;
+    this.begins[this.#separator] = countsEmpty ? 1 : 0;
     this.#add(texts, NAMED);
   }
 
@@ -246,21 +256,30 @@ class CellFilter {
 
   /**
    * @param possible cells that are not odd
-   * @param needed so many cells have to name a column, and one a covered column where they are fewer than `all`
+   * @param needed so many cells have to name a column, or be empty where empty cells are counted
+   * @param all so many cells have to name a column where none of them is covered; else half of the filled cells
    */
   mayName(block: Buffer, from: number, to: number, possible: number, needed: number, all: number): boolean {
-    let named = possible;
-    if (named < needed) return false;
-    let covered = false;
-    for (let at = from; at <= to; ) {
-      const end = cellEnd(block, at, to, this.#separator);
-      const bits = this.#bitsOf(block, at, end);
-      if (bits === NOTHING) named -= 1;
+    let [named, cells, empty, covered] = [possible, 0, 0, false];
+    for (let at = from; at <= to; cells += 1) {
       if (named < needed) return false;
-      if (bits === COVERED) covered = true;
+      const end = cellEnd(block, at, to, this.#separator);
+      if (this.#countsEmpty && this.#isEmpty(block, at, end)) empty += 1;
+      else {
+        const bits = this.#bitsOf(block, at, end);
+        if (bits === NOTHING) named -= 1;
+        if (bits === COVERED) covered = true;
+      }
       at = end + 1;
     }
-    return covered || named >= all;
+    named -= empty;
+    return named >= all || (this.#countsEmpty && covered && named * 2 >= cells - empty);
+  }
+
+  #isEmpty(block: Buffer, from: number, to: number): boolean {
+    let at = from;
+    while (at < to && this.#folded[block[at] as number] === DROPPED) at += 1;
+    return at === to;
   }
 
   bitsOfText(text: string): number {

@@ -101,7 +101,7 @@ export class Scanner {
 
   /**
    * @param onBlock takes the bytes of whole records, after their records
-   * @param isOdd which first bytes of cells are counted
+   * @param isOdd which first bytes of cells are counted; the separator is that of an empty cell
    */
   constructor(
     separator: Separator,
@@ -113,7 +113,8 @@ export class Scanner {
     this.#kinds[LF] = ENDS_LF;
     this.#kinds[CR] = ENDS_CR;
     this.#kinds[QUOTE] = MARK;
-    this.#kinds[separator.charCodeAt(0)] = SEPARATES | ODD;
+    const code = separator.charCodeAt(0);
+    this.#kinds[code] = SEPARATES | (isOdd(code) ? ODD : PLAIN);
     this.#onRecord = onRecord;
     this.#onBlock = onBlock;
   }
@@ -295,7 +296,7 @@ export class Scanner {
       if (kinds[block[at + 1] as number] === ODD) this.#odd += ODD;
       this.#quoted += 1;
       const next = kinds[block[after] as number] as number;
-      if (next !== (SEPARATES | ODD) || block[after + 1] !== QUOTE || after + 1 >= end) {
+      if ((next & SEPARATES) === 0 || block[after + 1] !== QUOTE || after + 1 >= end) {
         this.endsQuoted = after > end;
         this.#at = Math.min(after, end);
         this.#strayQuotes += this.#at < end && (next | ODD) === ODD ? 1 : 0;

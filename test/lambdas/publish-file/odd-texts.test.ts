@@ -9,13 +9,15 @@ import { smallWorkbook } from '../../support/small-workbook.ts';
 /** Files as programs write them that glue pages, cut exports or write errors into them. */
 
 const COLUMNS = ['id', 'name', 'phone'];
-const NAMES = [...COLUMNS, 'city', 'nationalId'];
-const LABELS = ['מזהה', 'שם', 'טלפון', 'עיר', 'תעודת זהות'];
+const WIDE_COLUMNS = [...COLUMNS, 'city', 'street', 'zip', 'region'];
+const NAMES = [...WIDE_COLUMNS, 'nationalId'];
+const LABELS = ['מזהה', 'שם', 'טלפון', 'עיר', 'רחוב', 'מיקוד', 'אזור', 'תעודת זהות'];
 const CANARY = '31234';
 const HEADER = `${COLUMNS.join(',')}\n`;
 const rows = (count: number, from = 0) =>
   Array.from({ length: count }, (_, row) => `${row + from},דנה ${row},05012345\n`).join('');
 const FILE = HEADER + rows(240);
+const WIDE = `${WIDE_COLUMNS.join(',')}\n${'1,דנה,05012345,חיפה,הנביאים 5,31000,צפון\n'.repeat(240)}`;
 
 /** The request of a night. @param except whether `nationalId` is left out */
 function runOf(columns = COLUMNS, except = false): Night['run'] {
@@ -94,6 +96,22 @@ describe('a header further down that names a left-out column is withheld for goo
     expect(end).toMatchObject({ ended: 'FileQuarantined', releasable: false });
     expect(end.stoppedBy).toContain('excepted');
     expect(end.told).not.toContain(CANARY);
+  });
+});
+
+describe('a narrower header with a left-out column is withheld for good, wherever its empty cells are', () => {
+  test.each<[string, string]>([
+    ['behind it', `id,name,nationalId,,,,\n1,דנה,${CANARY},,,,\n`],
+    ['before it', `,,,,id,name,nationalId\n,,,,1,דנה,${CANARY}\n`],
+    ['on both sides, in quotation marks', `"","",id,name,nationalId,"",""\n,,1,דנה,${CANARY},,\n`],
+    ['behind two exact names', `id,nationalId,,,,,\n1,${CANARY},,,,,\n`],
+    ['between its cells', `id,,,name,,,nationalId\n1,,,דנה,,,${CANARY}\n`],
+    ['behind labels', `מזהה,שם,תעודת זהות,,,,\n1,דנה,${CANARY},,,,\n`],
+  ])('%s', async (_, below) => {
+    const end = await night(WIDE + below, { columns: WIDE_COLUMNS, except: true, before: [WIDE] });
+
+    expect(end).toMatchObject({ ended: 'FileQuarantined', releasable: false });
+    expect(end.stoppedBy).toContain('excepted');
   });
 });
 
