@@ -6,6 +6,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { manifestSchema } from '../../core/export/manifest.ts';
+import { publishedValue } from '../../core/readers/readers.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
@@ -141,7 +142,7 @@ it('a released one is what readers get, with who asked beside it, and is release
   expect(stdout).toContain(`contacts of ${TODAY}, released from quarantine: ${run}, 10 rows`);
   const pointer = await bucketTools(system.target).pointer('contacts', 'latest');
   expect(pointer).toMatchObject({ execution: run, released: true, newNormal: true });
-  const tags = [{ Key: 'published', Value: 'true' }];
+  const tags = [{ Key: 'published', Value: publishedValue('contacts', { columns: 'all' }) }];
   expect([await tagsOf('contacts.csv'), await tagsOf('_manifest.json')]).toEqual([tags, tags]);
   expect(await tagsOf('_release.json')).toEqual([]);
   const { manifest } = await verifyPublished(system.target, { entity: 'contacts', manifestKey: pointer.manifestKey });
