@@ -21,7 +21,7 @@ export type ListedField = z.infer<typeof fieldSchema>;
 export type Changes = Pick<Drift, 'added' | 'removed' | 'retyped' | 'relabelled'>;
 
 /**
- * The changes between two lists of columns, whatever their order. Types and labels are compared where both are known.
+ * The changes between two lists of columns, whatever their order. Types and labels are compared only if both are known.
  */
 export function changesBetween(before: readonly ListedField[], now: readonly ListedField[]): Changes {
   const old = byName(before);
@@ -39,7 +39,7 @@ export function changesBetween(before: readonly ListedField[], now: readonly Lis
   };
 }
 
-/** Gives a column without a type the type of the last export, so that it is compared with the next type that is known. */
+/** Fills in an unknown type from the last export, so that a later export is compared with the last known type. */
 export function withLastTypes<T extends ListedField>(now: readonly T[], last: readonly ListedField[]): T[] {
   const before = byName(last);
   return now.map((field) => ({ ...field, type: field.type ?? before.get(field.name)?.type ?? null }));
@@ -50,8 +50,8 @@ function byName(fields: readonly ListedField[]): Map<string, ListedField> {
 }
 
 /**
- * The columns that are compared and kept: all that the CRM lists, except those that are left out, and those that nobody
- * requested and whose names are not plain.
+ * The columns to compare and store: all columns that the CRM lists, without the left-out columns. A column that the run
+ * did not request must also have a plain name.
  */
 export function comparable<T extends { name: string }>(
   fields: readonly T[],
@@ -63,7 +63,7 @@ export function comparable<T extends { name: string }>(
   return fields.filter(({ name }) => !left.has(name) && (requested.has(name) || isPlainName(name)));
 }
 
-/** The listed fields as the manifest has them; `null` where the run does not know all of them. */
+/** The listed fields in the form of the manifest; `null` if the run does not know all listed fields. */
 export function fieldsOf({
   request: { columns },
   listed,
@@ -78,10 +78,10 @@ export function fieldsOf({
   return comparable(all, columns, excepted);
 }
 
-/** The most characters of a drift, which is part of the state of a run. */
+/** The most characters of a drift. The drift is part of the state of a run. */
 const LARGEST_DRIFT = 8_000;
 
-/** Names as many changes as the state can carry, the most important first, and counts the others. */
+/** Names as many changes as fit into the state, the most important first, and counts the others. */
 export function driftOf(changes: Changes, since: Since): Drift {
   let left = LARGEST_DRIFT;
   let unnamed = 0;
@@ -99,13 +99,13 @@ export function driftOf(changes: Changes, since: Since): Drift {
   return { since, added, removed, retyped, relabelled, unnamed };
 }
 
-/** Labels have no policy: a new label is kept in the manifest, and that is all. */
+/** The kinds of changes that a policy can judge. A new label is only stored in the manifest. */
 const KINDS = ['removed', 'added', 'retyped'] as const;
 
 /**
  * The warnings of a run about changed columns.
- * @param since date of the export that was compared with
- * @throws RunError `SchemaChanged` where the configuration stops at a change that nobody has accepted
+ * @param since date of the export that the columns were compared with
+ * @throws RunError `SchemaChanged` if the configuration stops runs at a change that no person has accepted
  */
 export function judgeChanges(
   changes: Changes,
@@ -127,19 +127,19 @@ export function judgeChanges(
   };
 }
 
-/** Sentences about all changes that a manifest knows. */
+/** One sentence for each change that the manifest names. */
 export function driftTexts(drift: Drift): string[] {
   const { unnamed } = drift;
   const texts = Object.values(changeTexts(drift, drift.since.date)).flatMap((each) => each ?? []);
   return unnamed > 0 ? [...texts, `Further changes of columns that are not named: ${unnamed}.`] : texts;
 }
 
-/** A new label is no change of the schema. */
+/** Counts the changes of the schema. A new label does not change the schema. */
 export function countChanges({ added, removed, retyped, unnamed }: Drift): number {
   return added.length + removed.length + retyped.length + unnamed;
 }
 
-/** A sentence for each kind of change. @param date of the export that was compared with */
+/** One sentence for each kind of change. @param date of the export that the columns were compared with */
 function changeTexts({ added, removed, retyped, relabelled }: Changes, date: string) {
   const since = `the export of ${date}`;
   return {

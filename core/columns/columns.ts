@@ -51,10 +51,10 @@ export interface PublishedColumns {
   leftOut: LeftOut[];
 }
 
-/** `undefined`: nothing is published. `unknown`: half a sentence that says why the columns are not known. */
+/** `undefined`: no export is published. `unknown`: half a sentence that says why the columns are not known. */
 export type LastColumns = PublishedColumns | { unknown: string } | undefined;
 
-/** A type or label that is not plain becomes null: no run writes one, but another program may have written it. */
+/** Replaces a type or label that is not plain text with null. Only another program can have written such a value. */
 export function lastColumnsOf({
   date,
   execution,
@@ -76,15 +76,15 @@ export function lastColumnsOf({
   };
 }
 
-/** The last columns where they are known. */
+/** The columns of the last published export; `undefined` if they are not known. */
 export function publishedColumns(last: LastColumns): PublishedColumns | undefined {
   return last && 'fields' in last ? last : undefined;
 }
 
 /**
  * @param fields all columns that the CRM lists now
- * @throws RunError `ConfigInvalid` or `InvalidInput` where nothing can be requested; `SchemaChanged` where the configuration
- *   stops at a change that nobody has accepted
+ * @throws RunError `ConfigInvalid` or `InvalidInput` if no column can be requested; `SchemaChanged` if the
+ *   configuration stops runs at a change that no person has accepted
  */
 export function columnsFor(
   plan: Plan & { input: { date: string } },
@@ -106,7 +106,7 @@ export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: 
   return { requested, leftOut, warnings: [...warnings, ...labelsThatGiveWay(plan, fields)] };
 }
 
-/** Compares the columns of the CRM with those of the last published export, except what the configuration leaves out today. */
+/** Compares the columns of the CRM with those of the last published export, without those that are left out today. */
 export function compareColumns(
   { configured, input }: Plan,
   fields: readonly ListedField[],
@@ -118,7 +118,7 @@ export function compareColumns(
     const warning = `The columns are not compared with those of the last published export: ${last.unknown}.`;
     return { drift: null, schemaChanges: 0, warnings: [warning] };
   }
-  // A column that was left out then was listed, too: it is not new where it comes back.
+  // The CRM also listed the columns that the last export left out. Such a column is not new if it is exported again.
   const before = [...last.fields, ...last.leftOut.map(({ name, label }) => ({ name, label, type: null }))];
   const left = [...leftOut, ...meantBy(exceptedOf(configured), before)];
   const names = new Set(left.map(({ name }) => name));
@@ -133,9 +133,9 @@ export function compareColumns(
 }
 
 /**
- * The columns that the configuration leaves out of what the CRM lists now. An entry that names nothing keeps the field that it
- * last named, where no field has come since that could be the same column under another name.
- * @throws RunError `ConfigInvalid` for entries whose meaning is not known: a typo would export the column every night
+ * The columns that the configuration leaves out. If an entry matches no listed column, it keeps the column that it
+ * matched last, unless the CRM has listed a new column since: that could be the same column under another name.
+ * @throws RunError `ConfigInvalid` for an entry without a known column: a typo would export the column every night
  */
 function leftOutOf(
   { configured, configuredDigest, input: { entity } }: Plan,
@@ -167,7 +167,7 @@ function severalTexts(entries: readonly string[], leftOut: readonly LeftOut[]): 
   });
 }
 
-/** Columns that an entry named last, that are still listed, and that it no longer names: their label belongs to another column. */
+/** Listed columns that an entry matched last but not now, because their label has moved to another column. */
 function movedSince(
   last: PublishedColumns | undefined,
   now: readonly LeftOut[],
@@ -202,8 +202,8 @@ function namesNothing(entries: string[], entity: Entity, fields: readonly Listed
 }
 
 /**
- * Refuses to request a column that is left out, or to select by it: either would show its values.
- * @throws RunError `InvalidInput` where the input does, `ConfigInvalid` where the configuration does
+ * Refuses to request, filter or sort by a left-out column: each would reveal its values.
+ * @throws RunError `InvalidInput` if the input uses the column, `ConfigInvalid` if the configuration does
  */
 function refuseLeftOut(leftOut: readonly LeftOut[], configured: EntityPlan, input: ExportInput): void {
   const byInput = namedIn(leftOut, input.columns, [input.filters, input.sorts]);
@@ -234,7 +234,7 @@ function namedIn(leftOut: readonly LeftOut[], columns: ExportInput['columns'], s
   return [...new Set(named.map(({ name }) => name))];
 }
 
-/** @throws RunError `ConfigInvalid` where no column is left, or for columns that the CRM does not list */
+/** @throws RunError `ConfigInvalid` if no column is left, or for columns that the CRM does not list */
 function requestedOf(
   { columns, input: { entity } }: Plan,
   fields: readonly ListedField[],
@@ -250,12 +250,12 @@ function requestedOf(
   const left = new Set(leftOut.map(({ name }) => name));
   const all = names.filter((name) => !left.has(name));
   if (all.length > 0) return all;
-  // An empty list may mean all columns to the CRM.
+  // The CRM may read an empty list as all columns.
   const none = `columns.except of ${entity} leaves out all columns that GET /${entity}/fields lists (${names.length}).`;
   throw new RunError('ConfigInvalid', none);
 }
 
-/** @throws RunError `SchemaChanged` for columns without which the configuration wants no export */
+/** @throws RunError `SchemaChanged` if a column that the configuration requires is missing */
 function refuseMissing(required: string[], requested: string[], entity: Entity): void {
   const missing = required.filter((name) => !requested.includes(name));
   if (missing.length === 0) return;
@@ -264,8 +264,8 @@ function refuseMissing(required: string[], requested: string[], entity: Entity):
 }
 
 /**
- * Warnings for texts of `columns.labels` that the configuration maps to null though the CRM lists them by now.
- * @throws RunError `ConfigInvalid` where such a text, or a part of it, means a column that is left out or hashed
+ * Warnings for texts that `columns.labels` maps to null although the CRM now lists them.
+ * @throws RunError `ConfigInvalid` if such a text, or a part of it, names a left-out or hashed column
  */
 function labelsThatGiveWay({ configured, input: { entity } }: Plan, fields: readonly ListedField[]): string[] {
   const { except = [], hash = [] } = configured.tables ?? {};

@@ -1,7 +1,7 @@
 import { folded, pathParts, plain, visible } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 
-/** Finds the fields of the CRM that the texts of a file's header mean. */
+/** Finds the CRM fields that the texts of a file's header name. */
 
 /** The fields of an entity. */
 export interface ListedFields {
@@ -11,13 +11,13 @@ export interface ListedFields {
   fields: readonly { name: string; label: string | null }[];
   /** Fields that must not be in the file. */
   excepted: readonly Pick<Run['excepted'][number], 'name' | 'label'>[];
-  /** Texts of the configuration, and the field that each one means; `null` = none (`columns.labels`). */
+  /** Texts of the configuration and the field of each text; `null` = the text names no field (`columns.labels`). */
   labels: Readonly<Record<string, string | null>>;
 }
 
 /**
- * A field that is left out counts even where the CRM does not list it.
- * @param labels of the configuration (`labelsOf`)
+ * The fields of an entity. A left-out field is recognised even if the CRM does not list it.
+ * @param labels from the configuration (`labelsOf`)
  */
 export function listedFields(
   { request, listed, excepted }: Pick<Run, 'request' | 'listed' | 'excepted'>,
@@ -29,22 +29,22 @@ export function listedFields(
   return { columns, fields, excepted, labels };
 }
 
-/** What a record says where it is read as a header. */
+/** The result of reading a record as a header. */
 export interface ReadHeader {
   /**
-   * The field of each cell; '' for a cell without text, or of no field. `null` where a text means no field, several fields, or
-   * a field that is left out.
+   * The field of each cell; '' for a cell without text, or a text that names no field by configuration. `null` if a
+   * text is not recognised, fits several fields, or names a left-out field.
    */
   names: string[] | null;
-  /** At least one cell has a label instead of a name. */
+  /** At least one cell has a label in place of a name. */
   labelled: boolean;
-  /** Cells that mean a listed field that is not left out. */
+  /** Cells that name a listed field that is not left out. */
   listed: number;
-  /** Texts that mean nothing listed. They may be data: repeat them only where the record is known to be a header. */
+  /** Texts that name no listed field. They may be data: print them only if the record is known to be a header. */
   unlisted: string[];
-  /** Cells that mean a field that is left out, or may mean one. */
+  /** Cells that name, or may name, a left-out field. */
   excepted: number;
-  /** Places of cells without text. */
+  /** Positions of cells without text. */
   unnamed: number[];
 }
 
@@ -52,25 +52,25 @@ export interface FieldIndex {
   readHeader: (cells: readonly string[]) => ReadHeader;
   /** Number of requested columns. */
   width: number;
-  /** The text means a field, left out or not, or the configuration says that it means none. */
+  /** The text names a field, left out or not, or the configuration says that it names no field. */
   isListed: (cell: string) => boolean;
-  /** The text is exactly that of a field, of the configuration too: no other spelling, and no end of a path. */
+  /** The text equals a name, a label or a configured text: not another spelling, and not the end of a path. */
   isExact: (cell: string) => boolean;
-  /** A listed text begins like this. */
+  /** A listed text begins with these characters. */
   mayBeListed: (begins: string) => boolean;
 }
 
-/** What a cell means. */
+/** The fields that a cell names. */
 interface Meaning {
-  /** A field that is left out, or perhaps one. */
+  /** The cell names, or may name, a left-out field. */
   left: boolean;
-  /** Fields that are not left out; several may share the text. */
+  /** Fields that are not left out. Several fields may share a text. */
   names: readonly string[];
-  /** The configuration says that the text means no field. */
+  /** The configuration says that the text names no field. */
   none: boolean;
 }
 
-/** Reads each cell exactly first, then in other spellings. Build it once for a file. */
+/** Matches each cell exactly first, then in other spellings. Build one index per file. */
 export function fieldIndex(listed: ListedFields): FieldIndex {
   const texts = fieldTexts(listed);
   const meaningOf = meanings(listed, texts);
@@ -109,14 +109,14 @@ function nameOf(meaning: Meaning | null): string | undefined {
   return meaning.names.length === 1 ? meaning.names[0] : undefined;
 }
 
-/** @returns what a cell in a place means; `null` where nothing can be seen in it */
+/** @returns the meaning of a cell at a position; `null` if the cell has no visible text */
 function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof fieldTexts>) {
   const left = new Set(excepted.map(({ name }) => name));
   const requested = new Set(columns.filter((name) => !left.has(name)).map(plain));
   const mayBeLeft = (cell: string, itself: boolean, { exact, told, near, parts }: Found) => {
     if (left.has(cell) || (told !== undefined && left.has(told))) return true;
     if (itself) return false;
-    // A text that is listed as a whole is no path.
+    // A text that is listed as a whole is not read as a path.
     const whole = exact.length > 0 || told !== undefined;
     return [exact, ...near, whole ? [] : parts].flat().some((name) => left.has(name));
   };
@@ -129,23 +129,23 @@ function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof 
     const one = wanted ?? found.told;
     const exact = one === undefined ? found.exact.filter((name) => !left.has(name)) : [one];
     if (exact.length > 0) return { left: false, names: exact, none: false };
-    // A text that could mean several fields in another spelling means none of them.
+    // A text that fits several fields in another spelling is not recognised.
     const [nearest = []] = found.near;
     if (nearest.length === 1) return { left: false, names: nearest, none: false };
     return { left: false, names: [], none: found.none };
   };
 }
 
-/** Fields that a text may mean. */
+/** Fields that a text may name. */
 interface Found {
   exact: readonly string[];
-  /** The field that the configuration gives the text. */
+  /** The field that the configuration assigns to the text. */
   told: string | undefined;
-  /** The configuration says that the text means no field. */
+  /** The configuration says that the text names no field. */
   none: boolean;
-  /** The fields that the text means in another spelling, then those that it means as the end of a path; no list is empty. */
+  /** Fields that match the text in another spelling, then fields that match the end of a path. No list is empty. */
   near: readonly (readonly string[])[];
-  /** The fields that any part of a path means. */
+  /** Fields that match any part of a path. */
   parts: readonly string[];
 }
 
@@ -178,7 +178,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
   return {
     find: (text: string): Found => {
       const path = pathParts(text);
-      // A path stands for its end only where nothing before it is a field.
+      // The end of a path names a field only if no part before it names one.
       const end = path?.before.some((part) => near.has(part)) ? undefined : path?.last;
       const ofEnd = end === undefined ? [] : [exact.get(plain(end)) ?? [], namesNear(folded(end))];
       return {
@@ -200,7 +200,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
   };
 }
 
-/** The field of exactly this name, else all of that name in another spelling. */
+/** The field with exactly this name; otherwise all fields whose names match in another spelling. */
 function fieldsCalled(value: string, names: readonly string[]): string[] {
   return names.includes(value) ? [value] : names.filter((name) => folded(name) === folded(value));
 }

@@ -3,9 +3,9 @@ import { cased, folded, INVISIBLE, pathParts } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 import type { ListedField } from './changes.ts';
 
-/** Finds the columns that entries of the configuration mean: `columns.except`, `tables.except`, `tables.hash`. */
+/** Finds the columns that the entries of `columns.except`, `tables.except` and `tables.hash` name. */
 
-/** A column that the configuration leaves out: the entry of `columns.except` that means it, and the CRM's field. */
+/** A left-out column: the entry of `columns.except` that names it, and the CRM's field. */
 export const leftOutSchema = z.object({
   entry: z.string(),
   name: z.string(),
@@ -15,8 +15,8 @@ export type LeftOut = Run['excepted'][number];
 export type Named = Pick<ListedField, 'name' | 'label'>;
 
 /**
- * The fields that each entry means: the field of exactly that name; where there is none, every field whose name or label is the
- * same in another spelling.
+ * The fields that each entry names: the field with exactly that name; if it does not exist, every field whose name or
+ * label matches in another spelling.
  */
 export function meantBy(entries: readonly string[], fields: readonly Named[]): LeftOut[] {
   return entries.flatMap((entry) => fieldsOf(entry, fields).map(({ name, label }) => ({ entry, name, label })));
@@ -29,17 +29,17 @@ function fieldsOf(entry: string, fields: readonly Named[]): Named[] {
   return fields.filter(({ name, label }) => folded(name) === near || (label !== null && folded(label) === near));
 }
 
-/** What a manifest says of the columns of its run. */
+/** The columns in the manifest of a run. */
 export interface ManifestColumns {
   fields: readonly Named[] | null;
   leftOut: readonly LeftOut[];
 }
 
 /**
- * The columns that an entry of today's configuration means in files of earlier runs: by the list of each manifest, because the
- * CRM may have renamed a column since, and by what the same entry meant then.
- * @param names further columns of the file, which no list has
- * @param manifests that of the file first
+ * The columns that an entry of today's configuration names in files of earlier runs. The CRM may have renamed a column
+ * since. So the entry is matched with the columns of each manifest, and with what the same entry named in that run.
+ * @param names other columns of the file, which the manifests do not list
+ * @param manifests the manifest of the file comes first
  */
 export function meantInManifests(
   entry: string,
@@ -56,8 +56,8 @@ export function meantInManifests(
 }
 
 /**
- * Names of left-out columns that filters or sorts contain, in any spelling: a selection by a column shows its values. Only the
- * CRM knows which of the texts are names, so every word counts.
+ * Left-out columns whose names occur in filters or sorts, in any spelling: a selection by a column reveals its values.
+ * Only the CRM knows which texts are names, so every word is compared.
  */
 export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): string[] {
   const texts = textsIn(filtersOrSorts).map((text) => cased(text).replace(INVISIBLE, ''));
@@ -68,19 +68,19 @@ export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): s
   });
 }
 
-/** What may stand between the letters of one name; a comma stands between two names. */
+/** Characters that may stand between the letters of one name. A comma separates two names. */
 const WITHIN = '[\\p{Z}\\p{Pd}\\p{Pc}.\'"׳״]*';
 
-/** The labels that are the whole of a text in filters or sorts: as a part of a sentence they may mean anything. */
+/** Labels that make up a whole text in filters or sorts. Inside a sentence, a label may be an ordinary word. */
 export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): string[] {
   const whole = new Set(textsIn(filtersOrSorts).flatMap((text) => [text, pathParts(text)?.last ?? text].map(bare)));
   return labels.filter((label) => whole.has(folded(label)));
 }
 
-/** The text without the sign for the direction of a sort. */
+/** The folded text without the sign for the direction of a sort. */
 const bare = (text: string) => folded(text.replace(/^\s*[+<>!~]/, ''));
 
-/** Keys and values, at any depth. */
+/** All keys and texts of a value, at any depth. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];

@@ -5,8 +5,8 @@ import { dateAfter, dateIn, instantOf } from '../schedule/local-time.ts';
 import { nextStarts, type Start } from '../schedule/next-starts.ts';
 
 /**
- * The start of each entity that the night of a date is made of: those that are enabled and have one start on it. What has
- * several starts a day, or counts from when its rule was made (`rate(…)`), is of no night.
+ * The entities of a night, each with its start: enabled entities with exactly one start on the date. An entity with
+ * several starts a day, or with a schedule that counts from the creation of its rule (`rate(…)`), belongs to no night.
  */
 export function startsOfNight(deployment: Deployment, date: string): Map<Entity, Start> {
   const before = new Date(instantOf(deployment.timeZone, date, '00:00').getTime() - 1);
@@ -19,10 +19,10 @@ export function startsOfNight(deployment: Deployment, date: string): Map<Entity,
   return new Map(found);
 }
 
-/** A few nights: one date of them may have a start more or less, where clocks change. */
+/** A few starts: on the date of a clock change, an entity may have a start more or less. */
 const STARTS_LOOKED_AT = 9;
 
-/** Whether an entity is a part of nights: most dates of its starts have one start. */
+/** Whether an entity belongs to nights: on most of its dates it has one start. */
 export function isOfNights(deployment: Deployment, entity: Entity, from: Date): boolean {
   const starts = nextStarts(timingOf(deployment, entity), from, STARTS_LOOKED_AT);
   if (!starts) return false;
@@ -31,13 +31,13 @@ export function isOfNights(deployment: Deployment, entity: Entity, from: Date): 
   return alone.length * 2 >= dates.length;
 }
 
-/** Whether an entity has an alarm of its own: no night waits for it, or the configuration gives it hours of its own. */
+/** Whether an entity has its own alarm: it belongs to no night, or the configuration sets its own `freshnessHours`. */
 export function isWatchedAlone(deployment: Deployment, entity: Entity, from: Date): boolean {
   const { enabled, freshnessHours } = deployment.entities[entity];
   return enabled && (freshnessHours !== undefined || !isOfNights(deployment, entity, from));
 }
 
-/** When a night begins, and when it is to be complete. */
+/** When a night begins, and when it must be complete. */
 export interface NightTimes {
   begins: Date;
   /** The latest deadline of its runs. */
@@ -55,16 +55,16 @@ export function timesOfNight(deployment: Deployment, date: string): NightTimes |
   return { begins: new Date(Math.min(...begins)), deadline: new Date(Math.max(...deadlines)) };
 }
 
-/** Each day of a week, in two weeks half a year apart: clocks may be set otherwise. */
+/** Every weekday, in two weeks half a year apart: winter time and summer time. */
 const DAYS_LOOKED_AT = [0, 182].flatMap((week) => [0, 1, 2, 3, 4, 5, 6].map((day) => week + day));
 const DAY_MS = 86_400_000;
 
 /**
- * Whether local midnight lies between the starts of one night: entities with different dates then begin within the same hours.
- * A night is what lies between the longest pauses of a day.
+ * Whether local midnight lies between the starts of one night, so that its entities have different dates. Two nights
+ * are separated by the longest pause between starts.
  */
 export function spansMidnight(deployment: Deployment, from: Date): boolean {
-  // To find them takes longer than all else here.
+  // Finding the offsets of the time zone takes longer than the rest of this function.
   const known = { ...deployment, zoneOffsets: deployment.zoneOffsets ?? offsetsNow(deployment.timeZone) };
   return DAYS_LOOKED_AT.some((days) => {
     const date = dateAfter(dateIn(deployment.timeZone, from), days);

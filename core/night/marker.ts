@@ -39,7 +39,7 @@ const markedSchema = z.object({
     ),
 });
 
-/** What there is of a date. Read loosely, as pointers are: fields may be added. */
+/** The state of a night, by date. Parsed loosely, like pointers: later releases may add fields. */
 export const nightSchema = z.object({
   schemaVersion: layoutVersion,
   date: z.iso.date().check(z.describe('The logical date of the night.')),
@@ -63,12 +63,12 @@ export const nightKey = (date: string) => `published/nights/date=${date}.json`;
 export const completeKey = ({ date, revision }: Pick<Night, 'date' | 'revision'>) =>
   `published/nights/complete/date=${date}/revision=${revision}.json`;
 
-/** Also of a night that a later release wrote, which is read loosely. */
+/** Writes a night as JSON, also a night of a later release, which was parsed loosely. */
 export const nightText = (night: Night) => strictText(writtenSchema, { ...night, schemaVersion: LAYOUT });
 
 /**
- * What is written of a date, and the tag of that object. One of an earlier release counts as none.
- * @throws RunError `StorageConflict` when the object there is none of this software
+ * Reads the stored night of a date, and the ETag of its object. A night of an earlier release counts as missing.
+ * @throws RunError `StorageConflict` if the object is not a night of this software
  */
 export async function readNight(
   bucket: Pick<Bucket, 'read'>,
@@ -82,7 +82,7 @@ export async function readNight(
   throw new RunError('StorageConflict', `The object at ${key} says of no night what is there.`);
 }
 
-/** What a night that is not complete waits for: `leads`, or `leads (table)`. */
+/** The files and tables that a night still lacks: `leads`, or `leads (table)`. */
 export function lackingIn({ entities }: Pick<Night, 'entities'>): string[] {
   return Object.entries(entities).flatMap(([entity, { file, tableVersion, table }]) => {
     if (!file) return [entity];

@@ -37,7 +37,7 @@ export function nightStore(date: string, deps: NightDeps): NightStore {
     write: (night, etag) => {
       return unlessMet(() => writeOver(bucket, nightKey(date), nightText(night), etag));
     },
-    // One that is there already is this one.
+    // An object at this key is the same revision, so an existing one counts as success.
     tell: (night) => unlessMet(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
   };
 }
@@ -47,7 +47,7 @@ function expectedOf(deployment: Deployment, date: string): Waited {
   return new Map(entities.map((entity) => [entity, deployment.entities[entity].tables?.version ?? null]));
 }
 
-/** `false` where another conditional write of the key is under way. */
+/** `false` if another conditional write of the key is under way. */
 async function unlessMet(write: () => Promise<boolean>): Promise<boolean> {
   try {
     return await write();
@@ -57,7 +57,7 @@ async function unlessMet(write: () => Promise<boolean>): Promise<boolean> {
   }
 }
 
-/** What readers of the date have. The file of a partial run is not the night's. */
+/** The published file of the date. The file of a partial run does not count for the night. */
 async function fileOf(
   entity: Entity,
   date: string,
@@ -76,7 +76,7 @@ async function fileOf(
   return { run, manifestKey, key, rows, bytes, crc32 };
 }
 
-/** The table of this run, under the version of today or of when the night began. */
+/** The table of this run: under today's table version, or under the version when the night began. */
 async function tableOf(
   entity: Entity,
   date: string,
@@ -93,7 +93,7 @@ async function tableOf(
   return null;
 }
 
-/** The feed that ends at this run. Of an entity without feeds nothing is looked for. */
+/** The feed that ends at this run; `null` for an entity without feeds. */
 async function feedOf(
   entity: Entity,
   to: { date: string; run: string },
@@ -105,10 +105,10 @@ async function feedOf(
   return feed ? { key, etag: feed.etag } : null;
 }
 
-/** The entities of a night with the version of the tables that it waits for; `null`: it waits for none. */
+/** The entities of a night, each with the table version that the night waits for; `null`: it waits for no table. */
 type Waited = ReadonlyMap<Entity, number | null>;
 
-/** What the bucket has of an entity and a date. */
+/** What the bucket holds for an entity and a date. */
 type Found = Pick<Marked, 'file' | 'table' | 'feed'>;
 
 const NOTHING: Found = { file: null, table: null, feed: null };
@@ -121,19 +121,19 @@ export interface Failure {
 
 interface Looked {
   date: string;
-  /** What is written of the date. */
+  /** The stored night of the date. */
   standing: Night | undefined;
   waited: Waited;
-  /** Entities whose tables nobody writes any more: the night waits for none of them. */
+  /** Entities whose tables are no longer written: the night does not wait for them. */
   withoutTables: readonly Entity[];
   found: ReadonlyMap<Entity, Found>;
   failure: Failure | undefined;
 }
 
-/** The night as it is to be written; `undefined` where it stands already, or nothing is to be said of it. */
+/** The night to write; `undefined` if it is stored already, or if there is neither a file nor a failed run. */
 function nextNight(looked: Looked): Night | undefined {
   const { date, standing, waited } = looked;
-  // What a release with more entities wrote of them stays: this one cannot look at them.
+  // Entities that only a later release knows stay as they are: this release cannot check them.
   const entities: Night['entities'] = { ...standing?.entities };
   for (const [entity, version] of waited) entities[entity] = markedOf(entity, version, looked);
   const complete = lackingIn({ entities }).length === 0;
@@ -151,30 +151,30 @@ function markedOf(entity: Entity, version: number | null, { standing, withoutTab
   return { file, tableVersion, table, feed, error: whole ? null : known };
 }
 
-/** A date in the bucket. Every method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`. */
+/** The storage of a night. Each method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`. */
 export interface NightStore {
   date: string;
-  /** The entities of the night as they are configured today. */
+  /** The entities of the night by today's configuration. */
   expected: () => Waited;
-  /** Whether the tables of an entity are written by today's configuration. */
+  /** Whether today's configuration writes the tables of an entity. */
   writesTables: (entity: Entity) => boolean;
   read(): Promise<{ night: Night | undefined; etag: string | undefined }>;
-  /** @param known what was read of the entity before */
+  /** @param known what the stored night says of the entity */
   look(entity: Entity, tableVersion: number | null, known: Marked | undefined): Promise<Found>;
-  /** `false` where another has written since it was read. */
+  /** `false` if another run has written the night since it was read. */
   write(night: Night, etag: string | undefined): Promise<boolean>;
-  /** Writes the revision of a complete night, once; `false` where another writes it just now. */
+  /** Writes the revision of a complete night, once; `false` if another run is writing it at this moment. */
   tell(night: Night): Promise<boolean>;
 }
 
-/** A round is lost only to another who has written. Seven runs may end at one moment, and be run again. */
+/** A round fails only if another run writes first. Seven runs may end at the same moment, and each may be repeated. */
 const ROUNDS = 20;
 
 /**
- * Writes what there is of a date. What is written is read before the pointers, and the write is conditional: whoever writes last
- * has seen all (docs/adr/0042).
- * @param failure of the run that has ended; `undefined` where none did, or well
- * @returns the night as it stands; `undefined` where nothing is to be said of it
+ * Writes the state of a night. The function reads the stored night before the pointers, and its write is conditional.
+ * So the run that writes last has seen the results of all others (docs/adr/0042).
+ * @param failure of the run that has ended; `undefined` if it succeeded, or if no run has ended
+ * @returns the night as it is stored; `undefined` if there is neither a file nor a failed run
  * @throws RunError `StorageConflict`, `StorageDenied`, `StorageUnavailable`
  */
 export async function recordNight(store: NightStore, failure?: Failure): Promise<Night | undefined> {
@@ -195,7 +195,7 @@ export async function recordNight(store: NightStore, failure?: Failure): Promise
   throw new RunError('StorageUnavailable', what);
 }
 
-/** The set of a date is that of its first record. */
+/** The entities of a night, as its first record names them. */
 function waitedBy({ entities }: Night): Waited {
   return new Map(
     ENTITIES.flatMap((entity) => {

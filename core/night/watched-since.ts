@@ -5,11 +5,11 @@ import type { Bucket } from '../storage/bucket.ts';
 
 const sinceSchema = z.object({ since: z.iso.datetime() });
 
-/** Not below `published/`, whose objects expire: it stays as long as the bucket. */
+/** Not below `published/`, whose objects expire: this object stays as long as the bucket. */
 export const SINCE_KEY = 'nights/since.json';
 
 /**
- * Since when the nights of a deployment are checked: what began before is of nobody's concern. The first check writes it, once.
+ * The time since when nights are checked. The first check writes it, once. Earlier nights are not checked.
  * @throws RunError `StorageConflict`, `StorageDenied`, `StorageUnavailable`
  */
 export async function watchedSince(bucket: Pick<Bucket, 'read' | 'putOnce'>, now: Date): Promise<Date> {
@@ -19,7 +19,7 @@ export async function watchedSince(bucket: Pick<Bucket, 'read' | 'putOnce'>, now
     if (found) return new Date(found.since);
     throw new RunError('StorageConflict', `The object at ${SINCE_KEY} does not say since when nights are checked.`);
   }
-  // Of two checks at one time both would write this.
+  // Two checks at the same time would both write this.
   await bucket.putOnce(SINCE_KEY, JSON.stringify({ since: now.toISOString() }));
   return now;
 }

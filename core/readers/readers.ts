@@ -6,15 +6,16 @@ import type { Reader } from '../config/settings.ts';
 import { settingsDigest } from '../config/settings-digest.ts';
 
 /**
- * The tag by which readers may read a file and its manifest (docs/adr/0040). PublishFile sets it before a pointer names the file, and sets
- * `NOT_PUBLISHED` if none does in the end. `readers --tag` sets it for files that are published already.
+ * The tag that lets readers read a file and its manifest (docs/adr/0040). PublishFile sets it before a pointer names
+ * the file. If no pointer names the file in the end, PublishFile sets `NOT_PUBLISHED`. `readers --tag` tags files that
+ * were published before.
  */
 export const PUBLISHED_TAG = 'published';
 export const NOT_PUBLISHED = 'false';
 
 /**
- * The value of the tag for a file of an entity. It has a digest of the columns that are left out, so that a file with other columns is not
- * readable until somebody has looked at it.
+ * The value of the tag for a file of an entity. It contains a digest of the left-out columns: after the settings
+ * change, readers cannot read the files until a person has checked them.
  */
 export function publishedValue(entity: Entity, { columns }: Pick<EntityPlan, 'columns'>): string {
   return `${entity}:${settingsDigest({ columns, tables: undefined })}`;
@@ -35,23 +36,23 @@ export function entitiesOf({ entities }: Pick<Reader, 'entities'>): Entity[] {
   return entities === 'all' ? [...ENTITIES] : entities;
 }
 
-/** Entities whose published files somebody reads by their tag. */
+/** Entities whose published files at least one reader reads by their tag. */
 export function sharedAsFiles({ readers }: Pick<Deployment, 'readers'>): Entity[] {
   const shared = readers.filter(({ of }) => of.includes('files')).flatMap(entitiesOf);
   return ENTITIES.filter((entity) => shared.includes(entity));
 }
 
-/** Keys of the bucket that a reader may read, as patterns of a policy. */
+/** Keys of the bucket that a reader may read, as patterns for a policy. */
 export interface ReadableKeys {
-  /** Pointers, and tables with their feeds where it reads these. */
+  /** Pointers, and tables with their feeds if the reader reads tables. */
   plain: string[];
-  /** Files and manifests: only those that have the tag. */
+  /** Files and manifests: the policy allows only tagged ones. */
   tagged: string[];
 }
 
 /**
- * @param deployment knows which entities have feeds
- * @returns the patterns; the same ones limit what may be listed
+ * @param deployment shows which entities have feeds
+ * @returns the patterns, which also limit what the reader may list
  */
 export function readableKeys(
   { entities, of }: Pick<Reader, 'entities' | 'of'>,
@@ -64,10 +65,10 @@ export function readableKeys(
   const withFeeds = feedEntities(deployment);
   const feeds =
     entities === 'all' ? withFeeds.slice(0, 1).map(() => '*') : withFeeds.filter((one) => entities.includes(one));
-  // Feeds are in folders of dates. Beside them are the head, and copies of tables: those are for the functions alone.
+  // Feeds are in folders named by date. The head and the copies of tables, beside them, are for the functions only.
   const tables = [...each('tables/', 'tables/v*/'), ...feeds.map((entity) => `changes/entity=${entity}/date=*`)];
   return {
-    // The types of a column may have changed: then tables are in a folder for each version.
+    // After the type of a column has changed, tables are in one folder per version.
     plain: [...each('published/'), ...(of.includes('tables') ? tables : [])],
     tagged: of.includes('files') ? each('runs/') : [],
   };

@@ -8,10 +8,10 @@ import { exceptedPlaces } from '../gate/checks.ts';
 type PublishedFile = Pick<Manifest, 'file' | 'request' | 'fields' | 'leftOut'>;
 
 /**
- * Why readers in other accounts must not have a published file under the column settings of today, by its manifest: it has a column that is
- * left out, or may have one.
- * @param newest manifest of the entity: it may know which column an entry means
- * @returns what the file has, in words; `undefined` if readers may have it
+ * Checks by its manifest whether today's column settings withhold a published file from readers in other accounts: the
+ * file has, or may have, a left-out column.
+ * @param newest manifest of the entity: it may show which column an entry names
+ * @returns the reason, in words; `undefined` if readers may have the file
  */
 export function whyWithheld(
   manifest: PublishedFile,
@@ -32,7 +32,7 @@ export function whyWithheld(
   if (!facts.content) return exceptedPlaces(facts)?.detail ?? undefined;
   const { width, otherHeaders } = facts.content;
   const content = { ...facts.content, excepted: Math.max(excepted, facts.content.excepted ?? 0) };
-  // The run may have looked for other columns than those that are left out today.
+  // The run may have checked the file for other columns than those that are left out today.
   const wereLookedFor = [...meant].every((name) => manifest.leftOut.some((column) => column.name === name));
   if (!wereLookedFor && width === 1) return 'may have cells with several values, of which one must not be there';
   if (!wereLookedFor) content.leftOutHeaders = otherHeaders;
