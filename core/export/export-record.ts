@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand
 import * as z from 'zod/mini';
 import { type Attributes, expiryOf, expressionValues, ledgerUnavailable } from '../oauth/ledger.ts';
 
-/** The export that a run has at the CRM, and what it was requested for. */
+/** The export of a run at the CRM, and the request that it was made for. */
 const recordSchema = z.object({
   exportId: z.guid(),
   createdAt: z.iso.datetime(),
@@ -14,12 +14,12 @@ const recordSchema = z.object({
 export type ExportRecord = z.infer<typeof recordSchema>;
 
 /**
- * Which execution made which export, in the table of the ledger: a retry takes nobody's word for whose export it
- * adopts. Both methods throw RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing.
+ * Records which execution made which export, in the table of the ledger, so that a retry adopts only an export that the
+ * record proves. Both methods throw RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing.
  */
 export interface ExportRecords {
   keep(execution: string, record: ExportRecord, now: Date): Promise<void>;
-  /** The record of an execution, which then names its adopter; or why there is none for this request and date. */
+  /** Marks the record with its adopter and returns it; or the reason why it does not fit this request and date. */
   adopt(
     execution: string,
     wanted: Pick<ExportRecord, 'fingerprint' | 'date'>,
@@ -47,7 +47,7 @@ export function createExportRecords(client: DynamoDBClient, TableName: string): 
       });
     },
     adopt: async (execution, { fingerprint, date }, adopter) => {
-      // A refused write returns the item, so no function needs the right to read the table.
+      // A refused write returns the item, so the function does not need permission to read the table.
       const command = new UpdateItemCommand({
         TableName,
         Key: keyOf(execution),

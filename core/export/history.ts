@@ -17,18 +17,18 @@ import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
 const MOST_LOOKED_AT = 30;
-/** The most first records, and the most endings, that a manifest carries on from earlier ones. */
+/** The most first records, and the most endings, that a manifest copies from earlier ones. */
 const MOST_CARRIED = 20;
 
 interface Wanted {
   entity: Entity;
   date: string;
   plan: string;
-  /** What was kept until then may be gone. */
+  /** Objects with a retention that ends by this date may be missing. */
   today: string;
 }
 
-/** What is published, newest first, back to where a person let the guards begin anew. */
+/** The published exports, newest first, back to the release at which a person restarted the history (`newNormal`). */
 export async function readHistory(
   bucket: Pick<Bucket, 'list' | 'read'>,
   { entity, date, plan, today }: Wanted,
@@ -55,7 +55,7 @@ async function pointersOf(bucket: Pick<Bucket, 'list'>, entity: Entity): Promise
     .map(({ key }) => key);
 }
 
-/** A rerun of a date at which the history begins is compared with what the date has: there is nothing before it. */
+/** Adds an export. The export of the file's own date is compared with only if the history begins at it. */
 function add(history: History, manifest: Manifest, { newNormal, released }: Pointer, own: boolean): void {
   const published = publishedOf(manifest);
   if (own) history.ofDate = published;
@@ -69,7 +69,7 @@ function publishedOf(manifest: Manifest): PublishedExport {
   return { date, execution, unchangedSince, exportId: manifest.export.id, crc32: file.crc32, facts: factsOf(manifest) };
 }
 
-/** What the release of a file teaches of later ones: only what a person was asked about. */
+/** What the release of a file means for later files: only what the failed checks asked a person about. */
 function releasedOf({ file: { content, format }, guards, request: { columns } }: Manifest): ReleasedBefore {
   const { firstRecord = null, ending = null, width = null } = content ?? {};
   const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];
@@ -83,7 +83,7 @@ function releasedOf({ file: { content, format }, guards, request: { columns } }:
   };
 }
 
-/** The newest come first, and stay. */
+/** Adds what older manifests have released. The newest entries come first and are kept if there are too many. */
 function remember(known: ReleasedBefore, more: ReleasedBefore): void {
   known.headers = joined(known.headers, more.headers);
   known.endings = joined(known.endings, more.endings);
@@ -98,9 +98,9 @@ function joined<T>(known: readonly T[], more: readonly T[]): T[] {
 
 interface Published {
   pointer?: Pointer | undefined;
-  /** `undefined` also where it is not to be kept any more. */
+  /** `undefined` also if its retention has ended. */
   manifest?: Manifest;
-  /** Why there is no manifest that counts, though one is to be kept. */
+  /** Why a manifest cannot be used although its retention has not ended. */
   lacking?: 'unreadable' | 'earlier';
 }
 

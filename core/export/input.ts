@@ -7,10 +7,10 @@ import { isPlainName, quotedNames, suggestion } from '../suggestion.ts';
 
 const ignored = z.optional(z.string().check(z.maxLength(1000)));
 
-/** Keys that every input of ExportRun may have and that no step reads. The console adds the second one to a start from another run. */
+/** Keys that every input of ExportRun may have and no step reads. The console adds the second to a "new execution". */
 export const ignoredKeys = { Comment: ignored, AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: ignored };
 
-/** The input of a rule or a person. Everything but the entity has its default in the configuration. */
+/** The input from a rule or a person. All keys except `entity` have defaults in the configuration. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The event time of the rule that started the run. */
@@ -22,17 +22,17 @@ const inputSchema = z.strictObject({
   filters: z.optional(requestKeys.filters),
   filtersOperator: z.optional(requestKeys.filtersOperator),
   sendEmail: z.optional(requestKeys.sendEmail),
-  /** Publishes a run whose plan is not the configured one, for its date alone. */
+  /** Publishes a run whose plan differs from the configured one, for its date only. */
   publish: z.optional(z.boolean()),
-  /** A run that failed: its export is taken, if it is of the same request and date and the CRM still has it. */
+  /** A failed run. Its export is used if request and date are the same and the CRM still has it. */
   adopt: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
-  /** Goes on though columns have changed at which the configuration stops. */
+  /** Continues the run despite changed columns at which the configuration stops. */
   acceptSchema: z.optional(z.boolean()),
   ...ignoredKeys,
 });
 export type ExportInput = z.infer<typeof inputSchema>;
 
-/** Whether an input is exactly what a rule gives, an entity and the time of its event in UTC: it claims the start. */
+/** Whether an input has only the keys of a rule: an entity and the event time in UTC. Such a run claims the start. */
 export function isOfRule(input: object): boolean {
   const isTime = 'scheduledFor' in input && /Z$/.test(String(input.scheduledFor));
   return isTime && 'entity' in input && Object.keys(input).length === 2;
@@ -40,7 +40,7 @@ export function isOfRule(input: object): boolean {
 
 const MOST_PROBLEMS = 10;
 
-/** zod/mini comes without messages, so they are loaded here. */
+/** zod/mini contains no messages, so they are loaded here. */
 const { localeError } = en();
 
 /** @throws RunError `InvalidInput` */
@@ -77,7 +77,7 @@ function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): st
   return `"${issue.path.slice(0, 8).map(shownKey).join('.')}" is wrong (${issue.message})`;
 }
 
-/** A key within a filter is what somebody typed. */
+/** The key as it may be printed: a key inside a filter is text that a person has typed. */
 function shownKey(key: PropertyKey): string {
   return typeof key === 'number' || isPlainName(String(key)) ? String(key) : '…';
 }

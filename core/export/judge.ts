@@ -11,7 +11,7 @@ import type { Bucket } from '../storage/bucket.ts';
 import { readHistory } from './history.ts';
 import type { Manifest } from './manifest.ts';
 
-/** An export, by the run that made it or by its manifest. */
+/** An export to judge, from the run that made it or from its manifest. */
 export type Judged = Pick<
   Run,
   'entity' | 'date' | 'kind' | 'plan' | 'request' | 'exportId' | 'adopted' | 'excepted' | 'publish'
@@ -27,7 +27,7 @@ export interface JudgedFile extends Verdict {
   history: History;
 }
 
-/** Passes a file that was read to its end through the gate, under the settings of today. */
+/** Judges a file that was read to its end, under today's settings. */
 export async function judgeExport(judged: Judged, facts: Facts, deps: Deps): Promise<JudgedFile> {
   const { entity, date, plan, exportId, publish } = judged;
   const { bucket, deployment, now } = deps;
@@ -38,11 +38,11 @@ export async function judgeExport(judged: Judged, facts: Facts, deps: Deps): Pro
   return { ...passGate(subject, publish), history };
 }
 
-/** What the settings of today promise of an export. */
+/** What today's settings promise of an export. */
 function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Deployment): Promised {
   const plan = deployment.entities[entity];
   const { minRows, ...others } = plan.guards;
-  // The configured number is one of the configured plan.
+  // `minRows` is set for the configured plan only.
   const guards = kind === 'partial' || minRows === undefined ? others : { ...others, minRows };
   const { columns } = request;
   return {
@@ -56,7 +56,7 @@ function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Dep
 }
 
 /**
- * The date since which the files of a plan have had the same size and CRC-32; `null` where the one before was another.
+ * The date since which the files of a plan have had the same size and CRC-32; `null` if the previous file differs.
  */
 export function unchangedSince(
   { comparedWith }: History,
@@ -68,8 +68,8 @@ export function unchangedSince(
 }
 
 /**
- * An export by its manifest, to be judged again under the settings of today, as one that readers get.
- * @param newest of the entity: it may know what these mean as the older one does not
+ * An export by its manifest, to be judged again under today's settings, as if readers get it.
+ * @param newest manifest of the entity: it may show which columns today's entries name
  */
 export function judgedAgain(manifest: Manifest, plan: EntityPlan, newest?: Manifest): Judged & Pick<Run, 'listed'> {
   const { entity, date, kind, request, export: made } = manifest;
@@ -87,7 +87,7 @@ export function judgedAgain(manifest: Manifest, plan: EntityPlan, newest?: Manif
   };
 }
 
-/** All fields that the CRM listed, as far as the manifest has kept them. */
+/** The fields that the CRM listed, as far as the manifest contains them. */
 function listedBy({ fields, request: { columns } }: Manifest): Listed {
   if (!fields) return { others: [], labels: null, types: null, complete: false };
   const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
@@ -96,7 +96,7 @@ function listedBy({ fields, request: { columns } }: Manifest): Listed {
   return { others, labels, types: null, complete: true };
 }
 
-/** An entry that names nothing in the manifest of the file stands for itself, too. */
+/** The left-out columns. An entry that names no column in the manifest of the file counts as a column name itself. */
 function leftOutOf(entries: readonly string[], manifest: Manifest, newest: Manifest | undefined): LeftOut[] {
   const names = [...manifest.request.columns, ...(manifest.file.header ?? [])];
   return entries.flatMap((entry) => {
@@ -107,7 +107,7 @@ function leftOutOf(entries: readonly string[], manifest: Manifest, newest: Manif
 }
 
 /**
- * Entries of which no manifest says what they mean, though they may be the label of a column of the file.
+ * Entries without a known column that may be the label of a column of the file.
  * @param others manifests of later files
  */
 export function untoldEntries(

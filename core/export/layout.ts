@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../json.ts';
 
-/** The layout of the pointers, manifests and releases that this release writes. */
+/** The layout version of the pointers, manifests and releases that this release writes. */
 export const LAYOUT = 3;
-/** The oldest layout that is read. */
+/** The oldest layout version that this release reads. */
 const OLDEST_LAYOUT = 2;
 
-/** The version of the layout of all these objects. */
+/** The layout version in each of these objects. */
 export const layoutVersion = z
   .int()
   .check(
@@ -19,14 +19,14 @@ export const layoutVersion = z
 const earlierSchema = z.object({ schemaVersion: z.int().check(z.maximum(OLDEST_LAYOUT - 1)) });
 
 /**
- * Tells whether a text is a pointer, manifest or release of an earlier release, which counts as none. One that is damaged
- * says another version, or none.
+ * Whether a text is a pointer, manifest or release of an earlier release, which counts as missing. A damaged object has
+ * another version, or none.
  */
 export function isOfEarlierRelease(text: string): boolean {
   return parseJson(earlierSchema, text) !== undefined;
 }
 
-/** A sentence for a person, without its last dot. */
+/** A sentence for a person, without its full stop. */
 export function earlierText(key: string): string {
   return `The object ${key} is of an earlier release, so it counts as none`;
 }

@@ -13,8 +13,8 @@ import type { Bucket } from '../storage/bucket.ts';
 import { earlierText, isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 
 /**
- * Written once, after everything was verified. Made of state and stored object alone: a repeated step writes the same bytes.
- * Read loosely, as pointers are.
+ * The manifest of a file, written once after all checks. It is made only from the state and the stored object, so a
+ * repeated step writes the same bytes. Parsed loosely, like pointers.
  */
 export const manifestSchema = z.object({
   schemaVersion: layoutVersion,
@@ -121,10 +121,10 @@ export const manifestSchema = z.object({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** A manifest as it is stored; one of the former layout becomes one of today's. */
+/** A stored manifest. A manifest of the former layout is converted to today's. */
 export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
 
-/** The former layout has a range in the place of rows, and knows less of the content and of what a release teaches. */
+/** Converts the former layout: it has a range in place of rows, and fewer facts about content and releases. */
 function upgraded(stored: unknown): unknown {
   const former = z.safeParse(formerSchema, stored);
   if (!former.success) return stored;
@@ -153,7 +153,7 @@ const formerSchema = z.looseObject({
   }),
 });
 
-/** What a manifest knows of the file. */
+/** The facts about the file in a manifest. */
 export function factsOf({ file }: Pick<Manifest, 'file'>): Facts {
   const { bytes, format, compression, dialect, header, content } = file;
   return { bytes, empty: isEmptyFile(file), format, compression, dialect, header, content };
@@ -161,7 +161,7 @@ export function factsOf({ file }: Pick<Manifest, 'file'>): Facts {
 
 const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(LAYOUT) });
 
-/** Equal in two manifests of one run. */
+/** The keys that are equal in two manifests of one run. */
 const meaningSchema = z.object({
   ...z.pick(manifestSchema, { entity: true, date: true, execution: true, startedAt: true }).shape,
   file: z.pick(manifestSchema.shape.file, { key: true, bytes: true, crc32: true }),
@@ -172,8 +172,8 @@ export function manifestText(manifest: Manifest): string {
 }
 
 /**
- * `undefined` where the key has none.
- * @throws RunError `EarlierRelease`; `StorageConflict` when the object there is no manifest
+ * `undefined` if there is no object at the key.
+ * @throws RunError `EarlierRelease`; `StorageConflict` if the object is not a manifest
  */
 export async function readManifest(bucket: Pick<Bucket, 'read'>, key: string): Promise<Manifest | undefined> {
   const object = await bucket.read(key);
@@ -184,14 +184,14 @@ export async function readManifest(bucket: Pick<Bucket, 'read'>, key: string): P
   throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
 }
 
-/** What a repeated step must hold to: published nights may have been added since, and another verdict would follow. */
+/** The verdict that a repeated step must keep: exports published since might lead to another one. */
 const verdictSchema = z.pick(manifestSchema, { state: true, guards: true });
 type Verdict = z.infer<typeof verdictSchema>;
 
 /**
- * Writes the manifest once. An existing one of the same run and file is success: the step was repeated.
- * @returns the verdict that stands
- * @throws RunError `StorageConflict` when it is of another run or file
+ * Writes the manifest once. A stored manifest of the same run and file is a success: the step was repeated.
+ * @returns the verdict of the stored manifest
+ * @throws RunError `StorageConflict` if the stored manifest is of another run or file
  */
 export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<Verdict> {
   if (await bucket.putOnce(key, manifestText(manifest))) return manifest;

@@ -13,7 +13,7 @@ import type { kindSchema } from '../step/states.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 
-/** What decides the records and columns of a file: without sorts and e-mail, and with relative dates as they are written. */
+/** The settings that decide the records and columns of a file: no sorts, no e-mail; relative dates are not resolved. */
 interface PlanParts {
   columns: 'all' | { except: string[] } | string[];
   filters: Record<string, unknown>[];
@@ -21,15 +21,15 @@ interface PlanParts {
   extra: Record<string, unknown>;
 }
 
-/** What a run exports: the configuration of its entity, with what the input says instead. */
+/** The plan of a run: the configuration of its entity, overridden by the input. */
 export interface Plan extends PlanParts {
   configured: EntityPlan;
   input: ExportInput;
-  /** SHA-256, hexadecimal: files of equal plans can be compared. */
+  /** SHA-256, hexadecimal: files with equal digests can be compared. */
   digest: string;
   /** The digest of the plan without the input. */
   configuredDigest: string;
-  /** Keys of the input by which the plan is not the configured one. */
+  /** Keys of the input that make the plan differ from the configured one. */
   differs: string[];
   kind: z.infer<typeof kindSchema>;
 }
@@ -37,7 +37,7 @@ export interface Plan extends PlanParts {
 type Configured = Pick<EntityPlan, 'columns' | 'filters' | 'filtersOperator' | 'extra'>;
 type Asked = Pick<ExportInput, 'columns' | 'filters' | 'filtersOperator' | 'sorts'>;
 
-/** @throws RunError `InvalidInput` where the input names a column that is left out */
+/** @throws RunError `InvalidInput` if the input names a left-out column */
 export function planFor<Input extends ExportInput>(configured: EntityPlan, input: Input): Plan & { input: Input } {
   const ours = partsOf(configured);
   const parts = partsOf(configured, input);
@@ -80,7 +80,7 @@ function refuseExcepted(except: string[], { columns, filters, sorts }: Asked): v
   throw new RunError('InvalidInput', what);
 }
 
-/** Labels, the kind of header and required columns are no part of the plan. */
+/** The columns of the plan. Labels, the kind of header and required columns do not belong to the plan. */
 function columnsOf(configured: Configured, asked: Asked['columns']): PlanParts['columns'] {
   if (Array.isArray(asked)) return asked;
   const only = onlyOf(configured);

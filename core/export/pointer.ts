@@ -6,7 +6,7 @@ import { kindSchema } from '../step/states.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
 import { isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 
-/** Names the run of a date, or the newest. Read loosely: after a rollback the pointers of the later release remain. */
+/** Names the published run of a date, or the newest one. Parsed loosely: after a rollback, later pointers remain. */
 export const pointerSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,
@@ -37,7 +37,7 @@ export type Pointer = z.infer<typeof pointerSchema>;
 
 const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(LAYOUT) });
 
-/** What decides which run is further on, and what stays with the date. */
+/** The keys that decide which run is newer, and the keys that stay with the date. */
 const namedRunSchema = z.pick(pointerSchema, {
   date: true,
   startedAt: true,
@@ -48,7 +48,7 @@ const namedRunSchema = z.pick(pointerSchema, {
 type NamedRun = z.infer<typeof namedRunSchema>;
 export type OrderedRun = Pick<NamedRun, 'date' | 'startedAt' | 'execution' | 'kind'>;
 
-/** Where the objects of a run lie. @param execution its name, which may have any letters */
+/** The folder of the objects of a run. @param execution its name, which may contain any characters */
 export const runPrefix = (entity: Entity, execution: string) =>
   `runs/entity=${entity}/run=${encodeURIComponent(execution)}/`;
 export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
@@ -57,16 +57,16 @@ export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/
 /** Runs that publish the same entity at the same moment lose a few rounds at most. */
 const ROUNDS = 10;
 
-/** A pointer as it was read. */
+/** A pointer as it is stored. */
 export interface Standing {
   key: string;
-  /** `undefined` where there is none yet, or that of an earlier release. */
+  /** `undefined` if no pointer exists, or only one of an earlier release. */
   run: NamedRun | undefined;
-  /** The tag of the object that a pointer has to replace; `undefined` where there is none. */
+  /** The ETag of the object that a new pointer must replace; `undefined` if no object exists. */
   etag: string | undefined;
 }
 
-/** @throws RunError `StorageConflict` when the object there does not say which run it names. */
+/** @throws RunError `StorageConflict` if the object names no run. */
 export async function readPointer(bucket: Pick<Bucket, 'read'>, key: string): Promise<Standing> {
   const { text, etag } = (await bucket.read(key)) ?? {};
   const counts = text !== undefined && !isOfEarlierRelease(text);
@@ -74,10 +74,10 @@ export async function readPointer(bucket: Pick<Bucket, 'read'>, key: string): Pr
 }
 
 /**
- * Moves a pointer forward (`compareRuns`); one that is at this run or further stays. `newNormal` stays with its date.
- * @param standing as it was read; read again where others have moved it
- * @returns whether it names this run now
- * @throws RunError `StorageConflict` when the object is no pointer, `StorageUnavailable` when it keeps changing
+ * Moves a pointer forward (`compareRuns`). A pointer at this run or a newer one stays. `newNormal` stays with its date.
+ * @param standing as it was read; the function reads it again if another run has moved it
+ * @returns whether the pointer names this run now
+ * @throws RunError `StorageConflict` if the object is not a pointer, `StorageUnavailable` if it keeps changing
  */
 export async function movePointer(bucket: Bucket, standing: Standing, to: Pointer): Promise<boolean> {
   const { key } = standing;
@@ -94,8 +94,8 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
 }
 
 /**
- * Orders runs by date, then by plan (any run of the configured one is ahead of every partial one), then by start, then
- * by name. A negative number: the first is behind.
+ * Orders runs by date, then by plan (a run of the configured plan is newer than every partial run), then by start, then
+ * by name. A negative result: the first run is older.
  */
 export function compareRuns(a: OrderedRun, b: OrderedRun): number {
   const partsOf = ({ date, kind, startedAt, execution }: OrderedRun) => [

@@ -8,7 +8,7 @@ export interface LogicalDay {
   timeZone: string;
 }
 
-/** A request as it is sent for a day: equal for every repeat. Only its filters can have relative dates. */
+/** Resolves the relative dates of a request, which only filters can contain. Equal days give equal requests. */
 export function resolveDates({ columns, ...others }: ExportRequest, day: LogicalDay): ExportRequest {
   return { columns, ...resolveObject(others, day) };
 }
@@ -24,7 +24,7 @@ function resolveObject(value: object, day: LogicalDay): Record<string, unknown> 
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolve(inner, day)]));
 }
 
-/** An instant is that of local midnight: the first of its date. */
+/** The text of a relative date. An instant is the first instant of the local date. */
 function textOf({ from, days, as }: RelativeDate, { date, timeZone }: LogicalDay): string {
   const counted = dateAfter(startOf(from, date), days);
   return as === 'date' ? counted : instantOf(timeZone, counted, '00:00').toISOString();

@@ -10,13 +10,13 @@ import { layoutVersion } from './layout.ts';
 import type { Manifest } from './manifest.ts';
 import { compareRuns, type OrderedRun } from './pointer.ts';
 
-/** The input of an execution that publishes what a guard has stopped. */
+/** The input of an execution that publishes a file that a check has stopped. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The execution that stored the file. */
   release: z.string().check(z.regex(/^[^\s/]{1,80}$/)),
   reason: z.string().check(z.trim(), z.minLength(1), z.maxLength(500)),
-  /** The person who releases it, by their own word. */
+  /** The person who releases the file, by the name that they gave. */
   by: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   newNormal: z._default(z.boolean(), false),
   ...ignoredKeys,
@@ -28,18 +28,18 @@ export function parseReleaseInput(input: unknown): ReleaseInput {
   return inputOf(inputSchema, input);
 }
 
-/** Whether an input asks for a release, be it right or wrong. */
+/** Whether an input asks for a release, valid or not. */
 export function isReleaseInput(input: unknown): boolean {
   return typeof input === 'object' && input !== null && 'release' in input;
 }
 
-/** `_release.json` beside the manifest. Read loosely, as manifests are. */
+/** `_release.json` beside the manifest. Parsed loosely, like manifests. */
 export const releaseSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,
   /** The run whose file is released. */
   run: z.string(),
-  /** The execution that released it, and when it was started. */
+  /** The execution that released the file, and the start of that execution. */
   execution: z.string(),
   requestedAt: z.iso.datetime(),
   reason: z.string(),
@@ -48,7 +48,7 @@ export const releaseSchema = z.object({
 });
 export type Release = z.infer<typeof releaseSchema>;
 
-/** `undefined` where there is none. @throws RunError `StorageConflict` when the object there is none of this software */
+/** `undefined` if no object exists. @throws RunError `StorageConflict` if it is not a release of this software */
 export async function readRelease(bucket: Pick<Bucket, 'read'>, key: string): Promise<Release | undefined> {
   const object = await bucket.read(key);
   if (!object) return undefined;
@@ -57,13 +57,13 @@ export async function readRelease(bucket: Pick<Bucket, 'read'>, key: string): Pr
   throw new RunError('StorageConflict', `The object at ${key} is no release of this software.`);
 }
 
-/** Writes it once; the first one stands. @returns the one that stands */
+/** Writes the release once; an existing one stays. @returns the stored release */
 export async function writeRelease(bucket: Bucket, key: string, release: Release): Promise<Release> {
   if (await bucket.putOnce(key, strictText(releaseSchema, release))) return release;
   return (await readRelease(bucket, key)) ?? release;
 }
 
-/** Why the file of a run cannot be released, in a sentence; `undefined` where it can. */
+/** Why the file of a run cannot be released, in a sentence; `undefined` if it can. */
 export function whyNotReleased(run: string, manifest: Manifest | undefined, newNormal: boolean): string | undefined {
   const why = reasonOf(manifest, newNormal);
   return why && `The run ${run} cannot be released: ${why}.`;
@@ -80,9 +80,9 @@ function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | 
 }
 
 /**
- * Why there is nothing to move, in a sentence; `undefined` where there is.
- * @param others the other pointers that it may move
- * @param ours whether this release may have moved some of them
+ * Why no pointer has to move, in a sentence; `undefined` if a pointer has to move.
+ * @param others the other pointers that the release may move
+ * @param ours whether this release may have moved some pointers already
  */
 export function whyPublished(
   manifest: Manifest,

@@ -13,12 +13,12 @@ import type { Plan } from './plan.ts';
 import { resolveDates } from './relative-dates.ts';
 
 /**
- * The most characters that request and listed fields may take. They are in the state, perhaps twice, which AWS limits
+ * The most bytes of request and listed fields together. They are in the state, perhaps twice, and AWS limits the state
  * to 256 KB.
  */
 const LARGEST_CARRIED = 64_000;
 
-/** The request of a run, as it is sent, and the fields by which its file is recognised. */
+/** The request as it is sent, and the fields that identify its file. */
 export type Request = Pick<Run, 'request' | 'fingerprint' | 'listed'>;
 
 interface Listed {
@@ -27,7 +27,7 @@ interface Listed {
   deployment: Pick<Deployment, 'crm' | 'timeZone'>;
 }
 
-/** Makes the request, and sends nothing. @throws RunError `ConfigInvalid` when it is too large */
+/** Builds the request and sends nothing. @throws RunError `ConfigInvalid` if it is too large */
 export function requestFor(
   { configured, input }: Plan & { input: { date: string } },
   { requested }: Columns,
@@ -39,7 +39,7 @@ export function requestFor(
   return { request, fingerprint: fingerprintOf(input.entity, request), listed };
 }
 
-/** Input before configuration; what nobody set is left out. @throws RunError `ConfigInvalid` when it is too large */
+/** Builds the request; the input overrides the configuration. @throws RunError `ConfigInvalid` if it is too large */
 export function buildRequest(
   input: ExportInput,
   plan: EntityPlan,
@@ -63,7 +63,7 @@ export function buildRequest(
   throw new RunError('ConfigInvalid', what);
 }
 
-/** The fields by which the file will be recognised. If they are too many, first the types are left out, then the labels, then the names. */
+/** The fields that identify the file. If they are too large, types are omitted first, then labels, then names. */
 export function listedOf(fields: readonly Field[], request: ExportRequest): Run['listed'] {
   const columns = new Set(request.columns);
   const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
@@ -83,7 +83,7 @@ export function listedOf(fields: readonly Field[], request: ExportRequest): Run[
 
 const LARGEST_EXCEPTED = 16_000;
 
-/** Columns that no file may have, with their labels unless they are too many. */
+/** Columns that no file may contain, with their labels unless those are too large. */
 export function carriedLeftOut(leftOut: readonly LeftOut[]): LeftOut[] {
   if (bytesOf(leftOut) <= LARGEST_EXCEPTED) return [...leftOut];
   return leftOut.map((each) => ({ ...each, label: null }));

@@ -11,7 +11,7 @@ import {
   usualRows,
 } from './subject.ts';
 
-/** What a check has measured of a file: `null` = not known. One of the bounds is set. */
+/** The measurement of a check: `null` = not known. Exactly one of the bounds is set. */
 interface Measure {
   measured: number | null;
   atLeast?: number;
@@ -19,7 +19,7 @@ interface Measure {
   detail?: string | null;
 }
 
-/** What the sentence of a failed check may tell besides measure and bound. */
+/** What the sentence of a failed check may contain besides measurement and bound. */
 interface Told extends Pick<GateReport, 'medianRows'> {
   /** `3 rows`, `rows that cannot be counted`. */
   rows: string;
@@ -27,29 +27,29 @@ interface Told extends Pick<GateReport, 'medianRows'> {
 
 export interface GateCheck {
   id: string;
-  /** What it holds the file to: a setting with its default, or what nobody has to set. */
+  /** The limit of the check: a setting with its default, or a rule that needs no setting. */
   setting: string;
-  /** The words behind "stops a file" on the page of readers. */
+  /** The words that follow "stops a file" on the page of readers. */
   stops: string;
-  /** The file fails the check where its measure is unknown. */
+  /** The file fails the check if its measurement is unknown. */
   promised?: true;
-  /** No person can release a file that fails it; files that no reader gets are judged by it too. */
+  /** No person can release a file that fails this check. The check also runs on files that readers do not get. */
   final?: true;
-  /** What a release teaches: later files of the same kind pass. */
+  /** What a release changes for later files of the same kind: they pass the check. */
   teaches?: 'ending' | 'empty' | 'laterHeaders';
-  /** `undefined`: of such a file nothing is asked. */
+  /** `undefined`: the check does not apply to the file. */
   measure: (subject: Subject) => Measure | undefined;
-  /** What failed, as half a sentence behind "it". */
+  /** The failure, as half a sentence that follows "it". */
   words: (failed: GateCheckResult, told: Told) => string;
 }
 
-/** A median below it is judged neither for shrinking nor for growing: three rows may well be one. */
+/** Below this median a file is not checked for shrinking, and growth is measured from this number instead. */
 const LEAST_USUAL_ROWS = 20;
 
-/** More characters with the code 0 in a row are a block of a disk that was never written. */
+/** A longer run of characters with the code 0 is a block of the disk that was never written. */
 const LONGEST_NUL_RUN = 7;
 
-/** All that a file must show before readers get it, in the order in which it is told. */
+/** All checks that a file must pass before readers get it, in the order of the report. */
 export const CHECKS: GateCheck[] = [
   {
     id: 'empty',
@@ -133,7 +133,7 @@ export const CHECKS: GateCheck[] = [
       const { ending = null, width = null } = content ?? {};
       if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
       if (releasedEndings(releasedBefore, facts).some(({ cells }) => cells === ending.cells)) return undefined;
-      // A sheet stores no empty cells at the end of a row.
+      // A sheet does not store the empty cells at the end of a row.
       const thin = content?.endsThin ? 1 : 0;
       const differs = format === 'xlsx' ? Math.max(thin, ending.cells - width) : Math.abs(ending.cells - width);
       return { measured: differs, atMost: 0 };
@@ -274,8 +274,8 @@ const columnsText = (count: number) => countText(count, 'column');
 const MOST_NAMED = 5;
 
 /**
- * Counts the places in which a file has, or may have, a column that is left out: every cell of its header must name a
- * listed field that is not, and there must be no value besides. `undefined` where the file is empty.
+ * Counts the places at which a file has, or may have, a left-out column. Each cell of its header must name a listed
+ * field that is not left out, and the file must hold no other text. `undefined` if the file is empty.
  */
 export function exceptedPlaces({
   empty,
@@ -307,13 +307,13 @@ export function exceptedPlaces({
   ];
   const found = parts.filter(([count]) => count > 0);
   const measured = found.reduce((sum, [count]) => sum + count, 0);
-  // A label that several fields have: which one it is cannot be known.
+  // If several fields have a label, the column that it names is not known.
   if (measured === 0 && header === null)
     return { measured: null, detail: 'may have columns that must not be there: a text of its header means several' };
   return { measured, detail: measured === 0 ? null : `has ${found.map(([, text]) => text).join(', ')}` };
 }
 
-/** One of two columns of a name may be any column. */
+/** Counts columns whose name is repeated: with two columns of one name, either may be any column. */
 function repeated(header: Facts['header']): number {
   const named = columnsOf({ header }) ?? [];
   return named.length - new Set(named).size;

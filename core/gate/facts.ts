@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 
 const count = z.int().check(z.minimum(0));
 
-/** How a file ends: by its last record, and by what it shares with others of its kind. */
+/** The end of a file: its last record, and what it has in common with other files of its kind. */
 export const endingSchema = z.object({
   cells: count.check(z.describe('Cells of the last record.')),
   lineBreak: z.boolean().check(z.describe('A line break follows it.')),
@@ -10,8 +10,8 @@ export const endingSchema = z.object({
 export type Ending = z.infer<typeof endingSchema>;
 
 /**
- * What is known of the content of a CSV file or spreadsheet, unpacked, beside what a reader needs of it. Numbers and digests
- * alone: nothing of its content. `null` = not known.
+ * Facts about the unpacked content of a CSV file or spreadsheet that readers of the file do not need. They are numbers
+ * and digests only, without any text of the file. `null` = not known.
  */
 export const contentSchema = z.object({
   rows: z
@@ -73,7 +73,7 @@ export const contentSchema = z.object({
 });
 export type Content = z.infer<typeof contentSchema>;
 
-/** How a text is written. Words that a later release may add to: read as whatever they are. */
+/** The text format of a file. The values are not limited to those listed: a later release may add others. */
 export const dialectSchema = z.object({
   encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
   byteOrderMark: z.boolean(),
@@ -85,27 +85,27 @@ export const dialectSchema = z.object({
 });
 export type Dialect = z.infer<typeof dialectSchema>;
 
-/** All that is known of a stored file that was read to its end: what the gate judges, now or later by its manifest. */
+/** The facts about a stored file that was read to its end. The gate judges them, at once or later from the manifest. */
 export interface Facts {
   /** The size of the file as it is stored. */
   bytes: number;
-  /** The file holds nothing, be it packed or not. */
+  /** The file has no content, packed or not. */
   empty: boolean;
   /**
-   * The format of the content: csv or xlsx; xls, json or archive where it is published unjudged; `null` where it is
-   * empty.
+   * The format of the content: csv or xlsx; xls, json or archive if it is published without checks; `null` if the file
+   * is empty.
    */
   format: string | null;
   /** How the file is packed: gzip or zip; `null` where it is not. */
   compression: string | null;
   dialect: Dialect | null;
-  /** Names of all columns, in order, as the CRM lists them; `null` where they are not known. */
+  /** Names of all columns, in order, as the CRM lists them; `null` if they are not known. */
   header: string[] | null;
-  /** `null` where the file is empty, or published unjudged. */
+  /** `null` if the file is empty, or published without checks. */
   content: Content | null;
 }
 
-/** What is known of a content that nobody has read. */
+/** The facts about a content that was not read. */
 export const UNSEEN: Content = {
   rows: null,
   doubts: 0,
@@ -137,17 +137,17 @@ export const UNSEEN: Content = {
   fullSheet: false,
 };
 
-/** Rows as a CSV reader counts them; `null` where not all readers count alike. */
+/** Rows by the count of a CSV reader; `null` if different readers would count differently. */
 export function rowsOf({ empty, content }: Pick<Facts, 'empty' | 'content'>): number | null {
   return empty ? 0 : (content?.rows ?? null);
 }
 
-/** Whether the records of a published file can be read: an empty one has no format, and no records. */
+/** Whether the records of a published file can be read. An empty file has the format `null` and no records. */
 export function isReadFormat(format: string | null): boolean {
   return format === null || format === 'csv' || format === 'xlsx';
 }
 
-/** Tells whether nothing is in a published file, be it packed or not. */
+/** Whether a published file has no content, packed or not. */
 export function isEmptyFile({ format }: { format: string | null }): boolean {
   return format === null;
 }

@@ -14,19 +14,20 @@ import {
 } from './subject.ts';
 
 export interface Verdict {
-  /** `null`: there is nothing to tell, for no reader gets the file and nothing forbids it. */
+  /** `null`: readers do not get the file, and no final check has stopped it. */
   report: GateReport | null;
   passed: boolean;
   /** Warnings, in sentences. */
   remarks: string[];
-  /** The facts as they are known by what was released before. */
+  /** The facts, with a header that an earlier release has confirmed. */
   facts: Facts;
 }
 
 /**
- * The gate that everything passes before readers get it. What is promised and cannot be shown to hold fails; what is not
- * promised fails only where it is seen not to hold.
- * @param readable whether readers get the file; of others only the final checks are asked, for `download --run` has them too
+ * Runs the checks that a file must pass before readers get it. A check that is marked `promised` also fails if its
+ * measurement is unknown; every other check fails only if its bound is broken.
+ * @param readable whether readers get the file; if not, only the final checks run, because `download --run` still
+ *   reads it
  */
 export function passGate(given: Subject, readable: boolean): Verdict {
   const facts = withKnownHeader(given.facts, given.history);
@@ -64,7 +65,7 @@ function contentRemarks(subject: Subject): string[] {
   ];
 }
 
-/** How the columns of a file are not those that were requested, in sentences; nothing where the configuration accepts it. */
+/** How the columns differ from the requested ones, in sentences; empty if the configuration accepts the change. */
 function columnRemarks({ facts, promised: { columns, drift } }: Subject): string[] {
   const named = columnsOf(facts);
   const changes = columnChanges(facts, columns);
@@ -75,13 +76,13 @@ function columnRemarks({ facts, promised: { columns, drift } }: Subject): string
   return otherwise ? ['The header names the columns otherwise than they were requested.'] : [];
 }
 
-/** Whether the configuration accepts every change, and there is one. */
+/** Whether there is a change and the configuration accepts all of it. */
 function isAccepted({ added, removed }: { added: number; removed: number }, policy: DriftPolicy): boolean {
   if (added + removed === 0) return false;
   return (added === 0 || policy.added === 'accept') && (removed === 0 || policy.removed === 'accept');
 }
 
-/** What a comparison with published files shows though it stops nothing, in sentences. */
+/** Findings of the comparison with published files that do not stop the file, in sentences. */
 function historyRemarks(subject: Subject): string[] {
   const { facts, history, exportId } = subject;
   const { comparedWith, unreadable, earlier, ofDate } = history;
@@ -109,15 +110,15 @@ function historyRemarks(subject: Subject): string[] {
 
 const SAME_EXPORT = 'The CRM has given the that its date has already, by its id.';
 
-/** Fewer rows may be as many every night. */
+/** A smaller export may well have the same number of rows every night. */
 const FEWEST_CAPPED = 1000;
 const KNOWN_LIMITS = [65_535, 65_536, 1_048_575, 1_048_576];
 
-/** The CRM may have stopped at a limit. */
+/** Whether the CRM may have stopped the export at a limit. */
 function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
   const rows = rowsOf(facts) ?? 0;
   const before = comparedWith[0] && rowsOf(comparedWith[0].facts);
-  // Exports may count their header, too.
+  // Exports may count their header as a row.
   const isLimit = KNOWN_LIMITS.includes(rows) || rows % 1000 === 0 || (rows + 1) % 1000 === 0;
   return rows >= FEWEST_CAPPED - 1 && rows === before && isLimit;
 }
@@ -130,17 +131,17 @@ function endsAsReleased(subject: Subject): boolean {
   const sameWidth = releasedEndings(releasedBefore, subject.facts).filter(({ cells }) => cells === ending.cells);
   const sameEnd = sameWidth.some(({ lineBreak }) => lineBreak === ending.lineBreak);
   const cutOff = !ending.lineBreak && endingBefore(subject)?.lineBreak === true;
-  // A file that is stopped for its end has nothing released that it could be compared with.
+  // Without a release of a file with such an end, the end was not accepted.
   if (sameWidth.length === 0 || (cutOff && !sameEnd)) return false;
   return cutOff || (format !== 'xlsx' && width !== null && ending.cells !== width);
 }
 
-/** How the file is written otherwise than the last published one, where both are known. */
+/** Differences in format between the file and the last published one, if both are known. */
 function changesOfForm(now: Facts, before: Facts | undefined): string[] {
   if (!before || before.empty || now.empty) return [];
   const known = (value: string | null | undefined) => value ?? undefined;
   const bothText = now.format === 'csv' && before.format === 'csv';
-  // Any encoding would do for a file of ASCII.
+  // A file of ASCII characters fits every encoding.
   const encoded = bothText && now.content?.ascii === false && before.content?.ascii === false;
   const parts: [what: string, now: string | undefined, before: string | undefined][] = [
     ['format', known(now.format), known(before.format)],
@@ -159,12 +160,12 @@ const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 't
 const named = (word: string) => NAMES[word] ?? word;
 
 /**
- * These words are in the cause of a run whose file no person can release; the report looks for them there, without the
- * manifest.
+ * The cause of a run contains these words if no person can release its file. The report searches the cause for them,
+ * without reading the manifest.
  */
 export const NOT_RELEASABLE = 'It cannot be released';
 
-/** What stopped a file, measured and bound: half a sentence behind "it". */
+/** The failed checks with measurement and bound: half a sentence that follows "it". */
 export function stoppedText(report: GateReport, facts: Pick<Facts, 'empty' | 'content'>): string {
   const told = { rows: rowsText(rowsThatCount(facts)), medianRows: report.medianRows };
   const wordsOf = (failed: GateCheckResult) => {

@@ -21,7 +21,7 @@ const comparedSchema = z.object({
     ),
 });
 
-/** Why a file was published or stopped. Read loosely: a later release has other checks. */
+/** Why a file was published or stopped. Parsed loosely: a later release has other checks. */
 export const gateReportSchema = z.object({
   checks: z.array(checkSchema),
   comparedWith: z

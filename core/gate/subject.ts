@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { DriftPolicy, GuardSettings } from '../config/entity-settings.ts';
 import { type Content, type Ending, endingSchema, type Facts } from './facts.ts';
 
-/** What a person has released of files of a plan, so that later ones of the same kind need nobody. */
+/** What a person has released of earlier files of a plan. Later files of the same kind need no release. */
 export const releasedBeforeSchema = z.object({
   headers: z
     .array(z.object({ firstRecord: z.string(), columns: z.array(z.string()) }))
@@ -27,19 +27,19 @@ export interface PublishedExport {
   facts: Facts;
 }
 
-/** What is published of one plan, as far as a file is compared with it. */
+/** The published exports of one plan, as far as a file is compared with them. */
 export interface History {
   /**
-   * Published exports, newest first. Those of the file's own date are among them only where the history begins there.
+   * Published exports, newest first. The export of the file's own date is included only if the history begins at it.
    */
   comparedWith: PublishedExport[];
-  /** What readers have of the file's own date. */
+  /** The published export of the file's own date. */
   ofDate: PublishedExport | undefined;
-  /** What a person has released of them, and of files before them. */
+  /** What a person has released of these exports and of earlier ones. */
   releasedBefore: ReleasedBefore;
-  /** Pointers or manifests that are gone or say nothing, though they are to be kept: they are left out. */
+  /** Pointers or manifests that are missing or unreadable before their retention ends. The comparison skips them. */
   unreadable: number;
-  /** Pointers of an earlier release, which count as none. */
+  /** Pointers of an earlier release. The comparison skips them. */
   earlier: number;
 }
 
@@ -51,21 +51,21 @@ export const NO_HISTORY: History = {
   releasedBefore: NOTHING_RELEASED,
 };
 
-/** What the settings promise of a file, as they are today. */
+/** What today's settings promise of a file. */
 export interface Promised {
   /** The requested columns, in order. */
   columns: readonly string[];
   /** Whether any column is left out. */
   excepting: boolean;
-  /** Columns without which no file is wanted. */
+  /** Columns that the file must have. */
   required: readonly string[];
-  /** The first record is a row (`columns.header`). */
+  /** Files have no header: the first record is a row (`columns.header`). */
   headerless: boolean;
   guards: GuardSettings;
   drift: DriftPolicy;
 }
 
-/** What the gate is asked about. */
+/** The file that the gate judges, with everything that it is compared with. */
 export interface Subject {
   /** The date of the file. */
   date: string;
@@ -78,8 +78,8 @@ export interface Subject {
 }
 
 /**
- * Rows that count for guards: those with a value. A first record that may be a header is taken for one.
- * @returns `null` where they are not counted
+ * Rows that the checks count: rows with a value. A first record that may be a header is not counted.
+ * @returns `null` if the rows are not counted
  */
 export function rowsThatCount({ empty, content }: Pick<Facts, 'empty' | 'content'>): number | null {
   if (empty) return 0;
@@ -87,23 +87,23 @@ export function rowsThatCount({ empty, content }: Pick<Facts, 'empty' | 'content
   return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
 }
 
-/** How the last published file ends: an empty one says nothing of that, and a spreadsheet has no line breaks. */
+/** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
 export function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
   const before = comparedWith.find(({ facts }) => !facts.empty)?.facts;
   return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
-/** How released files of the same width and format end. */
+/** The ends of released files of the same width and format. */
 export function releasedEndings({ endings }: History['releasedBefore'], { format, content }: Facts): Ending[] {
   return endings.filter((known) => known.format === format && known.width === (content?.width ?? null));
 }
 
-/** The median over the exports whose rows were counted; `null` where none was. */
+/** The median over the exports with counted rows; `null` if there is no such export. */
 export function usualRows({ comparedWith }: History): number | null {
   return medianOf(comparedWith.flatMap(({ facts }) => rowsThatCount(facts) ?? []));
 }
 
-/** The median; of an even number of values, the mean of the two in the middle. */
+/** The median; for an even number of values, the mean of the middle two. */
 function medianOf(numbers: number[]): number | null {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
@@ -112,13 +112,13 @@ function medianOf(numbers: number[]): number | null {
   return low === undefined || high === undefined ? null : (low + high) / 2;
 }
 
-/** Cells of the header that are no column: those without a text and without values below. */
+/** The names of the columns. A cell of the header without text and without values below it is not a column. */
 export function columnsOf({ header }: Pick<Facts, 'header'>): string[] | null {
   return header?.filter((name) => name !== '') ?? null;
 }
 
 /**
- * Names of the columns that a file shows: by its header or, where files have none, by its width; `null` where they are not
+ * Names of the columns of a file: by its header or, for files without a header, by its width; `null` if they are not
  * known.
  */
 export function shownColumns(
@@ -129,7 +129,7 @@ export function shownColumns(
   return headerless && headed === false && width === columns.length ? columns : columnsOf(facts);
 }
 
-/** How a file lacks requested columns and has others; `null` where its columns are not known. */
+/** Counts the requested columns that a file lacks, and the other columns that it has; `null` if they are not known. */
 export function columnChanges(
   { header, content }: Pick<Facts, 'header' | 'content'>,
   requested: readonly string[],
@@ -145,8 +145,8 @@ export function columnChanges(
 }
 
 /**
- * The file as it is known once a person has released another one with the same first record: that one stands for the
- * columns that it was released for.
+ * The facts with the header that a person has released: if a released file had the same first record, the columns of
+ * that release are the columns of this file.
  */
 export function withKnownHeader(facts: Facts, { releasedBefore }: History): Facts {
   const { header, content } = facts;
@@ -158,7 +158,7 @@ export function withKnownHeader(facts: Facts, { releasedBefore }: History): Fact
   return { ...facts, header: [...known.columns], content: { ...content, headed: true, rows: rowsBelow(content) } };
 }
 
-/** Rows of a file whose first record is the header; a file of which nothing was counted has none. */
+/** Rows of a file whose first record is its header; `null` if its records are not counted. */
 function rowsBelow({ records, doubts, repeatedHeaders }: Content): number | null {
   return doubts > 0 || records === 0 ? null : records - 1 - repeatedHeaders;
 }
