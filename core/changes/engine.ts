@@ -3,11 +3,11 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { FeedError } from './feed-error.ts';
 import { FEED_DISK_MB } from './feeds.ts';
 
-/** What a query may use. */
+/** Limits of a query. */
 export interface EngineLimits {
   /** Memory of the function. */
   memoryMB: number;
-  /** A folder on the function's disk, and the bytes that may be put there. */
+  /** A folder on the function's disk, and the bytes that DuckDB may store there. */
   folder: string;
   diskBytes: number;
   /** Called before each query and while it runs. If it throws, the query is interrupted and its error is thrown. */
@@ -17,7 +17,7 @@ export interface EngineLimits {
 /** Runs SQL. A failed query throws a FeedError or the error of `onProgress`, never an error of DuckDB. */
 export type Query = (sql: string) => Promise<(string | null)[][]>;
 
-/** DuckDB limits what its buffers take. Node.js, code, and what DuckDB does not count take the rest. */
+/** The memory limit of DuckDB covers only its buffers. Node.js, the code and DuckDB's other memory need the rest. */
 const SHARE_OF_BUFFERS = 0.6;
 const OUTSIDE_BUFFERS_MB = 150;
 const LOOK_EVERY_MS = 250;
@@ -28,15 +28,15 @@ const LOOK_EVERY_MS = 250;
  */
 export async function withEngine<T>(limits: EngineLimits, use: (query: Query) => Promise<T>): Promise<T> {
   const { memoryMB, folder, diskBytes } = limits;
-  // Loaded when it is needed: its native part would delay the start of a function that has nothing to compare.
+  // Imported here: loading the native part would slow down the start of a function that compares nothing.
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
     memory_limit: `${Math.floor(memoryMB * SHARE_OF_BUFFERS - OUTSIDE_BUFFERS_MB)}MiB`,
     temp_directory: join(folder, 'spilled'),
-    // Row groups are limited in bytes only without it. With one thread the order of rows stays as it is.
+    // DuckDB limits row groups by bytes only without insertion order. With one thread, rows keep their order anyway.
     preserve_insertion_order: 'false',
-    // Freed memory goes back to the system at once. Else a query adds to what the one before has freed.
+    // Returns freed memory to the system at once. Otherwise each query adds to the memory that the previous one freed.
     allocator_background_threads: 'true',
     allocator_flush_threshold: '16MiB',
     allocator_bulk_deallocation_flush_threshold: '16MiB',
@@ -46,7 +46,7 @@ export async function withEngine<T>(limits: EngineLimits, use: (query: Query) =>
   const connection = await instance.connect();
   try {
     await connection.run("SET TimeZone = 'UTC'");
-    // As an option of the instance it is not enforced.
+    // DuckDB does not enforce this limit as an option of the instance.
     await connection.run(`SET max_temp_directory_size = '${Math.floor(diskBytes / 1024)}KiB'`);
     return await use((sql) => runQuery(connection, sql, limits));
   } finally {
@@ -55,11 +55,11 @@ export async function withEngine<T>(limits: EngineLimits, use: (query: Query) =>
   }
 }
 
-/** A text in SQL. */
+/** A text as an SQL literal. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
-/** A column in SQL. */
+/** A column name as an SQL identifier. */
 export const named = (column: string) => `"${column.replaceAll('"', '""')}"`;
-/** The rows of a Parquet file in SQL. */
+/** The rows of a Parquet file, as an SQL table function. */
 export const rowsIn = (path: string) => `read_parquet(${quoted(path)}, hive_partitioning = false)`;
 
 async function runQuery(connection: DuckDBConnection, sql: string, { memoryMB, onProgress }: EngineLimits) {
@@ -83,9 +83,9 @@ async function runQuery(connection: DuckDBConnection, sql: string, { memoryMB, o
   }
 }
 
-/** Messages of DuckDB quote rows and paths: only their kind is passed on. */
+/** An error of DuckDB. Its message would quote rows and paths, so only its kind is kept. */
 export class EngineError extends FeedError {
-  /** `disk`, `memory`, or the kind as DuckDB names it. */
+  /** `disk`, `memory`, or DuckDB's name of the error type. */
   readonly kind: string;
 
   constructor(kind: string, message: string) {

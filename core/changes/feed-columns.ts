@@ -1,14 +1,14 @@
-/** Where a feed stands in the chain of feeds, and what it lies between. */
+/** The position of a feed in the chain of feeds, and the two runs that it lies between. */
 export interface FeedPlace {
   sequence: number;
-  /** `snapshot`: its rows replace everything. */
+  /** `snapshot`: the rows of the feed replace all earlier ones. */
   kind: 'changes' | 'snapshot';
-  /** The run and the date that the feed before ended at; `null` for the first one. */
+  /** The run and date at which the previous feed ended; `null` for the first feed. */
   from: { run: string; date: string } | null;
   to: { run: string; date: string };
 }
 
-/** The columns that a feed has before those of its table. Types are those of a table's settings. */
+/** The columns of a feed that precede those of its table. Their types are types of the table settings. */
 export const OWN_COLUMNS = [
   { name: '_change_type', type: 'text' },
   { name: '_sequence', type: 'integer' },
@@ -19,5 +19,5 @@ export const OWN_COLUMNS = [
   { name: '_to_date', type: 'date' },
 ] as const;
 
-/** Names that a table with feeds cannot have: those of a feed, and that of a folder, which DuckDB would show in place of the column. */
+/** Names that a table with feeds must not use: those of a feed, and `run`, a folder that DuckDB shows as a column. */
 export const RESERVED: readonly string[] = [...OWN_COLUMNS.map(({ name }) => name), 'run'];

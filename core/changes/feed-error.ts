@@ -1,5 +1,5 @@
-/** The tables or the settings do not make a feed. The message says why, and quotes no row. */
+/** The tables or settings do not allow a feed. The message gives the reason and quotes no row. */
 export class FeedError extends Error {}
 
-/** The copy of a table is gone, or it is another one. */
+/** The copy of a table is missing, or has been replaced. */
 export class BaseGone extends FeedError {}

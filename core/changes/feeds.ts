@@ -1,7 +1,7 @@
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 
-/** The disk of WriteChanges, in MB: the most that Lambda gives. */
+/** The disk of WriteChanges, in MB. Lambda offers no more. */
 export const FEED_DISK_MB = 10_240;
 
 /** Entities whose tables are compared from night to night. */

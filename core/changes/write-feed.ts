@@ -4,52 +4,52 @@ import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
 import { FeedError } from './feed-error.ts';
 
 /**
- * Writes what differs between two tables. Rows are joined by their keys and compared by their values. Rows without a key, and rows whose
- * key a table has more than once, are compared as a bag. In SQL the columns of the table are called c0, c1 and so on, and a row is known by
- * its place in its table.
+ * Writes the differences between two tables. Rows are joined by their keys and compared by their values. Rows without a
+ * key, and rows with a key that occurs more than once in a table, are compared as a multiset. In SQL, the columns of
+ * the table are called c0, c1 and so on, and `place` is the number of a row in its table.
  */
 
 /** The types of changes, named as in Delta's change data feed (https://docs.delta.io/latest/delta-change-data-feed.html). */
 type ChangeType = 'insert' | 'delete' | 'update_preimage' | 'update_postimage';
 
-/** What a feed is made of. */
+/** The input for a feed. */
 export interface FeedInput {
-  /** The file of the table before. A snapshot that has one counts the keys that are gone. */
+  /** The file of the previous table. A snapshot with this file counts the missing keys. */
   before: string | null;
   after: string;
   /** The file that is written. */
   feed: string;
-  /** Columns of the table that a row is known by. */
+  /** Columns of the table that identify a row. */
   key: readonly string[];
-  /** Columns whose changes do not count. */
+  /** Columns that are not compared. */
   ignore: readonly string[];
   place: FeedPlace;
 }
 
 interface KeyCounts {
-  /** Keys of the table before, and how many of them are gone. Of rows without a key, as many are gone as there are fewer of them. */
+  /** Keys of the previous table, and how many are missing now. Rows without a key count as one key each. */
   keys: number;
   gone: number;
-  /** Rows of both tables without a key, or whose key a table has more than once: a feed has no updates of them. */
+  /** Rows of both tables without a key, or with a key that a table repeats: feeds have no updates of them. */
   unmatched: number;
 }
 
 export interface WrittenFeed extends KeyCounts {
-  /** Rows of the table that the feed ends at. */
+  /** Rows of the table at which the feed ends. */
   rows: number;
   changes: Record<ChangeType, number>;
 }
 
 /**
- * How two tables compare: `rows` if their rows came to be in the same way, `keys` if both have the key, `none` if a key says nothing of the
- * other table.
+ * How far two tables can be compared: `rows` if their rows were made in the same way, `keys` if both have comparable
+ * key columns, `none` otherwise.
  */
 export type Likeness = 'rows' | 'keys' | 'none';
 
 /**
- * @param key columns of the table that a row is known by
- * @param hashed whether the key is a hash: only tables of one identity surely have hashes of the same secret
- * @throws FeedError; what `onProgress` throws
+ * @param key columns of the table that identify a row
+ * @param hashed whether the key is a hash: only tables of the same identity surely used the same secret
+ * @throws FeedError; errors of `onProgress`
  */
 export function likenessOf(
   tables: { before: string; after: string },
@@ -67,9 +67,10 @@ export function likenessOf(
 }
 
 /**
- * Writes the file of a feed: the changes between two tables of the same columns, or all rows of the newer one. The order of columns does not
- * matter. Equal inputs make equal bytes. The file is a feed only when this returns.
- * @throws FeedError; what `onProgress` throws
+ * Writes the file of a feed: the changes between two tables with the same columns, or all rows of the newer one. The
+ * order of columns does not matter. Equal inputs give equal bytes. The file is complete only after this function has
+ * returned.
+ * @throws FeedError; errors of `onProgress`
  */
 export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<WrittenFeed> {
   return withEngine(limits, async (query) => {
@@ -97,7 +98,7 @@ export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<Writt
   });
 }
 
-/** Types in DuckDB by the names of columns. */
+/** The DuckDB type of each column, by name. */
 type Columns = ReadonlyMap<string, string | null>;
 
 async function columnsOf(query: Query, path: string): Promise<Columns> {
@@ -130,7 +131,7 @@ function view(name: string, path: string, columns: Columns, names: readonly stri
   return `CREATE TEMP VIEW ${name} AS SELECT ${selected}, row_number() OVER () AS place FROM ${rowsIn(path)}`;
 }
 
-/** A column of the key: its value, and the condition that it has one. */
+/** A key column: its value, and the condition that it has a value. */
 interface KeyColumn {
   at: number;
   value: string;
@@ -147,7 +148,7 @@ function keyColumn(name: string, names: readonly string[], of: { before: Columns
 
 const hasKey = (key: readonly KeyColumn[]) => key.map(({ given }) => given).join(' AND ');
 
-/** Makes the table `odd_keys`: those that one table does not have, and those that a table has more than once. */
+/** Creates the table `odd_keys`: keys that one table lacks, and keys that occur more than once in a table. */
 async function countKeys(query: Query, key: readonly KeyColumn[]): Promise<KeyCounts> {
   const ks = key.map((_, at) => `k${at}`);
   const values = key.map(({ value }, at) => `${value} AS k${at}`);
@@ -172,7 +173,7 @@ async function countKeys(query: Query, key: readonly KeyColumn[]): Promise<KeyCo
   };
 }
 
-/** What is compared beside the key, as it is called in SQL, and what is not. */
+/** The SQL names of the columns besides the key: compared columns, and ignored ones. */
 interface Plan {
   key: readonly KeyColumn[];
   rest: string[];
@@ -186,14 +187,14 @@ function planOf(names: readonly string[], key: readonly KeyColumn[], ignore: rea
   return { key, rest: called(false), ignored: called(true) };
 }
 
-/** A join takes memory for each row and each of its columns: wide rows are compared by so many columns at once. */
+/** Number of columns that one join compares: a join needs memory for each row and column, and rows may be wide. */
 const COMPARED_AT_ONCE = 64;
-/** A join with fewer rows than these fits in the memory of every function. Only then the order of its result is that of the table. */
+/** A join with fewer rows fits in the memory of every function, and its result keeps the order of the table. */
 const MOST_UNSORTED = 1_000_000;
 
 /**
- * The changed rows in SQL: those of the table before in its order, then those of the newer table. Their places are found first, so that no
- * join and no sorting has whole rows.
+ * The changed rows in SQL: rows of the previous table in its order, then rows of the newer table. Their places are
+ * computed first, so that no join or sort holds whole rows.
  */
 async function changedRows(query: Query, plan: Plan, { unmatched }: KeyCounts): Promise<string> {
   const { key, rest } = plan;
@@ -222,7 +223,7 @@ async function changedRows(query: Query, plan: Plan, { unmatched }: KeyCounts): 
   const [[count] = []] = await query(
     'SELECT (SELECT count(*) FROM changed_old) + (SELECT count(*) FROM changed_recent)',
   );
-  // The table is read row by row, and the changed places are kept in memory.
+  // DuckDB reads the table row by row and keeps the changed places in memory.
   await query(`SET disabled_optimizers = 'join_order,build_side_probe_side'`);
   const order = Number(count) < MOST_UNSORTED ? '' : 'ORDER BY is_new, place';
   const rowsOf = (table: string, isNew: boolean) =>
@@ -230,7 +231,7 @@ async function changedRows(query: Query, plan: Plan, { unmatched }: KeyCounts): 
   return `SELECT * FROM (${rowsOf('old', false)} UNION ALL ${rowsOf('recent', true)}) ${order}`;
 }
 
-/** Makes the table `uneven_rows`: places of rows without a key of their own that the other table has fewer of. */
+/** Creates the table `uneven_rows`: places of unmatched rows that occur more often in one table than in the other. */
 async function compareBags(query: Query, { key, rest, ignored }: Plan, byKey: string): Promise<void> {
   const inBag = (table: string, side: number) =>
     `SELECT *, ${side} AS side FROM ${table} WHERE (${hasKey(key)}) IS NOT TRUE
@@ -251,7 +252,7 @@ async function compareBags(query: Query, { key, rest, ignored }: Plan, byKey: st
   );
 }
 
-/** The values of the own columns of a feed in SQL. */
+/** The values of a feed's own columns, in SQL. */
 function ownValues({ sequence, kind, from, to }: FeedPlace): string {
   const text = (value: string | undefined) => (value === undefined ? 'NULL' : quoted(value));
   const types = { text: 'VARCHAR', integer: 'BIGINT', date: 'DATE' };

@@ -4,16 +4,16 @@ import type { ColumnType } from '../config/table-settings.ts';
 import type { TableColumn } from './columns.ts';
 import { dateReader, timestampReader } from './moments.ts';
 
-/** A value as hyparquet-writer takes it; `null` is no value. */
+/** A value as hyparquet-writer takes it; `null` = no value. */
 export type Value = string | number | bigint | boolean | null;
-/** The value of a field; `undefined` where the text does not fit the type. */
+/** Reads the value of a field; `undefined` if the text does not fit the type. */
 export type Reader = (text: string) => Value | undefined;
 
 type Primitive = Omit<SchemaElement, 'name' | 'repetition_type'>;
 
 /**
- * How the types are stored, so that Athena, DuckDB and pyarrow read them alike (docs/adr/0025-parquet-tables.md): types are
- * said in both of Parquet's ways, and timestamps are of milliseconds, which is all that Athena reads of them
+ * How the types are stored, so that Athena, DuckDB and pyarrow read them alike (docs/adr/0025-parquet-tables.md). Each
+ * type is declared in both of Parquet's ways. Timestamps are in milliseconds, the only unit that Athena reads
  * (https://docs.aws.amazon.com/dms/latest/APIReference/API_S3Settings.html, ParquetTimestampInMillisecond).
  */
 const STORED: Record<Exclude<ColumnType, object> | 'decimal', Primitive> = {
@@ -30,7 +30,7 @@ const STORED: Record<Exclude<ColumnType, object> | 'decimal', Primitive> = {
   },
 };
 
-/** Every column may be without a value. */
+/** The Parquet schema. Every column may have rows without a value. */
 export function schemaOf(columns: readonly TableColumn[]): SchemaElement[] {
   const leaves = columns.map(
     ({ name, type }): SchemaElement => ({ name, repetition_type: 'OPTIONAL', ...storedAs(type) }),
@@ -45,10 +45,10 @@ function storedAs(type: ColumnType): Primitive {
   return { ...STORED.decimal, precision, scale, logical_type: { type: 'DECIMAL', precision, scale } };
 }
 
-/** The longest text that is read as a type: the patterns would take long for others. */
+/** The longest text that is read as a typed value. The patterns would be slow for longer ones. */
 const LONGEST = 100;
 
-/** Reads the fields of a column. An empty field is no value, but of a text column: there it is an empty text. */
+/** Reads the fields of a column. An empty field is an empty text in a text column, and no value in any other. */
 export function readerOf({ type, hashed }: TableColumn, hashKey: string): Reader {
   if (hashed) return (text) => (text === '' ? text : hashOf(text, hashKey));
   if (type === 'text') return (text) => text;
@@ -77,7 +77,7 @@ function typedReader(type: Exclude<ColumnType, 'text'>): Reader {
   }[type];
 }
 
-/** A number of more digits does not fit into 64 bits; zeros in front of it are none. */
+/** A number of more digits does not fit into 64 bits. Leading zeros do not count. */
 const INTEGER = /^[+-]?0*\d{1,19}$/;
 
 function readInteger(text: string): bigint | undefined {
@@ -102,7 +102,7 @@ function readBoolean(text: string): boolean | undefined {
 
 const DECIMAL = /^([+-]?)0*(\d*?)(?:\.(\d*?)0*)?$/;
 
-/** Digit by digit: a binary fraction would round. */
+/** Reads decimals digit by digit: a binary fraction would round. */
 function decimalReader({ precision, scale }: { precision: number; scale: number }): Reader {
   return (text) => {
     const [, sign, whole = '', fraction = ''] = /\d/.test(text) ? (DECIMAL.exec(text) ?? []) : [];

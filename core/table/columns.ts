@@ -4,14 +4,14 @@ import { TableError } from './table-error.ts';
 /** A column of a table. */
 export interface TableColumn {
   name: string;
-  /** Which field of a record it is made of, from 0. */
+  /** The position in a record of the field that the column is made of, from 0. */
   place: number;
   type: ColumnType;
   /** The values of the column are replaced by keyed hashes. */
   hashed: boolean;
 }
 
-/** Names of a file's columns that its table does not have, and of those that it has as hashes. */
+/** Names of a file's columns that its table leaves out, and of those that the table has only as hashes. */
 export interface Covered {
   left: ReadonlySet<string>;
   hashed: ReadonlySet<string>;
@@ -19,7 +19,7 @@ export interface Covered {
 
 export const NOTHING: Covered = { left: new Set(), hashed: new Set() };
 
-/** What the folders of a table are named after: readers see them as columns. */
+/** Names of the table's folders, which readers see as columns. */
 const FOLDERS = ['entity', 'date'];
 
 /**
@@ -37,10 +37,10 @@ export function tableColumnName(field: string): string {
 }
 
 /**
- * The columns of the table of such a file, in their order. Settings mean a field however it is spelt: their names are
- * compared as names of table columns. What the file has no name for is no column.
- * @param covered what the settings mean besides
- * @throws TableError where two would have one name, or none is left
+ * The columns of the table of a file, in the order of its fields. Settings match a field in any spelling: both names
+ * are compared as names of table columns. A field without a name becomes no column.
+ * @param covered columns that the entries of the settings name under other names
+ * @throws TableError if two columns would have the same name, or no column is left
  */
 export function tableColumns(
   fields: readonly string[],
@@ -75,7 +75,7 @@ function refuseUnclear(columns: TableColumn[], fields: readonly string[]): void 
   }
 }
 
-/** Those names in settings that no field of the file has. */
+/** Names in settings that match no field of the file. */
 export function missingFields(fields: readonly string[], named: readonly string[]): string[] {
   const present = new Set(fields.map(tableColumnName));
   return named.filter((field) => !present.has(tableColumnName(field)));

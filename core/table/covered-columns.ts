@@ -12,11 +12,11 @@ export function coversAny({ columns, tables }: Plan): boolean {
 }
 
 /**
- * The columns of a file that today's settings leave out of its table, or hash, whatever the date of the file.
+ * The columns of a file that today's settings leave out of its table or hash. The date of the file does not matter.
  * @param names of the file's columns
- * @param manifests that of the file first, then that of the newest published file: it knows what the settings mean by now
- * @throws TableError where an entry means no column that is known, or one of the table's own that the file does not have: it may
- *   be there under another name
+ * @param manifests the file's own first, then that of the newest published file: it shows what the settings name today
+ * @throws TableError if an entry matches no known column, or if an entry of `tables` matches no column of the file:
+ *   the column may be there under another name
  */
 export function coveredColumns(names: readonly string[], manifests: readonly ManifestColumns[], plan: Plan): Covered {
   const meaningOf = (entry: string) => meantInManifests(entry, names, manifests).map(({ name }) => name);

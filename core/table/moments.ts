@@ -1,4 +1,4 @@
-/** Milliseconds of a day. */
+/** Milliseconds in a day. */
 const DAY = 86_400_000;
 /** The calendar repeats itself after 400 years. */
 const CYCLE_DAYS = 146_097;
@@ -7,7 +7,7 @@ const ISO_DATE = patternOf('YYYY-MM-DD');
 const ISO_TIMESTAMP =
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)[T ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))?)?(?:Z|(?<sign>[+-])(?<offsetHour>\d\d)(?::?(?<offsetMinute>\d\d))?)?$/;
 
-/** Days since 1970-01-01, by a text of ISO 8601 or of a format. */
+/** Days since 1970-01-01, from a text in ISO 8601 or in the configured format. */
 export function dateReader(format?: string): (text: string) => number | undefined {
   const pattern = format === undefined ? ISO_DATE : patternOf(format);
   return (text) => {
@@ -17,8 +17,8 @@ export function dateReader(format?: string): (text: string) => number | undefine
 }
 
 /**
- * Milliseconds since 1970-01-01 UTC, by a text of ISO 8601 or of a format. Without an offset the text is taken for UTC; what is
- * finer than a millisecond is cut.
+ * Milliseconds since 1970-01-01 UTC, from a text in ISO 8601 or in the configured format. A text without an offset
+ * counts as UTC. Fractions of a millisecond are cut off.
  */
 export function timestampReader(format?: string): (text: string) => bigint | undefined {
   const pattern = format === undefined ? ISO_TIMESTAMP : patternOf(format);
@@ -29,7 +29,7 @@ export function timestampReader(format?: string): (text: string) => bigint | und
   };
 }
 
-/** `YYYY-MM-DD HH:mm:ss` and the like. */
+/** The pattern of a format such as `YYYY-MM-DD HH:mm:ss`. */
 function patternOf(format: string): RegExp {
   const fields = { YYYY: 'year', MM: 'month', DD: 'day', HH: 'hour', mm: 'minute', ss: 'second' };
   const source = Object.entries(fields).reduce(
@@ -45,14 +45,14 @@ function dayOf(groups: Groups): number | undefined {
   const year = Number(groups.year);
   const month = Number(groups.month);
   const day = Number(groups.day);
-  // Date.UTC takes the years 0 to 99 for those of the last century.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999.
   const millis = Date.UTC(year + 400, month - 1, day);
   const found = new Date(millis);
   const exists = year > 0 && found.getUTCMonth() === month - 1 && found.getUTCDate() === day;
   return exists ? millis / DAY - CYCLE_DAYS : undefined;
 }
 
-/** Milliseconds since midnight UTC; negative, or a day and more, where the offset makes it another day. */
+/** Milliseconds since midnight UTC. The offset can make them negative, or more than a day. */
 function timeOf(groups: Groups): number | undefined {
   const hour = Number(groups.hour);
   const minute = Number(groups.minute);

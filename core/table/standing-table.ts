@@ -1,12 +1,12 @@
 import type { ParquetObjects } from '../storage/parquet-objects.ts';
 
-/** What the metadata of a table say: names of executions and a digest, no data. */
+/** The metadata of a table: names of executions and a digest, no data. */
 export interface TableAuthor {
-  /** The run whose file it is made of. */
+  /** The run whose file the table is made of. */
   run: string;
-  /** The execution that wrote it: another one if a person asked for it. */
+  /** The execution that wrote the table. It differs from `run` if a person started it. */
   execution: string;
-  /** Digest of the column settings that it was written under; '' if it has none. */
+  /** Digest of the column settings of the table; '' if the table has no digest. */
   settings: string;
 }
 
@@ -15,13 +15,13 @@ export interface StandingTable extends TableAuthor {
   bytes: number;
 }
 
-/** The metadata of a table. A header takes few letters, and the name of an execution may have any. */
+/** Encodes the metadata of a table: a header allows few characters, and the name of an execution may contain any. */
 export function tableMetadata({ run, execution, settings }: TableAuthor): Record<string, string> {
   return { run: encodeURIComponent(run), execution: encodeURIComponent(execution), settings };
 }
 
 /**
- * `undefined` if there is none.
+ * `undefined` if there is no table.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 export async function standingTable(
@@ -35,7 +35,7 @@ export async function standingTable(
   return { etag, bytes, run: decoded(run), execution: decoded(execution), settings };
 }
 
-/** What the metadata says; empty if another program wrote it. */
+/** Decodes a value of the metadata; '' if another program wrote it. */
 function decoded(text = ''): string {
   try {
     return decodeURIComponent(text);

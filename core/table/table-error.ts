@@ -1,4 +1,4 @@
-/** Why no table can be made of a file. The message is a sentence without a value of a record. */
+/** A file cannot become a table. The message gives the reason in a sentence without any value of a record. */
 export class TableError extends Error {
   override readonly name = 'TableError';
 }

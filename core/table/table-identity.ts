@@ -3,16 +3,16 @@ import { exceptedOf, isHeaderless, labelsOf } from '../config/chosen-columns.ts'
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { canonicalText } from '../json.ts';
 
-/** How files and settings become rows. To be raised when a release makes other rows of the same: then feeds begin anew. */
+/** Version of the rules that turn files into rows. Raise it when equal files give other rows: feeds then restart. */
 const RULES = 1;
 
-/** What the key of the hashed columns is told by. */
+/** The text that identifies the key of the hashed columns: its HMAC is part of the identity. */
 const KEY_PROBE = 'crm-export: the key of the hashed columns';
 
 /**
- * Says whether the rows of two tables came to be in the same way, so that what differs between them has changed at the CRM: 16 hexadecimal
- * digits. Neither the order of keys nor that of names matters.
- * @param madeOf the plan of the file's run, and the key of the hashed columns; `null` where there is none
+ * A digest of everything that decides how rows are made, as 16 hexadecimal digits. Between two tables of the same
+ * identity, every difference is a change at the CRM. The order of settings and names does not matter.
+ * @param madeOf the plan of the file's run, and the key of the hashed columns; `null` = no key
  */
 export function tableIdentity(
   configured: Pick<EntityPlan, 'columns' | 'tables'>,
@@ -34,5 +34,5 @@ function fingerprintOf(key: string): string {
   return createHmac('sha256', key).update(KEY_PROBE).digest('hex').slice(0, 16);
 }
 
-/** Where a table says its identity. */
+/** The metadata key of the identity in a table. */
 export const IDENTITY_KEY = 'crm-export.identity';

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { ignoredKeys, inputOf } from '../export/input.ts';
 
-/** The input of an execution that writes the table of a published file, and exports nothing. */
+/** The input of an execution that writes the table of a published file and exports nothing. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   table: z.strictObject({
@@ -17,7 +17,7 @@ export function parseTableInput(input: unknown) {
   return inputOf(inputSchema, input);
 }
 
-/** The run whose table an input asks for; `undefined` where it asks for none. */
+/** The run whose table an input asks for; `undefined` if it does not ask for a table. */
 export function tableRunOf(input: unknown): string | undefined {
   return askedSchema.safeParse(input).data?.table.run;
 }

@@ -6,19 +6,19 @@ export function tableEntities({ entities }: Pick<Deployment, 'entities'>): Entit
   return ENTITIES.filter((entity) => entities[entity].tables !== undefined);
 }
 
-/** Where the table of a date is. @param version from 2 on, a folder of its own: the type of a column changed */
+/** The key of the table of a date. @param version each from 2 on has its own folder: a column's type has changed */
 export function tableKey(entity: Entity, date: string, version: number): string {
   return `${tablesOf(entity, version)}date=${date}/${entity}.parquet`;
 }
 
-/** What the tables of an entity begin with; a folder for each date follows. */
+/** The prefix of all tables of an entity. A folder for each date follows. */
 export function tablesOf(entity: Entity, version: number): string {
   return `tables/${version === 1 ? '' : `v${version}/`}entity=${entity}/`;
 }
 
 const KEY = /^tables\/(?:v(\d+)\/)?entity=([^/]+)\/date=(\d{4}-\d\d-\d\d)\/[^/]+\.parquet$/;
 
-/** The table that a key names; `undefined` where it names none. */
+/** Parses the key of a table; `undefined` for any other key. */
 export function tableOfKey(key: string): { entity: Entity; date: string; version: number } | undefined {
   const [, version = '1', name, date = ''] = KEY.exec(key) ?? [];
   const entity = entitySchema.safeParse(name).data;

@@ -3,7 +3,7 @@ import type { Manifest } from '../export/manifest.ts';
 import type { OrderedRun } from '../export/pointer.ts';
 
 /**
- * Why no table is made of the file of a run, in a sentence; `undefined` where one is.
+ * Why the file of a run gets no table, in a sentence; `undefined` if it gets one.
  * @param ofDate the run that the pointer of its date names
  */
 export function whyNoTable(

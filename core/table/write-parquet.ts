@@ -10,43 +10,43 @@ import { type FileColumns, fileColumns } from './file-columns.ts';
 import { TableError } from './table-error.ts';
 import { IDENTITY_KEY } from './table-identity.ts';
 
-/** Takes the next bytes of a file; they stay as they are. */
+/** Takes the next bytes of a file. The caller does not change them afterwards. */
 type Sink = (bytes: Uint8Array) => Promise<void>;
 
 export interface TableInput {
   manifest: Pick<Manifest, 'entity' | 'date' | 'execution' | 'file' | 'request'>;
-  /** The file of the manifest, as it is stored. */
+  /** The stored file that the manifest describes. */
   source: ByteSource;
   limits: ReadingLimits;
   settings: TableSettings;
-  /** What these and others mean of the columns of the file. */
+  /** The columns to leave out or hash. */
   covered: Covered;
   /** The digest of the settings that decide what is readable. */
   digest: string;
-  /** The digest of all that decides how the rows come to be. */
+  /** The digest of everything that decides how the rows are made. */
   identity: string;
-  /** The key of the hashed columns; `null` where there is none. */
+  /** The key of the hashed columns; `null` = no key. */
   hashKey: string | null;
-  /** Release that writes the table. */
+  /** The release that writes the table. */
   softwareVersion: string;
 }
 
 export interface WrittenTable {
   rows: number;
   bytes: number;
-  /** Rows with fewer fields than the header: what is missing is no value. The first of them; `null` = there are none. */
+  /** Rows with fewer fields than the header. The missing fields have no value. `null` = no such row. */
   shortRows: CountedRows | null;
-  /** Rows with values below a cell of the header that has no name: they are not in the table. */
+  /** Rows with values below a header cell without a name. The table does not contain these values. */
   nameless: CountedRows | null;
   misfits: Misfits[];
-  /** Names with a type that the file has no field for. */
+  /** Names with a configured type that match no field of the file. */
   missing: string[];
 }
 
 /**
- * Writes the table of a published CSV file or spreadsheet: Parquet, in row groups of bounded size. Equal inputs make equal bytes. What the
- * sink has taken is a table only when this returns.
- * @throws TableError; what reading the bytes and the sink throw
+ * Writes the table of a published CSV file or spreadsheet as Parquet, in row groups of bounded size. Equal inputs give
+ * equal bytes. The bytes in the sink are a complete table only after this function has returned.
+ * @throws TableError; any error from reading the source or from the sink
  */
 export async function writeParquet(input: TableInput, sink: Sink): Promise<WrittenTable> {
   const { settings, manifest, covered } = input;
@@ -86,7 +86,7 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
 }
 
 /**
- * Writes fields of records as texts, in columns c0, c1 and so on. Nothing of the records is judged: a field that is missing is null.
+ * Writes fields of records as texts, into columns c0, c1 and so on, without checks. A missing field becomes null.
  * @param places of the fields in a record
  */
 export async function writeTexts(
@@ -126,7 +126,7 @@ function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered
   if (found) throw new TableError(`${found[1]}: the file becomes no table.`);
 }
 
-/** What the file says of itself, beside its rows. */
+/** The metadata of the Parquet file. */
 function formatOf({ manifest, digest, identity, softwareVersion }: TableInput) {
   const { entity, date, execution, file } = manifest;
   const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
@@ -135,12 +135,12 @@ function formatOf({ manifest, digest, identity, softwareVersion }: TableInput) {
   return {
     codec: 'SNAPPY' as const,
     kvMetadata: [...told, { key: IDENTITY_KEY, value: identity }],
-    // Readers in Java trust no statistics of texts by a writer that names itself otherwise (apache/parquet-format, parquet.thrift).
+    // Java readers ignore statistics of texts if the name has another form (apache/parquet-format, parquet.thrift).
     createdBy: `crm-nightly-export version ${softwareVersion} (build ${softwareVersion})`,
   };
 }
 
-/** The records behind the header. The bytes are proven by the last one. */
+/** The records after the header. Only the end of the last one proves the bytes of the file. */
 async function* rowsOf({ manifest: { file }, source, limits }: TableInput, of: FileColumns): AsyncGenerator<string[]> {
   const width = of.names.length;
   const refuse = () => new TableError('The stored file is not the one of its manifest: another CRC-32.');
@@ -158,26 +158,26 @@ async function* rowsOf({ manifest: { file }, source, limits }: TableInput, of: F
   }
 }
 
-/** Rows of which something is to be said, and the first of them; the first row behind the header is 1. */
+/** How many rows have a property, and the number of the first. The first row after the header is 1. */
 interface CountedRows {
   count: number;
   row: number;
 }
 
-/** Counts rows, those that have fewer fields than the header, and those with values in columns without a name. */
+/** Counts all rows, rows with fewer fields than the header, and rows with values in columns without a name. */
 class RowCount {
   count = 0;
   shortRows: CountedRows | null = null;
   nameless: CountedRows | null = null;
   readonly #width: number;
-  /** Fields of the header up to the last one with a name. */
+  /** Number of header fields up to the last one with a name. */
   readonly #named: number;
   readonly #unnamed: number[];
   readonly #covers: boolean;
 
   /**
-   * @param names of the columns; '' for one without a name
-   * @param covers whether columns are left out or hashed: their values must be in no other column
+   * @param names of the columns; '' for a column without a name
+   * @param covers whether columns are left out or hashed: their values must not get into another column
    */
   constructor(names: readonly string[], covers: boolean) {
     this.#width = names.length;
@@ -188,8 +188,8 @@ class RowCount {
 
   /**
    * @returns the number of the row
-   * @throws TableError where it has values beyond the header, or fewer fields than that and some are covered: which of them belong to which
-   * column is not known
+   * @throws TableError if the row has values beyond the header, or has fewer fields and columns are left out or
+   *   hashed: the column of each value is then not known
    */
   add(record: readonly string[]): number {
     const { length } = record;
@@ -203,30 +203,30 @@ class RowCount {
     return this.count;
   }
 
-  /** The current row is one more of them. */
+  /** Counts the current row. */
   #with(rows: CountedRows | null): CountedRows {
     return rows ? { ...rows, count: rows.count + 1 } : { count: 1, row: this.count };
   }
 
-  /** @throws TableError where another number was counted when the file was verified */
+  /** @throws TableError if the verification of the file counted another number of rows */
   compare(verified: number | null): void {
     if (verified === null || verified === this.count) return;
     throw new TableError(`The file has ${this.count} rows by its quotation marks, ${verified} by its manifest.`);
   }
 }
 
-/** A row group is in memory as a whole: characters of its fields, with what each value takes besides. */
+/** The size of a row group, which is held in memory: the characters of its fields, plus an overhead for each value. */
 const GROUP_SIZE = 4 * 1024 * 1024;
 const VALUE_OVERHEAD = 8;
-/** What describes the columns of all row groups is in memory until the end: of many columns there are fewer groups. */
+/** The metadata of all row groups stay in memory until the end. With many columns, row groups are larger and fewer. */
 const GROUP_SIZE_PER_COLUMN = 32 * 1024;
-/** The least and the largest value of every row group are in memory until the end; not those of columns with longer ones. */
+/** Minimum and maximum of each row group stay in memory until the end. A column with longer values gets none. */
 const LONGEST_COMPARED = 1024;
 
-/** The usual one, run lengths, is read wrongly by some readers (https://github.com/dask/fastparquet/issues/884). */
+/** Some readers misread the default, run lengths (https://github.com/dask/fastparquet/issues/884). */
 const BOOLEAN_ENCODING = 'PLAIN' as const;
 
-/** Values of a column that did not fit its type, and are none in the table. */
+/** Values of a column that did not fit its type. The table has no value in their place. */
 export interface Misfits extends CountedRows {
   column: string;
   type: string;
@@ -240,7 +240,7 @@ interface Gathered extends TableColumn {
   longest: number;
 }
 
-/** Reads the rows of a file as the values of its table, until there are enough for a row group. */
+/** Collects the values of rows for the next row group. */
 export class RowGroup {
   readonly misfits = new Map<string, Misfits>();
   readonly #columns: Gathered[];
@@ -248,7 +248,7 @@ export class RowGroup {
   readonly #broken: boolean;
   #size = 0;
 
-  /** @param broken whether some characters of the file are broken: they are U+FFFD in its texts */
+  /** @param broken whether the file has damaged characters, which are U+FFFD in its texts */
   constructor(columns: readonly TableColumn[], misfit: TableSettings['misfit'], hashKey: string, broken = false) {
     const empty = () => ({ hasValue: false, data: [], longest: 0 });
     this.#columns = columns.map((column) => ({ ...column, read: readerOf(column, hashKey), ...empty() }));
@@ -264,14 +264,14 @@ export class RowGroup {
     return this.#size >= Math.max(GROUP_SIZE, GROUP_SIZE_PER_COLUMN * this.#columns.length);
   }
 
-  /** @throws TableError where a value does not fit and the settings say `stop` */
+  /** @throws TableError if a value does not fit and the settings say `stop` */
   add(record: readonly string[], row: number): void {
     for (const column of this.#columns) {
       const field = record[column.place];
       const value = field === undefined ? null : column.read(field);
       if (value !== undefined && value !== null) column.hasValue = true;
       if (value === undefined || (this.#broken && field?.includes('\uFFFD'))) this.#misfit(column, row);
-      // A hash may be much longer than what it is made of.
+      // A hash may be much longer than its input.
       const { length } = typeof value === 'string' ? value : (field ?? '');
       column.longest = Math.max(column.longest, length);
       column.data.push(value ?? null);
@@ -290,7 +290,7 @@ export class RowGroup {
     }
   }
 
-  /** What was gathered, which is forgotten. */
+  /** Returns the collected values and clears them. */
   take(): { columnData: ColumnSource[]; rowGroupSize: number } {
     this.#size = 0;
     const columnData = this.#columns.map((column) => {
@@ -313,7 +313,7 @@ export class RowGroup {
   }
 }
 
-/** Hands each row group to the sink, so that none but the current one is in memory. */
+/** Passes each row group to the sink, so that only the current one is in memory. */
 class SinkWriter extends ByteWriter {
   readonly #sink: Sink;
 

@@ -11,29 +11,30 @@ import type { FeedStore, NewestTable, StandingFeed } from './feed-store.ts';
 import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
 
 /**
- * The chain of feeds: each one begins at the table that the feed before ended at (docs/adr/0044). A function compares two tables first, and
- * puts the pair into the head next. Whoever finds a pair in the head stores its feed: equal pairs make equal bytes.
+ * The chain of feeds: each feed begins at the table at which the previous feed ended (docs/adr/0044). A function
+ * compares two tables, then writes the pair into the head. Any function that finds a pair in the head stores its feed:
+ * equal pairs give equal bytes.
  */
 
-/** How the feed of an entity is configured, by names of the table's columns. */
+/** The configuration of an entity's feeds, with the names of table columns. */
 export interface FeedSettings {
   key: string[];
   ignore: string[];
-  /** Largest share of the keys that may be gone. */
+  /** Largest share of the keys that may be missing. */
   maxRemoved: number;
 }
 
-/** A round is lost only to another function that comes further; a feed takes three. */
+/** A round fails only if another function gets further. One feed takes three rounds. */
 const ROUNDS = 30;
-/** With fewer keys a share says little. */
+/** With fewer keys, the share of missing keys is not checked. */
 const FEWEST_KEYS = 20;
 /** Longer than a function can run, which is 15 minutes. */
 const SURELY_ENDED_MS = 20 * 60_000;
 
 /**
- * Brings the feeds of an entity to its newest table. A pair that another function left in the head comes first.
- * @returns the feed that the head ends at, if it was finished here
- * @throws RunError `ChangesStopped`; FeedError; what the store throws
+ * Writes the feeds of an entity up to its newest table. First completes a pair that another function left in the head.
+ * @returns the record of the feed at the head's end, if this function completed it
+ * @throws RunError `ChangesStopped`; FeedError; errors of the store
  */
 export async function advance(store: FeedStore, settings: FeedSettings): Promise<FeedRecord | undefined> {
   let finished: FeedRecord | undefined;
@@ -52,7 +53,7 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
   throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} all the time.`);
 }
 
-/** Goes on with the pair in the head: moves the head to its end if its feed is stored, else makes the feed. */
+/** Continues with the pair in the head: moves the head to its end if its feed is stored, otherwise stores the feed. */
 async function goOn(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<FeedRecord | undefined> {
   const feed = await store.standingFeed(pair.to);
   if (feed?.pair === pairDigest(pair)) return moveHead(standing, { pair, feed }, store);
@@ -65,13 +66,13 @@ export function pairDigest({ attemptedAt: _, ...pair }: FeedPair): string {
   return createHash('sha256').update(canonicalText(pair)).digest('hex').slice(0, 32);
 }
 
-/** The newest table, if it is newer than the one that the chain ends at. */
+/** The newest table, if it is newer than the end of the chain. */
 async function newerTable({ end }: FeedHead, store: FeedStore): Promise<NewestTable | undefined> {
   const newest = await store.newest();
   return newest && end && compareRuns({ ...end, execution: end.run }, newest) >= 0 ? undefined : newest;
 }
 
-/** @returns the pair from where the chain ends; `undefined` if another function was quicker */
+/** @returns the pair that continues the chain; `undefined` if another function was faster */
 async function nextPair(
   standing: StandingHead,
   newest: NewestTable,
@@ -88,7 +89,7 @@ async function nextPair(
   const asBefore = from && isDeepStrictEqual([from.key, from.ignore], [to.key, to.ignore]);
   const isCompared = likeness === 'rows' && asBefore;
   if (stopped && release === null && likeness === 'none') {
-    // The head is written as it is: else it would expire, and with it what was stopped.
+    // Rewrites the unchanged head: otherwise it would expire, and with it the record of the stopped deletion.
     if (await store.writeHead(standing, head)) throw stillStopped(stopped, store);
     return undefined;
   }
@@ -107,8 +108,8 @@ function likenessOf(from: FeedEnd, to: FeedEnd, store: FeedStore) {
 }
 
 /**
- * Compares both tables, puts the pair into the head and stores its feed. Nothing is stored before the comparison has succeeded, so that a
- * table that cannot be compared leaves the head where it was.
+ * Compares both tables, writes the pair into the head and stores its feed. Before the comparison succeeds, the head
+ * stays as it is: so a table that cannot be compared does not block the chain.
  */
 async function makeFeed(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<void> {
   const { head } = standing;
@@ -121,8 +122,8 @@ async function makeFeed(standing: StandingHead, pair: FeedPair, store: FeedStore
 }
 
 /**
- * A pair in the head was compared by the function that put it there. If that is not possible any more, the pair is removed, but only when
- * nobody can still store its feed: a feed must not lie outside of the chain.
+ * Removes a pair whose tables can no longer be compared, although the function that wrote it into the head compared
+ * them. The pair is removed only after no function can still store its feed: a feed must not lie outside the chain.
  */
 async function giveBack(error: unknown, standing: StandingHead, store: FeedStore): Promise<undefined> {
   const { pair } = standing.head;
@@ -141,8 +142,8 @@ async function giveBack(error: unknown, standing: StandingHead, store: FeedStore
 type Gone = Pick<NonNullable<FeedHead['stopped']>, 'keys' | 'gone' | 'of'>;
 
 /**
- * More keys are gone than the pair lets through. For a snapshot that has no table to compare with, rows are counted: the head has the number
- * of rows of the table before.
+ * Counts the missing keys if they are more than the pair allows. A snapshot without a comparable table counts rows
+ * instead: the head contains the number of rows of the previous table.
  */
 function massDeletion(
   { rows, keys, gone }: WrittenFeed,
@@ -151,7 +152,7 @@ function massDeletion(
   const before = from?.rows ?? 0;
   const counted: Gone =
     kind === 'changes' || byKeys ? { keys, gone, of: 'keys' } : { keys: before, gone: before - rows, of: 'rows' };
-  // As a quotient: of 0.29 times 100, 29 would be more.
+  // A quotient, because floating point makes 0.29 times 100 less than 29.
   const isFine = maxRemoved === null || counted.keys < FEWEST_KEYS || counted.gone / counted.keys <= maxRemoved;
   return isFine ? undefined : counted;
 }
@@ -159,7 +160,7 @@ function massDeletion(
 async function stop(counted: Gone, standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<void> {
   const { head } = standing;
   const { run, date } = pair.to;
-  // What was stopped first stays: a snapshot behind it is of other settings.
+  // The first stopped deletion stays: a later snapshot comes from changed settings.
   const isFirst = head.stopped === null || pair.kind === 'changes';
   const stopped = isFirst ? { run, date, ...counted, at: store.now().toISOString() } : head.stopped;
   if (!(await store.writeHead(standing, { ...head, pair: null, stopped }))) return;
@@ -176,7 +177,7 @@ function stillStopped({ date, of, keys, gone }: NonNullable<FeedHead['stopped']>
   return new RunError('ChangesStopped', `${what}; without the table before, this one cannot be compared with it.`);
 }
 
-/** @returns the record of the feed, if the head was moved to its end here */
+/** @returns the record of the feed, if this function moved the head to its end */
 async function moveHead(
   standing: StandingHead,
   { pair, feed }: { pair: FeedPair; feed: StandingFeed },

@@ -1,12 +1,12 @@
 import { type Entity, entitySchema } from '../../config/entities.ts';
 
-/** What the objects of an entity's feeds begin with. */
+/** The key prefix of an entity's feeds. */
 export const feedsOf = (entity: Entity) => `changes/entity=${entity}/`;
 
-/** Where the feeds stand: the table that the last one ended at, and what is under way. */
+/** The head of the chain: the table at which the last feed ended, and the pair that is being stored. */
 export const headKey = (entity: Entity) => `${feedsOf(entity)}head.json`;
 
-/** The copy of the table of a run, which feeds are made of. */
+/** The copy of the table of a run, which feeds are made from. */
 export const baseKey = (entity: Entity, run: string) => `${feedsOf(entity)}base/run=${encodeURIComponent(run)}.parquet`;
 
 const folderOf = (entity: Entity, { date, run }: { date: string; run: string }) =>
@@ -15,13 +15,13 @@ const folderOf = (entity: Entity, { date, run }: { date: string; run: string }) 
 /** The feed that ends at a run. */
 export const feedKey = (entity: Entity, to: { date: string; run: string }) => `${folderOf(entity, to)}changes.parquet`;
 
-/** What is said of the feed that ends at a run. */
+/** The record of the feed that ends at a run. */
 export const recordKey = (entity: Entity, to: { date: string; run: string }) => `${folderOf(entity, to)}_feed.json`;
 
 const KEY =
   /^changes\/entity=([^/]+)\/(?:base\/run=[^/]+\.parquet|date=[^/]+\/run=[^/]+\/(changes\.parquet|_feed\.json))$/;
 
-/** What stands at a key below `changes/`; `undefined` if it is none of these. */
+/** The kind of object at a key below `changes/`; `undefined` for any other key. */
 export function feedObjectOfKey(key: string): { entity: Entity; kind: 'copy' | 'feed' | 'record' } | undefined {
   const [, name, file] = KEY.exec(key) ?? [];
   const entity = entitySchema.safeParse(name).data;

@@ -10,7 +10,7 @@ const placeSchema = z.object({
 
 const count = z.int().check(z.minimum(0));
 
-/** What is said of a feed, beside it. Read loosely: fields may be added. */
+/** The record of a feed, stored beside it. Parsed loosely: later releases may add fields. */
 export const feedRecordSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,

@@ -4,12 +4,12 @@ import type { Likeness, WrittenFeed } from '../write-feed.ts';
 import type { FeedRecord } from './feed-record.ts';
 import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
 
-/** The newest published run, whose table is there. */
+/** The newest published run, if its table exists. */
 export interface NewestTable extends OrderedRun {
   table: { key: string; etag: string; bytes: number; settings: string };
 }
 
-/** What the metadata of a stored feed say. */
+/** The metadata of a stored feed. */
 export interface StandingFeed
   extends Pick<FeedRecord, 'inserts' | 'deletes' | 'updates' | 'unmatched' | 'rows' | 'keys' | 'gone'> {
   /** The digest of its pair. */
@@ -19,30 +19,31 @@ export interface StandingFeed
 }
 
 /**
- * The feeds of an entity. Every method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`; those that read tables
- * throw FeedError as well.
+ * The feeds of an entity. Every method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`.
+ * Methods that read tables throw FeedError as well.
  */
 export interface FeedStore {
   entity: Entity;
   now(): Date;
   readHead(): Promise<StandingHead>;
-  /** `false` if another function was quicker. */
+  /** `false` if another function was faster. */
   writeHead(standing: StandingHead, next: FeedHead): Promise<boolean>;
-  /** `undefined` if the newest run has no table, or no feed ends at it. */
+  /** `undefined` if the newest run has no table, or must not end a feed. */
   newest(): Promise<NewestTable | undefined>;
   /**
-   * Copies the table to the base of its run. A copy of what the table was before is replaced: no feed has ended at it yet.
-   * @returns the tag of the copy; `undefined` if the table has changed
+   * Copies the table to the base of its run. A copy of an older table of the run is replaced: no feed has ended at it
+   * yet.
+   * @returns the ETag of the copy; `undefined` if the table has changed
    */
   copyBase(newest: NewestTable): Promise<string | undefined>;
-  /** How the copies of two tables compare. @throws BaseGone */
+  /** How far the copies of two tables can be compared. @throws BaseGone */
   likeness(from: FeedEnd, to: FeedEnd): Promise<Likeness>;
-  /** The feed that is stored for a table. */
+  /** The stored feed that ends at a table. */
   standingFeed(to: FeedEnd): Promise<StandingFeed | undefined>;
   /** Compares the copies of two tables. Stores nothing. @throws BaseGone */
   compare(pair: FeedPair): Promise<WrittenFeed>;
-  /** Stores what was compared last, once. The feed of another pair is replaced. */
+  /** Stores the result of the last comparison, once. It replaces the feed of another pair. */
   putFeed(pair: FeedPair, feed: WrittenFeed): Promise<void>;
-  /** Stores the record of a feed; the same may be stored again. */
+  /** Stores the record of a feed. Storing the same record again succeeds. */
   putRecord(record: FeedRecord): Promise<void>;
 }

@@ -7,64 +7,64 @@ import { kindSchema } from '../../step/states.ts';
 import { type Bucket, writeOver } from '../../storage/bucket.ts';
 import { headKey } from './feed-keys.ts';
 
-/** A table that feeds end at: the run in the order of runs, and its copy. */
+/** A table at which feeds end: its run, the keys that order runs, and the copy of the table. */
 const endSchema = z.object({
   run: z.string(),
   date: z.iso.date(),
   startedAt: z.iso.datetime(),
   kind: kindSchema,
-  /** Tag of the copy below `base/`. */
+  /** ETag of the copy below `base/`. */
   etag: z.string(),
-  /** Columns of the table as they are compared. */
+  /** Key columns and ignored columns of the comparison. */
   key: z.array(z.string()),
   ignore: z.array(z.string()),
-  /** Digest of the column settings that the table was written under; '' if the table has none. */
+  /** Digest of the column settings of the table; '' if the table has no digest. */
   settings: z._default(z.string(), ''),
-  /** Of the table; known when a feed has ended at it. */
+  /** Rows of the table; set after a feed has ended at it. */
   rows: z.optional(z.int()),
 });
 export type FeedEnd = z.infer<typeof endSchema>;
 
-/** A feed that is being stored. Whoever finds it stores it: equal pairs make equal bytes. */
+/** A feed that is being stored. Any function that finds the pair stores its feed: equal pairs give equal bytes. */
 const pairSchema = z.object({
   sequence: z.int(),
   kind: z.enum(['changes', 'snapshot']),
   from: z.nullable(endSchema),
   to: endSchema,
-  /** Whether a snapshot is judged by the keys that are gone. Else its rows are counted. */
+  /** Whether a snapshot is checked by its missing keys. Otherwise it is checked by its number of rows. */
   byKeys: z.optional(z.boolean()),
-  /** Largest share of the keys that may be gone; `null`: as many as are, for a person let it through. */
+  /** Largest share of the keys that may be missing; `null`: no limit, because a person released the deletion. */
   maxRemoved: z.nullable(z.number()),
-  /** Why a person let it through. */
+  /** The reason that a person gave for the release. */
   released: z.nullable(z.string()),
-  /** When a function began to store its feed, the last time. */
+  /** When a function last began to store the feed. */
   attemptedAt: z.iso.datetime(),
 });
 export type FeedPair = z.infer<typeof pairSchema>;
 
-/** A mass deletion that was stopped. */
+/** A mass deletion that stopped the feeds. */
 export const stoppedSchema = z.object({
   /** The run whose table lacks the keys. */
   run: z.string(),
   date: z.iso.date(),
-  /** What was counted: of a snapshot rows, and how many fewer there are. Earlier releases counted keys alone. */
+  /** The unit of the counts: keys, or rows for a snapshot. Earlier releases counted keys only. */
   of: z._default(z.enum(['keys', 'rows']), 'keys'),
   keys: z.int(),
   gone: z.int(),
   at: z.iso.datetime(),
 });
 
-/** Where the feeds of an entity stand; replaced by conditional writes alone. */
+/** The head of an entity's feeds. Only conditional writes replace it. */
 const headSchema = z.object({
   schemaVersion: layoutVersion,
-  /** Of the last feed that was written; 0: none was. */
+  /** The number of the last feed; 0 before the first feed. */
   sequence: z.int().check(z.minimum(0)),
-  /** The table that it ended at. */
+  /** The table at which the last feed ended. */
   end: z.nullable(endSchema),
   pair: z.nullable(pairSchema),
-  /** A mass deletion: no feed is written from here until a night lacks fewer keys, or a person lets it through. */
+  /** A mass deletion. No feed is written until a later table lacks fewer keys, or a person releases the deletion. */
   stopped: z.nullable(stoppedSchema),
-  /** Why a person lets the next feed from here through, whatever it lacks. */
+  /** The reason of a person who releases the next feed, however many keys are missing. */
   release: z.nullable(z.string()),
 });
 export type FeedHead = z.infer<typeof headSchema>;
@@ -76,13 +76,13 @@ const NO_FEEDS: FeedHead = {
   ...{ sequence: 0, end: null, pair: null, stopped: null, release: null },
 };
 
-/** A head as it was read; no `etag` where there is none. */
+/** The head as it is stored, without an `etag` if no head exists. */
 export interface StandingHead {
   head: FeedHead;
   etag: string | undefined;
 }
 
-/** @throws RunError `StorageConflict` where the object there is no head */
+/** @throws RunError `StorageConflict` if the object is not a head */
 export async function readHead(bucket: Pick<Bucket, 'read'>, entity: Entity): Promise<StandingHead> {
   const object = await bucket.read(headKey(entity));
   if (!object) return { head: NO_FEEDS, etag: undefined };
@@ -91,7 +91,7 @@ export async function readHead(bucket: Pick<Bucket, 'read'>, entity: Entity): Pr
   throw new RunError('StorageConflict', `The object at ${headKey(entity)} does not say where the feeds stand.`);
 }
 
-/** Replaces what was read. @returns whether nobody came in between */
+/** Replaces the head. @returns `false` if another function has written it since it was read */
 export function writeHead(
   bucket: Pick<Bucket, 'putOnce' | 'replace'>,
   entity: Entity,
