@@ -28,7 +28,7 @@ export interface FeedStore {
   readHead(): Promise<StandingHead>;
   /** `false` if another function was faster. */
   writeHead(standing: StandingHead, next: FeedHead): Promise<boolean>;
-  /** `undefined` if the newest run has no table, or must not end a feed. */
+  /** `undefined` if the newest run is partial or has no table. */
   newest(): Promise<NewestTable | undefined>;
   /**
    * Copies the table to the base of its run. A copy of an older table of the run is replaced: no feed has ended at it
