@@ -25,14 +25,14 @@ export async function runCommandLine(loaders: Loaders, args: string[]): Promise<
 
 const HELP = ['help', '--help', '-h'];
 
-/** For the help of an unknown command, commander prints the help of all and ends in 0. Without `--help` it refuses the command. */
+/** Drops `--help` for an unknown command, because commander would print the general help and exit with 0. */
 function wordsFor(program: Command, args: string[]): string[] {
   const name = args.find((arg) => !arg.startsWith('-') && arg !== 'help');
   const isKnown = name === undefined || program.commands.some((command) => command.name() === name);
   return isKnown ? args : args.filter((arg) => !HELP.includes(arg));
 }
 
-/** Commander has printed its errors already, the help among them. */
+/** Commander has already printed its own errors and the help. */
 async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOptions>) {
   if (error instanceof CommanderError) {
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };

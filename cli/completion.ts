@@ -7,11 +7,11 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { quoted, withExamples } from './support/command-options.ts';
 import { printOut } from './support/print.ts';
 
-/** What a person types instead of `npx --no -- crm-export`, whose arguments no shell completes. */
+/** The name to type instead of `npx --no -- crm-export`, because no shell completes arguments of `npx`. */
 const NAME = 'crm-export';
 const PROGRAM = resolve(import.meta.dirname, 'main.js');
 
-/** Registers `completion SHELL`, and the hidden `complete -- WORDS` for shells, after all other commands: the library reads them. */
+/** Registers `completion SHELL` and a hidden `complete -- WORDS`, as the last ones: the library reads all commands. */
 export function addCompletion(program: Command, description: string): void {
   const { commands } = tab(program, { completionCommandName: 'completion' });
   for (const { options, arguments: places } of commands.values()) {
@@ -45,10 +45,10 @@ const completeDeployments: OptionHandler = (complete) => {
   for (const name of deploymentNames()) complete(name, `config/${name}.json`);
 };
 
-/** The library's constants are readonly: to read them again would be an error. */
+/** Makes the script run once per shell: its constants are readonly, so running it again would be an error. */
 const ONCE = { begin: 'if ! declare -F __crm_export_complete > /dev/null; then', end: 'fi' };
 
-/** Runs the program by the Node that runs this, wherever the person is. */
+/** Runs the program with the current Node binary, from any directory. */
 function functionFor(shell: string): string {
   const program = `${quoted(process.execPath)} ${quoted(PROGRAM)}`;
   if (shell === 'fish') return `function ${NAME}; ${program} $argv; end`;

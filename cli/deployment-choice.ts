@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { configurationFolder, deploymentNames, isLoopback } from '../core/config/configuration.ts';
 import { printErr } from './support/print.ts';
 
-/** Configurations that every checkout has. */
+/** Configurations that are part of every checkout. */
 const NOT_DEPLOYED = ['example', 'local'];
 
 /**
- * The deployment for a command line that names none.
- * @returns `undefined` where there are several or none
+ * Chooses the deployment for a command line that names none.
+ * @returns `undefined` if there is no configured deployment, or more than one
  */
 export function chooseDeployment(
   endpoint: string | undefined,
@@ -22,9 +22,9 @@ export function chooseDeployment(
 }
 
 /**
- * Gives a command that names none its deployment before it runs, and prints which one that is: not a question, for what cannot
- * be undone (`stop`, `update`) asks with its name.
- * @throws CommanderError (exit code 2) where none can be chosen
+ * Sets the deployment of a command that names none, and prints its name. It does not ask, because commands that cannot
+ * be undone (`stop`, `update`) ask with the name of the deployment.
+ * @throws CommanderError (exit code 2) if no deployment can be chosen
  */
 export function giveDeployment(command: Command): void {
   const endpoint = command.getOptionValue('endpointUrl') ?? process.env.AWS_ENDPOINT_URL;

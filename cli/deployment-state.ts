@@ -11,7 +11,7 @@ import { ended } from './support/aws-error.ts';
 import type { Target } from './support/target.ts';
 import { plain } from './support/text.ts';
 
-/** What commands read of a deployment besides its runs and files: its nightly rules, its grant, its raised alarms. */
+/** The state of a deployment besides its runs and files: its nightly rules, its grant, its raised alarms. */
 
 /** The state of a nightly rule. `paused`: switched off by hand; `off`: switched off by the configuration. */
 export const RULE_STATES = ['on', 'paused', 'withoutRule', 'changed', 'off'] as const;
@@ -26,7 +26,7 @@ export const RULE_WORDS: Record<RuleState, string> = {
   off: 'switched off',
 };
 
-/** `paused: leads`, for each state in which rules do not start entities as they were deployed. */
+/** `paused: leads`, for each state in which rules do not start their entities as deployed. */
 export function rulesNotes(rules: Rules): string[] {
   return RULE_STATES.flatMap((state) => {
     const entities = ENTITIES.filter((entity) => rules[entity] === state);
@@ -34,7 +34,7 @@ export function rulesNotes(rules: Rules): string[] {
   });
 }
 
-/** Asks for each nightly rule by its name: other deployments may have names that begin like this one's. */
+/** Reads each nightly rule by its full name: a prefix would also match the rules of other deployments. */
 export async function rulesOf(
   { events, stack }: Pick<Target, 'events' | 'stack'>,
   configured: Deployment,
@@ -54,14 +54,14 @@ export async function rulesOf(
   return Object.fromEntries(await eachOf(ENTITIES, read)) as Rules;
 }
 
-/** Whether EventBridge has no such rule. */
+/** Whether the error says that the rule does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof Error && error.name === 'ResourceNotFoundException';
 }
 
 type Warn = (sentence: string) => void;
 
-/** When the stored tokens were obtained, and why the grant cannot be used; `null` where that could not be read. */
+/** When the stored tokens were obtained, and why the grant cannot be used; `null` if this could not be read. */
 export async function grantOf(
   target: Pick<Target, 'secrets' | 'dynamo' | 'TokensSecretId' | 'LedgerTableName'>,
   warn: Warn,
@@ -81,7 +81,7 @@ export async function grantOf(
   }
 }
 
-/** Names of the raised alarms of all deployments, by the topic that they are mailed to; `null` where they could not be read. */
+/** Names of the raised alarms of all deployments, by the topic of their mails; `null` if they could not be read. */
 export async function raisedAlarms(client: CloudWatchClient, warn: Warn): Promise<Map<string, string[]> | null> {
   const raised = new Map<string, string[]>();
   const wanted = { AlarmNamePrefix: 'crm-export-', StateValue: 'ALARM' as const };
@@ -98,7 +98,7 @@ export async function raisedAlarms(client: CloudWatchClient, warn: Warn): Promis
   }
 }
 
-/** The raised alarms of one deployment, without the name of its stack; `null` where they are not known. */
+/** The raised alarms of one deployment, without the name of its stack; `null` if they are not known. */
 export function alarmsOf(
   raised: Map<string, string[]> | null,
   { stack, AlarmTopicArn }: Pick<Target, 'stack' | 'AlarmTopicArn'>,

@@ -71,7 +71,7 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
   printOut(`Next, while you can consent again, a run, which refreshes this grant as the night will: ${next}`);
 }
 
-/** By the real path: with a run a person sees now what else the night would show. */
+/** Starts a run, so that the functions use the new grant now and not first in the night. */
 async function firstRun(target: Target, entity: Entity, done: Authorized, options: AuthorizeCommandOptions) {
   for (const line of linesOf(done)) printOut(line);
   const run = await startNamed(target, entity, {}, options);
@@ -79,19 +79,19 @@ async function firstRun(target: Target, entity: Entity, done: Authorized, option
   const { secrets, dynamo, TokensSecretId, LedgerTableName } = target;
   const { newest } = await newestOf(createGrantStore(secrets, TokensSecretId));
   if (!isUntried(newest.tokens)) return;
-  // Where the CRM keeps the refresh token, a run goes on although nothing was stored.
+  // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.
   if (await createLedger(dynamo, LedgerTableName, TokensSecretId).read(newest.versionId)) {
     const what = 'The functions refreshed the grant, but could not store it';
     throw new CommandError(`${what}: see what verify says of the rights of their roles.`, RUN_FAILED);
   }
-  // A container keeps a token that lives, also where a person has authorized since.
+  // A running function keeps its access token until that expires, even after a new authorization.
   const again = commandFor(`start ${entity} --wait`, options);
   printErr(
     `That run did not refresh the grant, for its functions still had a token of before. When that has ended, in an hour or so, start another: ${again}`,
   );
 }
 
-/** Any entity shows it; one that the nights export is the least surprise. */
+/** The entity for the test run: an enabled one if there is one, because the nightly export fetches it anyway. */
 function firstOf(entities: Deployed['entities']): Entity {
   return ENTITIES.find((entity) => entities[entity].enabled) ?? ENTITIES[0];
 }
@@ -104,7 +104,7 @@ function linesOf({ secret, versionId, scope, expiresAt, notes }: Authorized): st
   ];
 }
 
-/** How a command lets a person consent. */
+/** Options for how a person consents. */
 interface PersonOptions {
   clientId?: string;
   port?: number;
@@ -115,7 +115,7 @@ interface PersonOptions {
   json?: boolean;
 }
 
-/** Adds the options by which a person consents, but for that of the client. */
+/** Adds the options for how a person consents, except the one for the client. */
 function withPersonOptions(command: Command): Command {
   return command
     .option(
@@ -139,9 +139,9 @@ function withPersonOptions(command: Command): Command {
     .option('--no-browser', 'only print the address');
 }
 
-/** What these options say to whoever asks for the consent. */
+/** The settings of the consent, from the options of the command. */
 function consentBy(options: PersonOptions) {
-  // Emitted, not sent: the command knows of Ctrl-C before the question that it ends.
+  // An emitted event, not a sent signal: the command then handles Ctrl-C before the prompt ends with an error.
   const interrupt = () => void process.emit('SIGINT');
   const input: Input = { stream: process.stdin, print: (text) => writeText(process.stderr, text), interrupt };
   const person = process.stdin.isTTY ? input : undefined;
@@ -189,15 +189,15 @@ const OPENERS: Partial<Record<NodeJS.Platform, [command: string, ...args: string
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Whether there may be a person in front of this machine: never in tests, in CI or in a script. */
+/** Whether a person may be using this machine: never in tests, in CI or in a script. */
 export function mayOpenBrowser(options: { wanted: boolean; isTTY: boolean; env: NodeJS.ProcessEnv }): boolean {
   const { wanted, isTTY, env } = options;
   return wanted && isTTY && !env.CI && !env.VITEST;
 }
 
 /**
- * Opens the system's browser. Everybody on this machine can read the arguments of its processes, so the program is given a
- * page on loopback that leads to the address. Where there is no browser nothing happens: the address is printed anyway.
+ * Opens the system's browser. Every user of this machine can read the arguments of its processes, so the program gets
+ * a page on loopback that redirects to the address. If no browser opens, the user still has the printed address.
  * @param opener by default that of the platform
  * @returns whether a program was started
  */
@@ -219,7 +219,7 @@ export async function openBrowser(
   }
 }
 
-/** A page that answers once: whoever finds its address later among the processes gets nothing. */
+/** A redirect page that answers once: another user who finds its address in the process list gets nothing. */
 async function leadingTo(url: string): Promise<{ page: string; server: Server }> {
   const path = `/${randomUUID()}`;
   const headers = { location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', connection: 'close' };
@@ -231,7 +231,7 @@ async function leadingTo(url: string): Promise<{ page: string; server: Server }>
     server.close();
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  // Nobody waits for a browser that never comes.
+  // The server must not keep the process running if the browser never comes.
   server.unref();
   const { port } = server.address() as AddressInfo;
   return { page: `http://127.0.0.1:${port}${path}`, server };

@@ -30,18 +30,18 @@ import {
 
 export interface AuthorizeOptions extends ClientOptions, ConsentOptions {
   crm: OAuthSettings;
-  /** Where a person changes the configuration. */
+  /** The configuration file, for messages. */
   configuration?: string;
   port?: number | undefined;
-  /** For services that compare it letter by letter; see `callbackOf`. */
+  /** For services that compare the redirect URI exactly; see `callbackOf`. */
   redirectUri?: string | undefined;
-  /** Stores a grant with fewer scopes over one that works. */
+  /** Allows a grant with fewer scopes to replace one that works. */
   replace?: boolean | undefined;
-  /** Something else holds the grant for the moment, and is waited for. */
+  /** Called when the command has to wait because another process holds the grant. */
   onWait?: (() => void) | undefined;
 }
 
-/** What is shown of an authorization: never a token. */
+/** The part of an authorization that is printed: never a token. */
 export interface Authorized {
   secret: string;
   versionId: string;
@@ -79,7 +79,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
     if (!options.replace) await refuseFewerScopes(places, tokens, options.crm.scopes);
     signal?.throwIfAborted();
     const writeClient = (value: StoredClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value);
-    // Functions compare the claim with their own clock, that of AWS.
+    // Functions compare the claim with their own clock, which runs on AWS time.
     const deps = { ...places, now: () => clock.now().getTime(), onWait: options.onWait, signal };
     const { versionId } = await storeAuthorization(client, { ...tokens, authorization }, { ...deps, writeClient });
     return { secret: target.TokensSecretId, versionId, scope: tokens.scope, expiresAt: tokens.expiresAt, notes };
@@ -88,7 +88,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions):
   }
 }
 
-/** A grant that a person consents to now, stored nowhere. @throws CommandError */
+/** Asks a person for consent and returns the new grant without storing it. @throws CommandError */
 async function newGrant(
   client: ChosenClient,
   clock: Clock,
@@ -103,7 +103,7 @@ async function newGrant(
   const { code, redirectUri } = await consent(client, callbackOf(options), expected, verifier, options);
   reached.consented = true;
   const grant = { grant_type: 'authorization_code' as const, code, redirect_uri: redirectUri, code_verifier: verifier };
-  // Right before the exchange: of two commands at once, the one that exchanges last has the last word.
+  // Takes the number right before the exchange: of two simultaneous commands, the later exchange has the higher one.
   const { generation } = await withRetries(() => standingGrant(places));
   const least = (generation?.tokens.authorization ?? 0) + 1;
   const authorization = await withRetries(() => places.ledger.takeNumber(least));
@@ -111,7 +111,7 @@ async function newGrant(
   return { ...exchanged, authorization };
 }
 
-/** What ended the command, and which grant counts now. */
+/** The error that ended the command, with a sentence about which grant is in use. */
 function endedEarly(error: unknown, { tokens }: Reached, stands: string, signal?: AbortSignal): unknown {
   const cause = { cause: error };
   const lost = tokens && stands !== STORED;
@@ -121,7 +121,7 @@ function endedEarly(error: unknown, { tokens }: Reached, stands: string, signal?
   }
   if (error instanceof CommandError) return new CommandError(`${error.message} ${stands}`, error.exitCode, cause);
   if (!(error instanceof RunError) || !tokens) return error;
-  // The list of errors advises about runs; what this person has to do is something else.
+  // The advice in the list of errors is for runs; this person has to do something else.
   const advice = lost ? 'The consent was given, but the grant is not stored: mend this, then authorize again. ' : '';
   return new CommandError(`${error.message} ${advice}${stands}`, codeOf(error), cause);
 }
@@ -129,17 +129,17 @@ function endedEarly(error: unknown, { tokens }: Reached, stands: string, signal?
 interface Exchange {
   crm: OAuthSettings;
   configuration: string;
-  /** The clock by which the tokens are dated. */
+  /** The clock for the timestamps of the tokens. */
   now: () => Date;
 }
 
 const TIMEOUT_MS = 30_000;
-/** Tokens that live shorter than this are renewed so often that the secret runs out of versions. */
+/** Tokens with a shorter life are renewed so often that the secret runs out of versions. */
 const SHORT_LIFE_MS = 20 * 60_000;
 
 /**
- * Exchanges the code, once: a second try may make the CRM revoke what the first one gave.
- * @throws CommandError that says what to change; nothing was stored then
+ * Exchanges the code once: a second attempt may make the CRM revoke the tokens of the first.
+ * @throws CommandError that says what to change; the command has stored nothing then
  */
 export async function exchangeCode(
   client: Omit<ChosenClient, 'stored'>,
@@ -186,7 +186,7 @@ const ANOTHER_SECRET = {
   typed: 'The secret of the client was typed: type another, or give it in CRM_CLIENT_SECRET.',
 } satisfies Record<ChosenClient['from'], string>;
 
-/** What to try when the CRM does not know the client. Never tried by itself: a service may lock the client. */
+/** Advice for a client that the CRM rejects. The command does not retry by itself: a service may lock the client. */
 function clientAdvice(
   from: ChosenClient['from'],
   { crm: { clientAuthentication: how }, configuration }: Exchange,
@@ -211,7 +211,7 @@ export type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' |
 
 /**
  * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
- * @returns the value of the secret of the client; `undefined` before the first authorization
+ * @returns the value of the client secret; `undefined` before the first authorization
  * @throws CommandError (exit code 3)
  */
 export async function checkPermissions(target: GrantTarget): Promise<string | undefined> {
@@ -222,7 +222,7 @@ export async function checkPermissions(target: GrantTarget): Promise<string | un
   const versionId = tokens?.VersionId ?? BEFORE_THE_FIRST;
   try {
     await ledger.read(versionId);
-    // Refused by its condition, because no such claim exists; without the right to write, AWS answers AccessDenied.
+    // No such claim exists, so the condition of the write fails. Without the right to write, AWS answers AccessDenied.
     await ledger.giveBack({ versionId, owner: randomUUID() });
   } catch (error) {
     const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
@@ -231,7 +231,7 @@ export async function checkPermissions(target: GrantTarget): Promise<string | un
   return client?.SecretString;
 }
 
-/** The value as it is, put again under its own VersionId, is documented to change nothing. */
+/** Writes the current value again under its own VersionId. According to the AWS documentation this changes nothing. */
 async function checkSecret(client: SecretsManagerClient, SecretId: string) {
   const current = await client
     .send(new GetSecretValueCommand({ SecretId, VersionStage: 'AWSCURRENT' }))
@@ -246,7 +246,7 @@ async function checkSecret(client: SecretsManagerClient, SecretId: string) {
     const same = stored && { ClientRequestToken: VersionId, SecretString, VersionStages: ['AWSCURRENT'] };
     await client.send(new PutSecretValueCommand({ SecretId, ...same }));
   } catch (error) {
-    // A put without a value is invalid, but only with the right to put does AWS say so.
+    // A put without a value is invalid, but AWS says so only to callers with the right to put.
     if (!stored && INCOMPLETE.has(nameOf(error))) return undefined;
     throw impossible(`The secret ${SecretId} could not be written (${nameOf(error)}).`, error);
   }
@@ -255,13 +255,13 @@ async function checkSecret(client: SecretsManagerClient, SecretId: string) {
 
 const INCOMPLETE = new Set(['InvalidRequestException', 'InvalidParameterException', 'ValidationException']);
 
-/** The name that AWS gave the error, also where one of ours wraps it. */
+/** The name of the AWS error, even if one of our errors wraps it. */
 function nameOf(error: unknown): string {
   if (error instanceof Error && error.cause instanceof Error) return error.cause.name;
   return error instanceof Error ? error.name : 'an unknown error';
 }
 
-/** @param readSecret the secret that was read: AWS refuses that while the secret is scheduled for deletion */
+/** @param readSecret the secret whose reading failed: AWS refuses to read a secret that is scheduled for deletion */
 function impossible(what: string, error: unknown, readSecret?: string): CommandError {
   const advice = adviceFor(nameOf(error), readSecret);
   return new CommandError(`${what} ${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });

@@ -1,22 +1,19 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
 
-/** The time of AWS, seen from a machine whose clock may be wrong. */
+/** The AWS time, for a machine whose own clock may be wrong. */
 export interface Clock {
-  /**
-   * The time of AWS where this machine is off by more than the accuracy of the measurement; else the time of this
-   * machine.
-   */
+  /** AWS time if the clock of this machine is off by more than the measurement error; otherwise this machine's time. */
   now: () => Date;
 }
 
 const responseSchema = z.object({ headers: z.object({ date: z.string() }) });
-/** A `Date` header has whole seconds. */
+/** Smallest measurable difference: a `Date` header has whole seconds. */
 const TELLABLE_MS = 2000;
 
 /**
- * Learns the time of AWS from the answers to a client. Functions compare claims of the ledger with it: a claim dated by a
- * wrong clock would let two present one refresh token.
+ * Measures the AWS time from the answers to a client. Functions compare claims of the ledger with it: with a claim
+ * dated by a wrong clock, two processes could use the same refresh token.
  */
 export function watchClock(client: SecretsManagerClient, local: () => number = Date.now): Clock {
   let best = { roundTrip: Number.POSITIVE_INFINITY, offset: 0 };
@@ -33,7 +30,7 @@ export function watchClock(client: SecretsManagerClient, local: () => number = D
         best = { roundTrip, offset: date + 500 - (sent + received) / 2 };
       return result;
     },
-    // This step of the SDK sees error responses too.
+    // This step of the SDK receives error responses too.
     { step: 'deserialize', priority: 'low', name: 'watchClock', override: true },
   );
   return { now: () => new Date(local() + (Math.abs(best.offset) > TELLABLE_MS ? best.offset : 0)) };

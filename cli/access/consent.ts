@@ -10,7 +10,7 @@ import { errorWord } from '../../core/oauth/token-answers.ts';
 import { hiddenLines, type Input } from '../support/confirm.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 
-/** Where an answer is waited for. */
+/** Where the command waits for the redirect of the CRM. */
 export interface Waiting {
   redirectUri: string;
   listening: boolean;
@@ -19,16 +19,16 @@ export interface Waiting {
 export interface ConsentOptions {
   /** Default: five minutes. */
   timeoutSeconds?: number | undefined;
-  /** Where the answer may be pasted. */
+  /** The input into which a person may paste the answer. */
   paste?: Input | undefined;
-  /** Shows the address to the person who is to consent, or opens it; what it throws ends the authorization. */
+  /** Shows or opens the address of the consent page; an error that it throws ends the authorization. */
   onUrl: (url: string, waiting: Waiting) => unknown;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The code of a person who consented, by the browser or by paste, whichever comes first.
- * @throws CommandError at a refusal, when the paste ends and nothing listens, or when the time is over
+ * Waits until a person has consented, and returns the code that the browser brings or the person pastes.
+ * @throws CommandError at a refusal, at a timeout, or when the paste ends and no listener runs
  */
 export async function consent(
   client: OAuthClient,
@@ -77,7 +77,7 @@ function authorizationUrl({ crm, state }: Expected, clientId: string, redirectUr
 
 export interface CallbackListener {
   redirectUri: string;
-  /** The code that the CRM gave. @throws CommandError when the person or the CRM refused. */
+  /** The code from the CRM. @throws CommandError when the person or the CRM refused. */
   code: Promise<string>;
   close(): void;
 }
@@ -85,7 +85,7 @@ export interface CallbackListener {
 const STILL_WAITS = 'The command still waits. This window can be closed.';
 
 /**
- * Listens on loopback for the redirect. A wrong `state` is answered with an error page and the listener goes on: a stray
+ * Listens on loopback for the redirect. A wrong `state` gets an error page, and the listener continues: a stray
  * request must not be able to end the authorization.
  * @throws CommandError (exit code 3) when the port is taken
  */
@@ -94,12 +94,12 @@ export async function listenForCallback(
   { hosts, port: wanted, path, uriAt }: Callback,
 ): Promise<CallbackListener> {
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
-  // A refusal before somebody awaits it must not end the process.
+  // A rejection before the caller awaits it must not end the process.
   code.catch(() => {});
   const answer: RequestListener = (request, response) => {
     const answer = answerIn(request, path, expected);
     showPage(response, pageOf(answer));
-    // The caller closes the listener, so it is told only after the page is sent.
+    // The caller closes the listener as soon as the promise settles, so the page is sent first.
     finished(response, () => {
       if (answer?.kind === 'refused') reject(answer.error);
       if (answer?.kind === 'code') resolve(answer.code);
@@ -119,9 +119,9 @@ export async function listenForCallback(
   }
 }
 
-/** `undefined` for what is no answer of the CRM at all. */
+/** `undefined` for a request that is not an answer of the CRM. */
 function answerIn(request: IncomingMessage, path: string, expected: Expected): ServiceAnswer | undefined {
-  // Anyone on this machine can send anything here, also an invalid address.
+  // Any program on this machine can send a request here, even with an invalid address.
   const url = URL.parse(request.url ?? '/', 'http://127.0.0.1');
   if (request.method !== 'GET' || url?.pathname !== path) return undefined;
   return judgeAnswer(url.searchParams, expected);
@@ -139,7 +139,7 @@ function pageOf(answer: ServiceAnswer | undefined): Page {
   return [200, heading, `The command in the terminal ${what}. This window can be closed.`];
 }
 
-/** Machines without IPv6 have no ::1: what is at 127.0.0.1 answers for `localhost` then. */
+/** Machines without IPv6 have no ::1: for `localhost`, 127.0.0.1 alone is enough there. */
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 async function listen(servers: Server[], answer: RequestListener, port: number, host: string): Promise<number> {
@@ -165,7 +165,7 @@ const HEADERS = {
   connection: 'close',
 };
 
-/** A page without styles, scripts or anything that the browser brought. */
+/** Sends a page without styles, scripts or any text from the request. */
 function showPage(response: ServerResponse, [status, heading, text]: Page): void {
   response.writeHead(status, HEADERS);
   response.end(`<!doctype html>
@@ -186,16 +186,16 @@ function showPage(response: ServerResponse, [status, heading, text]: Page): void
 `);
 }
 
-/** What a person pasted, understood or not. */
+/** Input that a person pasted, valid or not. */
 type Pasted = ServiceAnswer & { note?: string };
 
 const AGAIN = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
 
 /**
  * Reads the answer of the CRM from a person whose browser cannot reach this machine: the redirect address or the bare
- * code. Asks again for what it cannot parse.
+ * code. Asks again if it cannot parse the input.
  * @returns `code` rejects with a CommandError when the person or the CRM refused; `ended` settles when the input has
- *   ended or was understood; `code` stays open at the end of the input, for the browser may still come
+ *   ended or was understood; `code` stays pending at the end of the input, because the browser may still answer
  */
 export function promptForPaste(expected: Expected, input: Input) {
   const lines = hiddenLines(input);
@@ -215,7 +215,7 @@ export function promptForPaste(expected: Expected, input: Input) {
 
 /** `undefined` for an empty line. */
 function understand(line: string, expected: Expected): Pasted | undefined {
-  // Addresses copied from a terminal may have line breaks in them.
+  // Addresses copied from a terminal may contain line breaks.
   const text = line.trim();
   if (!text) return undefined;
   if (/^https?:/i.test(text)) return understandAddress(text.replace(/\s+/g, ''), expected);
@@ -236,22 +236,22 @@ function understandAddress(text: string, expected: Expected): Pasted {
   return judgeAnswer(url.searchParams, expected);
 }
 
-/** What an answer of the authorization endpoint is held against. */
+/** Expected values for an answer of the authorization endpoint. */
 interface Expected {
   /** The `state` that this authorization sent. */
   state: string;
   crm: Pick<Deployment['crm'], 'authUrl' | 'scopes'>;
-  /** The file in which a person changes the scopes. */
+  /** The configuration file with the scopes. */
   configuration: string;
 }
 
-/** `unusable`: not an answer to this authorization, which goes on waiting. */
+/** `unusable`: not an answer to this authorization, which continues to wait. */
 type ServiceAnswer =
   | { kind: 'code'; code: string }
   | { kind: 'refused'; error: CommandError }
   | { kind: 'unusable'; why: string };
 
-/** Judges the query with which the CRM sends a browser back (RFC 6749, 4.1.2; RFC 9207). */
+/** Checks the query with which the CRM redirects the browser (RFC 6749, 4.1.2; RFC 9207). */
 function judgeAnswer(query: URLSearchParams, expected: Expected): ServiceAnswer {
   const { state, crm } = expected;
   if (!sameText(query.get('state') ?? '', state)) {
@@ -277,7 +277,7 @@ function refused(sentence: string): ServiceAnswer {
   return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
 }
 
-/** Which scopes were requested, and where a person changes that. */
+/** Advice that lists the requested scopes and the file in which a person changes them. */
 export function scopeAdvice({
   crm,
   configuration,
@@ -289,15 +289,13 @@ export function scopeAdvice({
   return `These scopes were requested: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }
 
-/** Compares in constant time, so that the time of an answer tells nothing of the expected text. */
+/** Compares in constant time, so that response times do not reveal the expected text. */
 function sameText(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/**
- * Tells whether the issuer is the address of the endpoints, or one above it on the same host: no more of it is known.
- */
+/** Whether the issuer is the address of the endpoints or a parent of it on the same host; no exact value is known. */
 function isIssuerOf(issuer: string, authUrl: string): boolean {
   if (!URL.canParse(issuer)) return false;
   const its = new URL(issuer);
@@ -306,18 +304,18 @@ function isIssuerOf(issuer: string, authUrl: string): boolean {
   return its.origin === ours.origin && path(ours).startsWith(path(its)) && !its.search && !its.hash;
 }
 
-/** Where the CRM sends the browser back to. */
+/** The address to which the CRM redirects the browser. */
 interface Callback {
-  /** Addresses of this machine; empty when the redirect goes elsewhere, and its address can only be pasted. */
+  /** Addresses of this machine; empty if the redirect goes elsewhere, so that a person has to paste the answer. */
   hosts: string[];
-  /** 0 takes any free port. */
+  /** 0 means any free port. */
   port: number;
   path: string;
-  /** The redirect URI, once the port is known. */
+  /** The redirect URI for the actual port. */
   uriAt: (port: number) => string;
 }
 
-/** Names of this machine in a URI; servers that compare with `localhost` may resolve it to either address. */
+/** Host names of this machine in a URI; a browser may resolve `localhost` to either address. */
 const LOOPBACK: Record<string, string[]> = {
   '127.0.0.1': ['127.0.0.1'],
   '[::1]': ['::1'],
@@ -325,9 +323,9 @@ const LOOPBACK: Record<string, string[]> = {
 };
 
 /**
- * The callback on 127.0.0.1 with any port (RFC 8252, 7.3), or what a CRM that compares exactly has registered: host,
- * port and path as given, where the port 0 means any free one.
- * @throws CommandError (exit code 2) when the redirect URI is none
+ * The callback on 127.0.0.1 with any port (RFC 8252, 7.3). For a CRM that compares redirect URIs exactly, it is the
+ * registered URI with its host, port and path; port 0 means any free port.
+ * @throws CommandError (exit code 2) when the redirect URI is not valid
  */
 export function callbackOf({
   port = 0,
@@ -349,7 +347,7 @@ export function callbackOf({
     hosts,
     port: Number(url.port || 80),
     path: url.pathname,
-    // The address stays as it was given, because the service compares it letter by letter.
+    // The address keeps its exact spelling, because the service compares it letter by letter.
     uriAt: (actual) => (url.port === '0' ? wanted.replace(`${url.hostname}:0`, `${url.hostname}:${actual}`) : wanted),
   };
 }

@@ -13,13 +13,13 @@ type Settings = Record<string, unknown> & { deployment?: string; crm?: object };
 interface Question {
   flags: string;
   about: string;
-  /** The answer that leaves the default of the configuration; without it an answer is needed. */
+  /** The answer that keeps the default of the configuration; without it a person has to answer. */
   normal?: string;
-  /** What any other answer adds to the configuration. @throws InvalidArgumentError */
+  /** The settings that any other answer adds to the configuration. @throws InvalidArgumentError */
   adds: (answer: string, before: Settings, fileOf: (name: string) => string) => Settings;
 }
 
-/** What a person is asked for, in this order, unless the option of this name answers it. */
+/** Questions in the order in which they are asked; an option of the same name answers a question. */
 const QUESTIONS: Record<string, Question> = {
   deployment: {
     flags: '--deployment <name>',
@@ -97,7 +97,7 @@ async function init(options: Partial<Record<string, string>>): Promise<void> {
   const { deployment = '', ...settings } = await answersTo(options, fileOf, local ? { local } : {});
   const file = fileOf(deployment);
   const $schema = configuration === undefined ? { $schema: './schema.json' } : {};
-  // A link is never put over another file.
+  // A hard link fails if the file exists, so it never overwrites one.
   writeWhole(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`, (finished) => linkSync(finished, file));
   if (local) printErr(`It is for the local cloud at ${endpoint}: "local" is true.`);
   const target = { deployment, profile, region, endpointUrl };
@@ -112,7 +112,7 @@ async function init(options: Partial<Record<string, string>>): Promise<void> {
   ${commandFor('doctor', target)}`);
 }
 
-/** The name and the settings, from the options or else from a person. @throws CommandError */
+/** The name and the settings, from the options or by asking a person. @throws CommandError */
 async function answersTo(options: Partial<Record<string, string>>, fileOf: (name: string) => string, local: Settings) {
   const isAsked = process.stdin.isTTY;
   const missing = Object.entries(QUESTIONS).filter(([key, { normal }]) => (options[key] ?? normal) === undefined);
@@ -134,7 +134,7 @@ async function answersTo(options: Partial<Record<string, string>>, fileOf: (name
   return settings;
 }
 
-/** What is wrong with an answer, in one sentence, as a deployment would check it. */
+/** The problem of an answer in one sentence, by the same checks as a deployment. */
 function problemOf(answer: string, next: (answer: string) => Settings): string | undefined {
   try {
     const { deployment: _, crm, ...settings } = next(answer);
@@ -151,8 +151,8 @@ type Prompts = typeof import('@inquirer/prompts');
 type Place = NonNullable<Parameters<Prompts['input']>[1]>;
 
 /**
- * Asks a person at the terminal. Questions go to standard error, for standard output is for results.
- * @param nothing what was not done where no answer comes
+ * Asks a person at the terminal. Questions go to standard error, because standard output is for results.
+ * @param nothing sentence about what was not done, for an error without an answer
  * @throws CommandError at Ctrl-C (exit code 130), or at the end of the input (exit code 2)
  */
 async function ask<T>(question: (prompts: Prompts, place: Place) => Promise<T>, nothing: string): Promise<T> {
@@ -174,9 +174,9 @@ async function ask<T>(question: (prompts: Prompts, place: Place) => Promise<T>, 
 }
 
 /**
- * Writes a file whole or not at all.
- * @param place puts the finished file, which has another name until then, where it belongs
- * @throws CommandError, also where `place` says that there is one already
+ * Writes a whole file or no file.
+ * @param place moves the finished temporary file to its final name
+ * @throws CommandError, also if `place` reports that the file exists
  */
 function writeWhole(file: string, text: string, place: (finished: string) => void): void {
   const unfinished = `${file}.${process.pid}.tmp`;

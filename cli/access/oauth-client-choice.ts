@@ -6,24 +6,24 @@ export interface ClientOptions {
   crm: Pick<Deployment['crm'], 'clientAuthentication'>;
   /** Default: the stored client. */
   clientId?: string | undefined;
-  /** The value of CRM_CLIENT_SECRET; it is never an argument, which other users of the machine could read. */
+  /** The value of CRM_CLIENT_SECRET. It is never an argument, because other users of the machine could read that. */
   clientSecret?: string | undefined;
-  /** The stored client has another secret now. */
+  /** The secret of the stored client has changed. */
   newSecret?: boolean | undefined;
-  /** Asks a person for the secret of this client, without echo; left out where nobody is there to be asked. */
+  /** Asks a person for the secret of this client, without echo; left out if there is no person to ask. */
   askSecret?: ((clientId: string) => Promise<string | undefined>) | undefined;
 }
 
 /** The client to authorize with. */
 export interface ChosenClient extends OAuthClient {
-  /** What is stored instead; `undefined` where nothing is, or nobody can read it. */
+  /** The client that is stored now; `undefined` if there is no stored client or it cannot be read. */
   stored: StoredClient | undefined;
   from: 'stored' | 'CRM_CLIENT_SECRET' | 'typed';
 }
 
 /**
- * The stored client with its secret; or else the secret is given, or asked for, and never the stored one.
- * @param stored value of the secret of the client, unread
+ * Chooses the stored client with its secret, or a client whose secret is given or typed.
+ * @param stored value of the client secret, not parsed
  * @throws CommandError (exit code 2), RunError `ConfigInvalid` when the stored client is needed and cannot be read
  */
 export async function chooseClient(
@@ -42,7 +42,7 @@ export async function chooseClient(
   return another({ ...client, clientSecret: await missing(clientId, options), from: 'typed' }, options);
 }
 
-/** A new secret that is the stored one is a mistake that the CRM would call a wrong secret. */
+/** Rejects a "new" secret that equals the stored one: the CRM would only report a wrong secret. */
 function another(client: ChosenClient, { newSecret }: ClientOptions): ChosenClient {
   if (!newSecret || client.clientSecret !== client.stored?.clientSecret) return client;
   const where = client.from === 'typed' ? 'was typed' : 'is in CRM_CLIENT_SECRET';

@@ -20,12 +20,12 @@ interface StoreDeps {
   ledger: Ledger;
   /** Dates the claim for the functions, milliseconds since the epoch; by default this machine's time. */
   now?: () => number;
-  /** A monotonic clock, milliseconds: this machine's time is never compared with the functions'. */
+  /** A monotonic clock in milliseconds: the time of this machine is never compared with the time of the functions. */
   elapsed?: () => number;
   sleep?: (ms: number) => Promise<unknown>;
-  /** Called once, when the grant is held by something else and is waited for. */
+  /** Called once if the command has to wait because another process holds the grant. */
   onWait?: (() => void) | undefined;
-  /** Ends the wait; a store that has begun goes on. */
+  /** Ends the wait; a store operation that has started continues. */
   signal?: AbortSignal | undefined;
 }
 
@@ -34,9 +34,9 @@ type Deps = Required<Omit<StoreDeps, 'signal'>> & Pick<StoreDeps, 'signal'>;
 const LOOK_MS = 1000;
 
 /**
- * Stores a new grant as the successor of the current generation, dead or not, under a claim as the functions do. Waits for a
- * refresh that is under way, so that the new grant is the newest.
- * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`; CommandError where a later authorization is stored
+ * Stores a new grant as the successor of the current generation, dead or not, under a claim as the functions do. Waits
+ * for a refresh in progress, so that the new grant is the newest.
+ * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`; CommandError if a later authorization is stored
  */
 export async function storeGrant(
   tokens: NewTokens & Pick<Tokens, 'clientId' | 'functionStoredAt' | 'authorization'>,
@@ -61,10 +61,10 @@ export async function storeGrant(
   }
 }
 
-/** Where it cannot be stored, functions need not wait for the end of the claim to use the grant that was there. */
+/** If storing fails, gives the claim back, so that functions can use the former grant without waiting for its end. */
 async function storeUnder(claim: Claim, { versionId, tokens }: Generation, deps: Deps): Promise<boolean> {
   try {
-    // Idempotent: always under the same name.
+    // Idempotent: the version id stays the same.
     return await withRetries(() => deps.store.store(versionId, tokens), deps);
   } catch (error) {
     await deps.ledger.giveBack(claim).catch(() => undefined);
@@ -72,14 +72,14 @@ async function storeUnder(claim: Claim, { versionId, tokens }: Generation, deps:
   }
 }
 
-/** A generation; `undefined` where there is none, or none that can be read. */
+/** A generation; `undefined` if it does not exist or cannot be read. */
 async function readable(versionId: string, { store }: Deps): Promise<Generation | undefined> {
   return store.version(versionId).catch(() => undefined);
 }
 
 type Numbered = Pick<Tokens, 'authorization'>;
 
-/** Whether a stored generation is of a later authorization than another grant. */
+/** Whether a stored generation belongs to a later authorization than another grant. */
 function isLater({ tokens }: Generation, { authorization = Number.POSITIVE_INFINITY }: Numbered): boolean {
   return (tokens.authorization ?? 0) > authorization;
 }
@@ -96,7 +96,7 @@ async function newest(store: GrantStore): Promise<string> {
   return versionId;
 }
 
-/** A generation with an unreadable value counts. */
+/** Whether a generation exists, readable or not. */
 async function exists(store: GrantStore, versionId: string): Promise<boolean> {
   try {
     return (await store.version(versionId)) !== undefined;
@@ -107,7 +107,7 @@ async function exists(store: GrantStore, versionId: string): Promise<boolean> {
   }
 }
 
-/** The claim, or `undefined` when the generation has got a successor in the meantime. */
+/** The claim, or `undefined` if the generation has a successor by now. */
 async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | undefined> {
   const { ledger, store, elapsed } = deps;
   const owner = randomUUID();
@@ -129,7 +129,7 @@ async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | und
   }
 }
 
-/** No claim, given back, marked dead, or unchanged for a whole lease. */
+/** Whether the generation has no claim, or one that was given back, marked dead or unchanged for a whole lease. */
 function isFree(item: LedgerItem | undefined, watchedMs: number): boolean {
   return !item || item.state === 'DEAD' || item.deadline === 0 || watchedMs > LEASE_MS;
 }
@@ -144,8 +144,8 @@ interface AuthorizationDeps extends StoreDeps {
 }
 
 /**
- * Stores a grant and the client that it was given to. Wherever it ends, the client of the grant that counts is stored: another client
- * keeps the former one beside it until its grant is stored. The grant is stored as untried: a function refreshes it at once.
+ * Stores a grant and its client. A new client is stored with the former client beside it until its grant is stored, so
+ * the client of the grant in use is always stored. The grant is marked as untried: a function refreshes it at once.
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
 export async function storeAuthorization(
@@ -154,7 +154,7 @@ export async function storeAuthorization(
   { writeClient, ...deps }: AuthorizationDeps,
 ): Promise<Generation> {
   const { generation: standing } = await withRetries(() => standingGrant(deps), deps);
-  // Before the client of the later one is written over.
+  // This check comes before the write below, which would overwrite the client of the later authorization.
   if (standing && isLater(standing, tokens)) throw laterAuthorization(standing, tokens);
   const used = { clientId, clientSecret };
   const write = (value: StoredClient) => withRetries(() => writeClient(value), deps);
@@ -162,12 +162,12 @@ export async function storeAuthorization(
   if (former) await write({ ...used, former });
   else if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret || stored.former) await write(used);
   const generation = await storeGrant({ ...tokens, clientId, functionStoredAt: null }, deps);
-  // Best effort: the grant says whose it is.
+  // Best effort: the stored grant names its client too.
   if (former) await writeClient(used).catch(() => undefined);
   return generation;
 }
 
-/** The client of the grant that counts, where it is another one. */
+/** The client of the grant in use, if it is another client. */
 function formerClient(clientId: string, stored: StoredClient | undefined, generation: Generation | undefined) {
   if (!stored || !generation) return undefined;
   const former = clientOf(stored, generation.tokens);
@@ -180,7 +180,7 @@ export interface GrantPlaces {
   ledger: Ledger;
 }
 
-/** The newest grant that can be read, and whether its refresh token is known to be worthless. */
+/** The newest readable grant, and whether its refresh token is known to be invalid. */
 interface StandingGrant {
   generation: Generation | undefined;
   dead: boolean;
@@ -197,22 +197,22 @@ async function newestReadable(store: GrantStore): Promise<Generation | undefined
   try {
     return (await newestOf(store)).newest;
   } catch (error) {
-    // Nothing is stored, or what nobody can use.
+    // No grant is stored, or no function can use the stored one.
     if (error instanceof RunError && error.name === 'ConfigInvalid') return undefined;
     throw error;
   }
 }
 
-/** How far an authorization came. */
+/** Progress of an authorization. */
 export interface Reached {
-  /** From then on the CRM may have ended the grant of before. */
+  /** After the consent, the CRM may have ended the former grant. */
   consented?: boolean;
   tokens?: NewTokens;
 }
 
 export const STORED = 'The new grant is stored and in use.';
 
-/** Which grant counts, where the command ends before its time. */
+/** Which grant is in use after the command ended early. */
 export async function whatStands(places: GrantPlaces, { consented, tokens }: Reached): Promise<string> {
   const standing = await standingGrant(places).catch(() => undefined);
   if (!standing) return 'Which grant is stored cannot be read now: doctor says it.';
@@ -225,7 +225,7 @@ export async function whatStands(places: GrantPlaces, { consented, tokens }: Rea
 }
 
 /**
- * A grant with fewer scopes than the deployment needs never takes the place of one that works.
+ * Refuses to replace a working grant with one that has fewer scopes than the deployment needs.
  * @param needed the scopes that were requested
  * @throws CommandError (exit code 1), RunError `TokenStoreUnavailable`
  */
@@ -246,15 +246,15 @@ export async function refuseFewerScopes(places: GrantPlaces, { scope }: NewToken
 }
 
 interface Time {
-  /** A clock that only runs forward, milliseconds. */
+  /** A monotonic clock in milliseconds. */
   elapsed: () => number;
   sleep: (ms: number) => Promise<unknown>;
 }
 
-/** Well before the claim under which the grant is stored ends. */
+/** Longest time for retries, well before the end of the claim under which the grant is stored. */
 const LONGEST_MS = 20_000;
 
-/** Repeats an action after transient errors, with waits that double: a person who consented should not have to again. */
+/** Repeats an action after transient errors, with doubling waits, so that a person need not consent again. */
 export async function withRetries<T>(
   action: () => Promise<T>,
   { elapsed = () => performance.now(), sleep: pause = sleep }: Partial<Time> = {},

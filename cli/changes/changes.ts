@@ -18,8 +18,8 @@ import { manyText } from '../support/text.ts';
 import { type ChangesDocument, feedRecords, feedText, type WantedFeeds } from './feeds.ts';
 
 /**
- * `changes` shows the feeds of an entity by their records: place in the chain, counts, gaps, and why the chain is stopped. It lets a
- * stopped feed through. It reads no row: docs/recipes has queries for those.
+ * `changes` shows the feeds of an entity from their records: sequence, counts, gaps, and why the chain is stopped.
+ * It can release a stopped feed. It reads no rows: docs/recipes has queries for rows.
  */
 
 interface ChangesOptions extends TargetOptions {
@@ -79,8 +79,8 @@ async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
 }
 
 /**
- * Lets the next feed of a stopped chain through, whatever is gone.
- * @throws CommandError: 2 where nothing is stopped, 1 where a run was quicker
+ * Releases the next feed of a stopped chain, however many keys are gone.
+ * @throws CommandError: 2 if the chain is not stopped, 1 if a run wrote the head at the same moment
  */
 async function release(bucket: Bucket, entity: Entity, reason: string): Promise<void> {
   if (reason.trim() === '' || reason.length > 500)
@@ -96,7 +96,7 @@ async function release(bucket: Bucket, entity: Entity, reason: string): Promise<
   );
 }
 
-/** Why there is no feed of those that are asked for. */
+/** Why no feed matches the request. */
 function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, wanted: WantedFeeds): string {
   const { date, since = 0 } = wanted;
   if (date !== undefined) return `No feed of changes of ${entity} ends at ${date}.`;
@@ -108,7 +108,7 @@ function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, wa
   return `No feed of changes of ${entity} is left: the last one, ${sequence}, is not kept any more, or its record cannot be read.`;
 }
 
-/** Which feeds behind the place that is asked for are not kept; `undefined` where all are. */
+/** Which feeds after the requested sequence are no longer kept; `undefined` if all are kept. */
 function gapText(
   feeds: FeedRecord[],
   { sequence }: Pick<FeedHead, 'sequence'>,
@@ -123,7 +123,7 @@ function gapText(
   return `${gone} not kept any more.${then}`;
 }
 
-/** That a mass deletion is stopped, which keys are gone, and what lets the next feed through. */
+/** The lines about a stopped mass deletion: which keys are gone, and how to release the next feed. */
 function stopText(
   entity: Entity,
   { stopped, release, end }: Pick<FeedHead, 'stopped' | 'release' | 'end'>,
@@ -132,7 +132,7 @@ function stopText(
   if (!stopped) return [];
   const { gone, keys, of, date } = stopped;
   const what = [`Stopped: ${gone} of ${keys} ${of} were gone from the table of ${date}.`];
-  // A file of that date may have taken the place of the one that was told.
+  // A later file of that date may have replaced the file that caused the stop.
   if (end && end.date !== date) {
     const [name] = end.key.length === 1 ? end.key : [];
     const key = name === undefined || name === 'id' ? '' : ` --key ${quoted(name)}`;

@@ -17,15 +17,15 @@ export const changesSchema = z.object({
 });
 export type ChangesDocument = z.infer<typeof changesSchema>;
 
-/** Which feeds are asked for; none of the two: the newest. */
+/** Which feeds are requested; without `date` and `since` the newest. */
 export interface WantedFeeds {
   date?: string | undefined;
-  /** Feeds behind this place in the chain. */
+  /** Feeds after this sequence in the chain. */
   since?: number | undefined;
 }
 
 /**
- * The head, and records of feeds in the order of the chain: those of the chain that stands, but where a date is asked for.
+ * The head, and the records of feeds in the order of the chain. Without a date they are those of the current chain.
  * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
  */
 export async function feedRecords(
@@ -33,7 +33,7 @@ export async function feedRecords(
   entity: Entity,
   { date, since }: WantedFeeds,
 ): Promise<{ head: FeedHead; feeds: FeedRecord[] }> {
-  // The head first: the feed that it ends at is there before it.
+  // The head is read first: a run writes a feed before the head that points to it.
   const { head } = await readHead(bucket, entity);
   const sorted = await recordsAt(bucket, entity, date);
   if (date !== undefined) return { head, feeds: sorted };
@@ -41,7 +41,7 @@ export async function feedRecords(
   return { head, feeds: since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since) };
 }
 
-/** A feed for a person, on one line: its place in the chain, the dates that it leads from and to, and what it counts. */
+/** A feed on one line: its sequence, its first and last date, and its counts. */
 export function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates, rows }: FeedRecord): string {
   const between = from ? `${from.date} to ${to.date}` : to.date;
   const what =
@@ -52,8 +52,8 @@ export function feedText({ entity, sequence, kind, from, to, inserts, deletes, u
 }
 
 /**
- * Feeds that follow each other up to where the head stands. A chain that began anew leaves those of the one before behind, with the
- * same places.
+ * The consecutive feeds up to the head. After a chain restarts, feeds of the former chain remain with the same
+ * sequence numbers.
  */
 function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'sequence' | 'end'>): FeedRecord[] {
   const chain: FeedRecord[] = [];

@@ -65,7 +65,7 @@ async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...opt
   for (const remark of [...remarksOf(after), ...keyWarnings(found)]) printErr(`Warning: ${remark}`);
 }
 
-/** A difference for a person. */
+/** A difference as lines of text. */
 export function diffText({ before, after, columns, rows }: Difference): string[] {
   return [
     `${after.entity}: ${sideText(before)} to ${sideText(after)}`,
@@ -112,7 +112,7 @@ function rowsOf({ file }: Manifest): string {
   return file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US');
 }
 
-/** Rows that were counted and not compared. */
+/** Warnings about rows that were counted but not compared. */
 export function keyWarnings({ before, after, rows }: Difference): string[] {
   if (rows === null) return [];
   const { repeated, empty } = rows;
@@ -128,7 +128,7 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
   ]);
 }
 
-/** The same as a document. */
+/** The difference as a JSON document. */
 function diffDocument({ before, after, columns, rows }: Difference) {
   const side = ({ date, execution, state, file }: Manifest) => ({
     ...{ date, run: execution, state, rows: file.rows, bytes: file.bytes },

@@ -25,49 +25,49 @@ import { columnsOf, type Manifests, unlessEarlier } from './stored-manifests.ts'
 
 const DEFAULT_KEY = 'id';
 
-/** How the file of one manifest differs from that of another. */
+/** The differences between the files of two manifests. */
 export interface Difference {
   before: Manifest;
   after: Manifest;
   columns: Changes;
-  /** By a key; `null` where none was named, and not both files have a column `id`: then neither was read. */
+  /** Differences by a key; `null` without a named key if a file has no column `id`. The files are not read then. */
   rows: RowChanges | null;
 }
 
-/** How many rows of each file. */
+/** Number of rows in each file. */
 interface PerFile {
   before: number;
   after: number;
 }
 
-/** How the rows of two files differ, by a key. Of rows that repeat a key the first one counts. */
+/** How the rows of two files differ, by a key. If rows share a key, only the first one counts. */
 export interface RowChanges {
   key: string;
   added: number;
   removed: number;
-  /** Keys that both files have. */
+  /** Number of keys that both files have. */
   kept: number;
-  /** Those of them whose rows differ in a column that both files have. */
+  /** Number of kept keys whose rows differ in a column that both files have. */
   changed: number;
-  /** In how many rows each column differs; only those that differ. */
+  /** Number of rows in which each column differs; only columns that differ. */
   columns: Record<string, number>;
-  /** Rows whose key an earlier row of the same file has, and rows without a key: neither is compared. */
+  /** Number of rows that repeat the key of an earlier row in the same file. They are not compared. */
   repeated: PerFile;
   empty: PerFile;
-  /** The keys themselves, if they are asked for. */
+  /** The keys themselves, if requested. */
   keys: Record<'added' | 'removed' | 'changed', string[]> | null;
 }
 
 interface Wanted {
-  /** The column that identifies a row, as the newer file or its table names it; without one `id`, where both files have it. */
+  /** The key column as the newer file or its table names it; by default `id`, if both files have it. */
   key?: string | undefined;
   showKeys?: boolean | undefined;
 }
 
 /**
- * Compares two files: from their published tables if both have one that shows all columns, else from their records.
- * @throws CommandError: 1 where a file cannot be read, is not what its manifest says, or is too large; 2 where it lacks the key; 130 after
- *   Ctrl-C
+ * Compares two files: from their published tables if both have one with all columns, else from their records.
+ * @throws CommandError: 1 if a file cannot be read, differs from its manifest or is too large; 2 if it lacks the key;
+ *   130 after Ctrl-C
  */
 export async function difference(
   target: Target,
@@ -118,8 +118,8 @@ export async function difference(
 }
 
 /**
- * What readers have instead of a file, or had before it: what is published for its date, else for the date before.
- * @throws CommandError (exit code 1) where that is nothing
+ * The file that readers had before this one: the published file of the same date, else of the last date before it.
+ * @throws CommandError (exit code 1) if there is no such file
  */
 export async function publishedBefore(manifests: Manifests, { entity, date, execution }: Manifest): Promise<Manifest> {
   const dates = await manifests.dates(entity);
@@ -132,7 +132,7 @@ export async function publishedBefore(manifests: Manifests, { entity, date, exec
   throw failed(`Nothing of ${entity} is published before ${date}: there is nothing to compare it with.`);
 }
 
-/** @throws CommandError (exit code 1) where the columns are not known */
+/** @throws CommandError (exit code 1) if the columns are not known */
 function namesIn(manifest: Manifest): string[] {
   refuseUnread(manifest);
   const { entity, date } = manifest;
@@ -141,14 +141,14 @@ function namesIn(manifest: Manifest): string[] {
   throw failed(`The header of the ${entity} of ${date} is not known: no column of it can be compared.`);
 }
 
-/** The column as the file writes it, where it is named as its table has it: `idnumber` for `idNumber`. */
+/** The column name in the file, for a name from its table: `idnumber` for `idNumber`. */
 function asInFile(column: string, names: string[]): string {
   if (names.includes(column)) return column;
   const [name = column, ...others] = names.filter((each) => tableColumnName(each) === column);
   return others.length === 0 ? name : column;
 }
 
-/** @throws CommandError (exit code 2) where there is no such column */
+/** @throws CommandError (exit code 2) if there is no such column */
 function refuseMissing({ entity, date }: Manifest, names: readonly string[], key: string): void {
   if (names.includes(key)) return;
   throw new CommandError(
@@ -157,7 +157,7 @@ function refuseMissing({ entity, date }: Manifest, names: readonly string[], key
   );
 }
 
-/** The tables of both files, if both were written under the settings of today and these leave out and hash nothing. */
+/** The tables of both files, if both have the current settings and these settings leave out and hash no column. */
 async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise<StoredFile[] | undefined> {
   try {
     const { entities } = await deployedConfiguration(target, () => undefined);
@@ -173,7 +173,7 @@ async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise
     }
     return found;
   } catch {
-    // The files say the same: whoever may not read tables reads them.
+    // The files hold the same data, and a user without access to the tables can still read them.
     return undefined;
   }
 }
@@ -195,7 +195,7 @@ async function storeRecords(records: AsyncIterable<string[]>, places: number[], 
   }
 }
 
-/** With this, the process takes at most 700 MB. What does not fit is on the disk. */
+/** Memory limit of DuckDB: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
 const MEMORY_MB = 550;
 
 function refuseTooLarge(error: unknown): never {
@@ -204,13 +204,13 @@ function refuseTooLarge(error: unknown): never {
   throw new CommandError(`The files cannot be compared: ${why ?? `DuckDB ended with "${error.kind}"`}.`, RUN_FAILED);
 }
 
-/** A Parquet file, and its columns: first the key, then what is compared. */
+/** A Parquet file and its columns: the key first, then the columns to compare. */
 interface Side {
   path: string;
   columns: string[];
 }
 
-/** A join takes memory for each row and each of its columns: wide rows are compared by so many columns at once. */
+/** Number of columns per query: a join takes memory for each row and column, so wide rows need several queries. */
 const COMPARED_AT_ONCE = 64;
 
 async function compare(

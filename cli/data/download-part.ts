@@ -11,18 +11,18 @@ import { failed } from './find-manifest.ts';
 import { bytesFrom, corruptText, type ExportsBucket, type StoredFile, storedFile } from './stored-file.ts';
 
 interface DownloadOptions {
-  /** May replace an existing file. */
+  /** Whether to replace an existing file. */
   force: boolean;
   onProgress: (moved: { bytes: number; totalBytes: number }) => void;
-  /** Ends it; what was downloaded stays for the next attempt. */
+  /** Aborts the download; the next attempt continues from the bytes that are on the disk. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Downloads the file of a manifest, going on with what an earlier attempt left. It gets its name only when size and checksum
- * agree with the manifest.
- * @returns how many bytes were there already
- * @throws CommandError: 1 when the file is not what its manifest says, 2 when it cannot be written
+ * Downloads the file of a manifest, and continues an earlier attempt. The file gets its final name only if size and
+ * checksum match the manifest.
+ * @returns how many bytes were on the disk already
+ * @throws CommandError: 1 when the file differs from its manifest, 2 when it cannot be written
  */
 export async function downloadTo(
   target: ExportsBucket,
@@ -37,7 +37,7 @@ export async function downloadTo(
     let resumedAt = part.bytes;
     let crc = await fill(target, file, part, resumedAt, part.crc, options);
     if (resumedAt > 0 && crc32Text(crc) !== manifest.file.crc32) {
-      // The part was of another file.
+      // The partial file was of another file.
       await part.reset();
       resumedAt = 0;
       crc = await fill(target, file, part, 0, 0, options);
@@ -74,7 +74,7 @@ async function fill(
 
 /**
  * Writes the file of a manifest to a stream.
- * @throws CommandError (exit code 1) when what was written is not what the manifest says
+ * @throws CommandError (exit code 1) when the written bytes do not match the manifest
  */
 export async function downloadInto(
   target: ExportsBucket,
@@ -95,7 +95,7 @@ export async function downloadInto(
   if (crc32Text(crc) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, crc)}`);
 }
 
-/** Standard output that writes every byte or fails: that of Node drops what a full disk does not take. */
+/** Standard output that writes every byte or fails: Node's own drops bytes when the disk is full. */
 export function wholeOutput(): NodeJS.WritableStream {
   return fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
 }
@@ -106,12 +106,12 @@ function unwrittenText(error: NodeJS.ErrnoException): string {
 }
 
 const OWNER_ONLY = 0o600;
-/** A link that somebody else put there is not followed. */
+/** O_NOFOLLOW: a link that another user created at this path is not followed. */
 const TO_APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const BLOCK_BYTES = 1 << 20;
 
 /**
- * Opens `FILE.part`, which only its owner may read and no other download writes, and measures what an earlier attempt left.
+ * Opens `FILE.part` for its owner only and for one download at a time, and measures the bytes of an earlier attempt.
  * @param wholeBytes size of the whole file; a longer part is discarded
  * @throws CommandError (exit code 2) when FILE exists and may not be replaced, or cannot be written; so do the methods
  */
@@ -134,9 +134,9 @@ export async function openPart(
       ...(await measure(handle, signal)),
       append: (chunk: Uint8Array) => handle.appendFile(chunk).catch(cannot),
       reset: () => handle.truncate(0),
-      /** Removes the part, so that no other attempt continues it. */
+      /** Removes the part, so that no later attempt continues it. */
       discard: () => rm(partPath, { force: true }),
-      /** Moves the proven file into its place. @param bytes that it must have */
+      /** Renames the verified file to its final name. @param bytes expected size */
       finish: async (bytes = wholeBytes) => {
         await handle.sync().catch(cannot);
         const { size } = await handle.stat();
@@ -144,7 +144,7 @@ export async function openPart(
         await refuseExisting(path, force);
         await rename(partPath, path);
       },
-      /** Leaves it for the next attempt. */
+      /** Closes the part and keeps it for the next attempt. */
       close: () => handle.close().finally(unlock),
     };
   } catch (error) {
@@ -156,7 +156,7 @@ export async function openPart(
 /**
  * Takes `FILE.part.lock`, so that one download at a time writes `FILE.part`.
  * @returns a function that removes it
- * @throws CommandError (exit code 2) where another process has it; the error of the system where it cannot be made
+ * @throws CommandError (exit code 2) if another process holds the lock; the system error if the lock cannot be written
  */
 async function lockPart(partPath: string): Promise<() => Promise<void>> {
   const lock = `${partPath}.lock`;
@@ -172,7 +172,7 @@ async function lockPart(partPath: string): Promise<() => Promise<void>> {
   return () => rm(lock, { force: true });
 }
 
-/** The lock of a dead process stays: that process may be of another machine, so only a person can tell. */
+/** The lock of a dead process stays: the process may run on another machine, so only a person can decide. */
 async function heldText(lock: string, partPath: string): Promise<string> {
   const text = await readFile(lock, 'utf8').catch(() => '');
   const holder = /^process \d+ on [\w.-]+$/.exec(text)?.[0] ?? 'another process';

@@ -56,7 +56,7 @@ async function download(entity: Entity | undefined, options: Options): Promise<v
   const { output, excel = false, force = false, json = false } = options;
   refuseContradiction(entity, options);
   if (entity === undefined) return downloadAll(options);
-  // First, because calls of AWS take seconds.
+  // Checked before the AWS calls, which take seconds.
   if (output !== undefined && output !== '-') await refuseExisting(output, force);
   const target = await connect(options);
   const manifest = await findManifest(createManifests(target), entity, options);
@@ -84,13 +84,13 @@ function refuseContradiction(entity: Entity | undefined, { all, run, output, jso
 interface Wanted {
   path: string;
   force: boolean;
-  /** A workbook, instead of the file as it is. */
+  /** Write a workbook instead of the file itself. */
   excel: boolean;
 }
 
-/** Where a file gets its name unless a person names one. @param directory default: where the person is */
+/** The default path of a download. @param directory default: the current directory */
 function defaultPath({ entity, date, file }: Manifest, excel: boolean, directory?: string): string {
-  // Another name than that of the proven file, which it is not.
+  // A workbook is not the verified file, so it has another name.
   const name = `${entity}-${date}${excel ? '.excel.xlsx' : extensionsOf(file.key)}`;
   return directory === undefined ? pathArgument(name) : join(directory, name);
 }
@@ -100,7 +100,7 @@ function extensionsOf(key: string): string {
   return /\.[^/]*$/.exec(basename(key))?.[0] ?? '';
 }
 
-/** Downloads a file with a progress row. @returns what it became, as a document and as a sentence */
+/** Downloads a file with a progress row. @returns the result as a document and as a sentence */
 async function downloadOne(target: Target, manifest: Manifest, { path, force, excel }: Wanted) {
   const { entity, date, execution, file, state, kind } = manifest;
   const { bytes, rows, crc32 } = file;
@@ -120,7 +120,7 @@ async function downloadOne(target: Target, manifest: Manifest, { path, force, ex
   return { document: { ...facts, resumedAt, whole: true }, text: `${factsOf(manifest)}${went}` };
 }
 
-/** Prints one line for a person, and what the manifest warns of. */
+/** Prints one line about the file, and the warnings of its manifest. */
 function printDownloaded(manifest: Manifest, path: string, text: string): void {
   printOut(`${plainLine(path)}: ${text}.`);
   for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
@@ -131,7 +131,7 @@ function factsOf({ entity, date, execution, file }: Manifest): string {
   return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 as the manifest of ${plainLine(execution)} says`;
 }
 
-/** One live row on a terminal, nothing elsewhere. */
+/** A progress row on a terminal; elsewhere it prints nothing. */
 function progressRow(path: string) {
   const { stderr } = process;
   if (!stderr.isTTY) return { show: () => undefined, end: () => undefined };
@@ -147,15 +147,15 @@ function progressRow(path: string) {
   };
 }
 
-/** An entity whose file could not be had, and why. */
+/** An entity whose file could not be downloaded, and why. */
 interface Missing {
   entity: Entity;
   error: string;
 }
 
 /**
- * Downloads the files of all entities of which something is published; of a date those of one revision of its night. Nothing is written before all are found, of the right
- * format, and their places free. Where one is missing or corrupt the others are downloaded, and the exit code is 1.
+ * Downloads the published files of all entities; with a date, those of one revision of that night. Before it writes,
+ * it finds all files and checks formats and paths. If one is missing or corrupt, it downloads the rest, then exits 1.
  */
 async function downloadAll({
   force = false,
@@ -191,7 +191,7 @@ async function findAll(manifests: Manifests, date: string | undefined, night: Ni
   const missing: Missing[] = [];
   for (const entity of ENTITIES) {
     const marked = night?.entities[entity];
-    // An entity that is not configured has no file on any date.
+    // An entity without any published date is not configured.
     if (!marked && (await manifests.dates(entity)).length === 0) continue;
     const finding =
       night && marked
@@ -204,7 +204,7 @@ async function findAll(manifests: Manifests, date: string | undefined, night: Ni
   return { found, missing };
 }
 
-/** The file of one revision of a night: pointers may have been moved since. */
+/** The file of one revision of a night, because pointers may have moved since. */
 async function ofNight(
   manifests: Manifests,
   entity: Entity,
@@ -217,7 +217,7 @@ async function ofNight(
   throw failed(`The night of ${date}, revision ${revision}, has no file of ${entity}: ${why}.`);
 }
 
-/** What concerns one entity alone does not stop the others. */
+/** Records an error that concerns one entity only, so that the other downloads continue. */
 async function ifThere<T>(entity: Entity, missing: Missing[], work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

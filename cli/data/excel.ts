@@ -9,14 +9,14 @@ import { openPart } from './download-part.ts';
 import { failed } from './find-manifest.ts';
 import { recordsOf } from './stored-file.ts';
 
-/** Garbage of rows is then collected soon, and a million of them take 200 MB instead of 270. */
+/** Makes V8 collect dead rows early: a million rows then take 200 MB instead of 270. */
 const SMALL_YOUNG_GENERATION = '--semi-space-growth-factor=1';
 
 /**
- * Writes the file of a manifest as a workbook. The workbook gets its name only when the whole file was read and proven; else nothing
- * is left.
- * @throws CommandError: 1 where the file cannot be read, is not what its manifest says or is too much for a spreadsheet, 2 when it
- *   cannot be written
+ * Writes the file of a manifest as a workbook. The workbook gets its final name only after the whole file was read and
+ * verified; otherwise the partial workbook is removed.
+ * @throws CommandError: 1 if the file cannot be read, differs from its manifest or is too large for a spreadsheet, 2 if
+ *   the workbook cannot be written
  */
 export async function downloadForExcel(
   target: Pick<Target, 's3' | 'BucketName'>,
@@ -25,7 +25,7 @@ export async function downloadForExcel(
   { force, signal }: { force: boolean; signal?: AbortSignal | undefined },
 ): Promise<void> {
   setFlagsFromString(SMALL_YOUNG_GENERATION);
-  // What another attempt left cannot be gone on with.
+  // A workbook cannot continue an earlier attempt, so it discards the bytes of that attempt.
   const part = await openPart(path, { wholeBytes: 0, force, signal });
   try {
     const records = recordsOf(target, manifest, signal);
@@ -55,17 +55,17 @@ const TYPE = 'application/vnd.openxmlformats-';
 const SHEET = 'xl/worksheets/sheet1.xml';
 
 /**
- * Yields a workbook (xlsx) of one sheet in which every cell is a text, as its bytes come. Libraries that write workbooks hold the
- * sheet in memory (write-excel-file: 2.7 GB for 200,000 rows), so only the archive is a library's.
+ * Streams a workbook (xlsx) with one sheet in which every cell is a text. Libraries that write workbooks keep the sheet
+ * in memory (write-excel-file: 2.7 GB for 200,000 rows), so a library writes only the archive.
  * @param name of the sheet
- * @throws TooMuchForSpreadsheet where the records go beyond a sheet; what `records` throws
+ * @throws TooMuchForSpreadsheet if the records exceed the limits of a sheet; errors of `records`
  */
 export async function* workbookOf(name: string, records: AsyncIterable<string[]>): AsyncGenerator<Uint8Array> {
   const zip = new ZipFile();
   for (const [part, xml] of Object.entries(partsOf(name))) zip.addBuffer(Buffer.from(XML + xml), part);
   const sheet = Readable.from(sheetXml(records));
   const output = zip.outputStream as Readable;
-  // The library pipes it without a look at its errors.
+  // The library pipes this stream but does not handle its errors.
   sheet.on('error', (error) => output.destroy(error));
   zip.addReadStream(sheet, SHEET);
   zip.end();
@@ -76,7 +76,7 @@ export async function* workbookOf(name: string, records: AsyncIterable<string[]>
   }
 }
 
-/** All but the sheet. */
+/** All parts of the workbook except the sheet. */
 function partsOf(name: string): Record<string, string> {
   return {
     '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="${TYPE}package.relationships+xml"/>${typed('xl/workbook.xml', 'sheet.main')}${typed('xl/styles.xml', 'styles')}${typed(SHEET, 'worksheet')}</Types>`,
@@ -90,7 +90,7 @@ function partsOf(name: string): Record<string, string> {
   };
 }
 
-/** Formats 1 and 2 are text (49): a cell that a person edits stays one. Format 2 is bold, for the header. */
+/** Cell formats 1 and 2 are text (49), so that an edited cell stays a text. Format 2 is bold, for the header. */
 const STYLES = `<styleSheet xmlns="${MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/><xf numFmtId="49" fontId="1" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
 function typed(part: string, type: string): string {
@@ -104,11 +104,11 @@ function relationships(targets: [type: string, target: string][]): string {
   return `<Relationships xmlns="${PACKAGE}/relationships">${each.join('')}</Relationships>`;
 }
 
-/** Excel marks every text that looks like a number as a mistake unless this is there. */
+/** Without this, Excel marks every text that looks like a number as a mistake. */
 const NUMBERS_ARE_TEXT = `<ignoredErrors><ignoredError sqref="A1:XFD${LAST_ROW}" numberStoredAsText="1"/></ignoredErrors>`;
 const WRITTEN_AT_ONCE = 64 * 1024;
 
-/** Columns are as wide as the texts of these rows, header included. */
+/** Column widths follow the texts of this many first rows, header included. */
 const MEASURED_ROWS = 100;
 const NARROWEST = 8;
 const WIDEST = 60;
@@ -116,8 +116,8 @@ const FROZEN_HEADER =
   '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>';
 
 /**
- * The XML of a sheet, as its rows come. The first row is the header: bold, frozen, with a filter.
- * @throws TooMuchForSpreadsheet where they go beyond a sheet; what `records` throws
+ * Streams the XML of a sheet. The first row is the header: bold, frozen, with a filter.
+ * @throws TooMuchForSpreadsheet if the records exceed the limits of a sheet; errors of `records`
  */
 export async function* sheetXml(records: AsyncIterable<string[]>): AsyncGenerator<Buffer> {
   const first: string[][] = [];
@@ -136,7 +136,7 @@ export async function* sheetXml(records: AsyncIterable<string[]>): AsyncGenerato
   yield Buffer.from(`${beginning}${xml}</sheetData>${filtered}${NUMBERS_ARE_TEXT}</worksheet>`);
 }
 
-/** What stands before the rows. */
+/** The XML before the rows. */
 function beginningXml(first: string[][]): string {
   const widths = (first[0] ?? []).map((_, column) => {
     const longest = Math.max(...first.map((record) => record[column]?.length ?? 0));
@@ -173,7 +173,7 @@ const count = (number: number) => number.toLocaleString('en-US');
 
 const NAMES: string[] = [];
 
-/** Counted from 0: that of 27 is `AB`. */
+/** The name of a column, counted from 0: column 27 is `AB`. */
 function columnName(column: number): string {
   NAMES[column] ??=
     `${column < 26 ? '' : columnName(Math.floor(column / 26) - 1)}${String.fromCharCode(65 + (column % 26))}`;
@@ -184,19 +184,19 @@ function columnName(column: number): string {
 const LONGEST_CELL = 32_767;
 
 /**
- * What XML 1.0 has no place for or reads as something else: controls, a carriage return, half a surrogate pair. ECMA-376 writes it
- * as `_x000D_` (part 1, 22.9.2.19, ST_Xstring).
+ * Characters that XML 1.0 forbids or normalizes: controls, a carriage return, half a surrogate pair. ECMA-376 writes
+ * them as `_x000D_` (part 1, 22.9.2.19, ST_Xstring).
  */
 const NO_XML = String.raw`(?![\t\n])[\p{Cc}\p{Surrogate}\ufffe\uffff]`;
-/** An underscore that would begin such an escape, be it together with one that is written behind it, is escaped itself. */
+/** An underscore is escaped if it would start such an escape, even one that the next escaped character completes. */
 const ESCAPED = new RegExp(`${NO_XML}|_(?=x[0-9a-f]{4}(?:_|${NO_XML}))`, 'giu');
 const MARKUP: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-/** Most texts have nothing of all this: one look tells. */
+/** A fast test for texts that need no escaping, which is most of them. */
 const SPECIAL = /[&<>_\p{Cc}\p{Surrogate}\ufffe\uffff]/u;
-/** Else programs may take such blanks for layout of the XML. */
+/** Without xml:space, programs may drop such blanks as layout of the XML. */
 const BLANKS_COUNT = /^\s|\s$|[\t\n]/;
 
-/** An inline text, which no spreadsheet takes for a formula or number; nothing of an empty text. @param place such as `AB12` */
+/** A cell with an inline text, which no spreadsheet reads as a formula or number. @param place such as `AB12` */
 function cellXml(text: string, place: string, format: number): string {
   if (text === '') return '';
   const space = BLANKS_COUNT.test(text) ? ' xml:space="preserve"' : '';
@@ -212,7 +212,7 @@ function escaped(unit: string): string {
   return `_x${unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 }
 
-/** The message says of the records of a file what of them is too much for a spreadsheet, without a value of theirs. */
+/** The message says which limit of a spreadsheet the records exceed, without quoting a value. */
 class TooMuchForSpreadsheet extends Error {
   override readonly name = 'TooMuchForSpreadsheet';
 }

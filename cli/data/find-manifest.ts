@@ -7,7 +7,7 @@ import { dateArgument, entitiesArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Manifests } from './stored-manifests.ts';
 
-/** What to download: a date, a run by the name of its execution, or without both the newest date. */
+/** Which file to find: that of a date or of a run (by its execution name); without both that of the newest date. */
 export interface Which {
   latest?: boolean;
   date?: string;
@@ -16,7 +16,7 @@ export interface Which {
 
 /**
  * Follows the pointer to the manifest.
- * @throws CommandError (exit code 1) that names what is missing, and what there is
+ * @throws CommandError (exit code 1) that names what is missing, and which dates or runs exist
  */
 export async function findManifest(manifests: Manifests, entity: Entity, { date, run }: Which): Promise<Manifest> {
   if (run !== undefined) return ofRun(manifests, entity, run);
@@ -27,7 +27,7 @@ export async function findManifest(manifests: Manifests, entity: Entity, { date,
   throw failed(goneText(entity, pointer, `the manifest ${pointer.manifestKey}`));
 }
 
-/** A run by its name or ARN, a unique end of its name, or the entity: the newest that stored a file. */
+/** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */
 async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise<Manifest> {
   const name = run.split(':').at(-1) ?? run;
   const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
@@ -52,7 +52,7 @@ async function nothingFor(manifests: Manifests, entity: Entity, date: string | u
   return `Nothing of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
 }
 
-/** What a pointer or a manifest names is missing. */
+/** The message for a missing object that a pointer or a manifest names. */
 export function goneText(
   entity: Entity,
   { date, keptUntil }: Pick<Pointer, 'date' | 'keptUntil'>,
@@ -67,7 +67,7 @@ export function failed(sentence: string, cause?: unknown): CommandError {
   return new CommandError(sentence, RUN_FAILED, { cause });
 }
 
-/** The entity, and the options that say which of its files: the newest, that of a date, or that of a run. */
+/** Adds the argument for the entity, and the options for a file: the newest, that of a date, or that of a run. */
 export function addWhich(command: Command, argument = '<entity>'): Command {
   return command
     .argument(argument, ENTITIES.join(', '), (text) => entitiesArgument(text)[0])

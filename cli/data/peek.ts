@@ -71,7 +71,7 @@ function printColumns(manifest: Manifest): void {
   for (const remark of [...remarksOf(manifest), ...columnRemarks(file)]) printErr(`Warning: ${remark}`);
 }
 
-/** Rows as a table no wider than the terminal: long cells are cut, and columns without room are counted. */
+/** Rows as a table within the width of the terminal: long cells are cut, and columns that do not fit are counted. */
 export function rowsText(header: string[] | null, rows: string[][], width: number): string {
   if (rows.length === 0) return 'No whole row is in what was read.';
   const most = Math.max(header?.length ?? 0, ...rows.map((row) => row.length));
@@ -95,16 +95,16 @@ function cellText(cell: string): string {
   return line.length > WIDEST_CELL ? `${line.slice(0, WIDEST_CELL - 1)}…` : line;
 }
 
-/** Ten rows with all columns of an entity fit into these. */
+/** Enough for ten rows with all columns of an entity. */
 const FIRST_BYTES = 64 * 1024;
-/** A first line that only names the separator. */
+/** A first line that only names the separator, as in `sep=;`. */
 const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
 
 /**
- * Reads the first rows of a file, without its header: of a text from its first 64 KiB, of a spreadsheet or zip archive what they
- * take.
- * @returns fewer where these do not hold as many
- * @throws CommandError (exit code 1) where the file cannot be read, or is gone
+ * Reads the first rows of a file, without its header: from the first 64 KiB of a text, or from as much of a spreadsheet
+ * or zip archive as they need.
+ * @returns fewer rows if that part of the file has fewer
+ * @throws CommandError (exit code 1) if the file cannot be read or is gone
  */
 export async function firstRows(target: ExportsBucket, manifest: Manifest, most: number): Promise<string[][]> {
   refuseUnread(manifest);
@@ -149,6 +149,6 @@ async function rowsOfText(
   const body = dialect?.separatorLine ? found.start.text.replace(SEPARATOR_LINE, '') : found.start.text;
   const separator = (dialect?.separator ?? ',') as Separator;
   const records = firstRecords(Buffer.from(body), separator, rowsAbove + most, found.complete);
-  // The last record of what was read may be cut off.
+  // The last record may be cut off.
   return records.slice(rowsAbove).flatMap(({ cells, whole }) => (whole ? [cells] : []));
 }

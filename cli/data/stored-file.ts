@@ -16,20 +16,20 @@ import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { failed, goneText } from './find-manifest.ts';
 
-/** Connections in a row that break without a byte. */
+/** Most consecutive connections that break without delivering a byte. */
 const BROKEN_IN_A_ROW = 4;
 
-/** What reading a file of the bucket needs of a deployment. */
+/** The part of a deployment that is needed to read files of its bucket. */
 export type ExportsBucket = Pick<Target, 's3' | 'BucketName'>;
 
-/** The file as it is in the bucket now: every later request is for this version. */
+/** The current version of a file in the bucket: every later request is for this version. */
 export interface StoredFile {
   key: string;
   etag: string;
   bytes: number;
 }
 
-/** @throws CommandError (exit code 1) when the file has expired, is gone, or is not as long as its manifest says */
+/** @throws CommandError (exit code 1) when the file has expired, is gone, or has another size than its manifest says */
 export async function storedFile(
   { s3, BucketName: Bucket }: ExportsBucket,
   manifest: Manifest,
@@ -49,9 +49,9 @@ export async function storedFile(
 }
 
 /**
- * The bytes from an offset to the end, or up to another; reconnects where a connection broke.
+ * The bytes from an offset up to `end`; reconnects after a broken connection.
  * @param end not included
- * @throws CommandError (exit code 1) when the object was replaced; RunError when the bucket does not answer; the signal's reason
+ * @throws CommandError (exit code 1) if the object was replaced; RunError if S3 does not answer; the signal's reason
  */
 export async function* bytesFrom(
   target: ExportsBucket,
@@ -81,7 +81,7 @@ export async function* bytesFrom(
 }
 
 /**
- * The first bytes of a file: no more than these are requested.
+ * The first bytes of a file. Requests no more than these.
  * @throws RunError when the bucket does not answer
  */
 export async function firstBytes(
@@ -89,7 +89,7 @@ export async function firstBytes(
   { key, etag, bytes }: StoredFile,
   most: number,
 ): Promise<Uint8Array> {
-  // S3 has no range of an empty object.
+  // An empty object has no range that S3 would accept.
   if (bytes === 0) return new Uint8Array();
   const wanted = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: `bytes=0-${most - 1}` });
   try {
@@ -120,14 +120,14 @@ export function corruptText({ file }: Manifest, crc: number): string {
   return `The file ${file.key} is corrupt: its CRC-32 is ${crc32Text(crc)}, and its manifest says ${file.crc32}. Use another date, and tell who runs the deployment.`;
 }
 
-/** A person is there to stop it. */
+/** No limits: the person who started the command can stop it. */
 export const NO_LIMITS: ReadingLimits = {
   contentBytes: Number.POSITIVE_INFINITY,
   diskBytes: Number.POSITIVE_INFINITY,
   secondsLeft: () => Number.POSITIVE_INFINITY,
 };
 
-/** @throws CommandError (exit code 1) where the file is of a kind that nothing looks into */
+/** @throws CommandError (exit code 1) if this software cannot read the format of the file */
 export function refuseUnread({ entity, date, file }: Pick<Manifest, 'entity' | 'date' | 'file'>): void {
   if (isReadFormat(file.format)) return;
   throw failed(
@@ -135,16 +135,16 @@ export function refuseUnread({ entity, date, file }: Pick<Manifest, 'entity' | '
   );
 }
 
-/** The names of a file's columns: by its header, or the requested ones where it is known to have none; `null` = not known. */
+/** The column names of a file: its header, or the requested columns if it has no header; `null` = not known. */
 export function namesOf({ file, request }: Pick<Manifest, 'file' | 'request'>): string[] | null {
   return file.header ?? (file.content?.headed === false ? request.columns : null);
 }
 
 /**
- * The records of a whole CSV file or spreadsheet, its header first, one at a time; where it has none, the requested columns stand
- * in its place. What the manifest does not know of the dialect is taken for UTF-8 and commas. Size and CRC-32 are proven by the
- * last record.
- * @throws CommandError (exit code 1) where it cannot be read, or is not what its manifest says; the signal's reason
+ * The records of a whole CSV file or spreadsheet, one at a time, starting with its header or, without one, with the
+ * requested columns. UTF-8 and commas are the default for a dialect that the manifest does not name. After the last
+ * record, size and CRC-32 are verified.
+ * @throws CommandError (exit code 1) if the file cannot be read or differs from its manifest; the reason of the signal
  */
 export async function* recordsOf(
   target: ExportsBucket,
@@ -168,18 +168,18 @@ export async function* recordsOf(
   }
 }
 
-/** A stored file, to be read in any order. */
+/** A stored file as a source that can be read from any position. */
 export function sourceOf(target: ExportsBucket, stored: StoredFile, signal?: AbortSignal): ByteSource {
   return { size: stored.bytes, read: (from, to) => bytesFrom(target, stored, from, signal, to) };
 }
 
-/** @returns a CommandError (exit code 1) where the error says that the content cannot be read */
+/** @returns a CommandError (exit code 1) if the error is about unreadable content; otherwise the error itself */
 export function unreadable(key: string, error: unknown): unknown {
   const why = whyUnread(error);
   return why === undefined ? error : failed(`The file ${key} ${why}: download gets the file as it is.`, error);
 }
 
-/** What splits the header otherwise splits every row otherwise. @throws CommandError (exit code 1) */
+/** A header that splits into another number of columns shows a wrong dialect. @throws CommandError (exit code 1) */
 function refuseOtherWidth({ file: { key, header } }: Manifest, { length }: string[]): void {
   if (header === null || header.length === length) return;
   throw failed(
@@ -187,7 +187,7 @@ function refuseOtherWidth({ file: { key, header } }: Manifest, { length }: strin
   );
 }
 
-/** A published export, read back: its manifest and how its file begins. */
+/** A published export after verification: its manifest and the first bytes of its file. */
 export interface Verified {
   manifest: Manifest;
   /** The first bytes of the file, at most 64 KiB. */
@@ -200,8 +200,8 @@ interface ReportedRun {
 }
 
 /**
- * Reads a published run back as a reader would: pointer, manifest, then every byte of the file.
- * @throws CommandError (exit code 1) that names what does not hold
+ * Reads a published run as a reader would: pointer, manifest, then every byte of the file.
+ * @throws CommandError (exit code 1) that names what is wrong
  */
 export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: ReportedRun): Promise<Verified> {
   const bucket = createBucket(target.s3, target.BucketName);

@@ -20,7 +20,7 @@ import type { Target } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
-/** A run that only its manifest knows: the name gives the key; the newest run of an entity, or that of a date, is in a pointer. */
+/** A run that has only a manifest. The run name gives its key; a pointer gives the newest run of an entity or date. */
 export async function forgottenRun(
   manifests: Manifests,
   run: string,
@@ -44,7 +44,7 @@ export interface PublishedRun {
 
 export type Manifests = ReturnType<typeof createManifests>;
 
-/** An object that is not what its key says: exit code 1. */
+/** An object with invalid content: exit code 1. */
 class UnreadableObject extends CommandError {}
 
 /** A pointer or manifest of an earlier release: exit code 1. */
@@ -56,12 +56,12 @@ class EarlierObject extends UnreadableObject {
 
 type Warn = (sentence: string, error: Error) => void;
 
-/** Reads what a command can do without: an object that is not what its key says is reported and left out. */
+/** Reads an object that a command can do without: if its content is invalid, reports it and returns `undefined`. */
 export function ifReadable<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
   return without(UnreadableObject, reading, warn);
 }
 
-/** Reads what counts: an object of an earlier release, which counts as none, is reported; one that is damaged is an error. */
+/** Reads a required object: reports one of an earlier release and returns `undefined`; a damaged one is an error. */
 export function unlessEarlier<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
   return without(EarlierObject, reading, warn);
 }
@@ -77,8 +77,8 @@ async function without<T>(kind: typeof UnreadableObject | typeof EarlierObject, 
 }
 
 /**
- * Reads pointers and manifests as `docs/schemas` describes them; what does not exist is `undefined`. Every method throws
- * CommandError (exit code 3) where the bucket refuses or does not answer, RunError `StorageDenied` or `StorageUnavailable`
+ * Reads pointers and manifests as `docs/schemas` describes them; a missing object is `undefined`. Every method throws
+ * CommandError (exit code 3) if the bucket refuses or does not answer, RunError `StorageDenied` or `StorageUnavailable`
  * for an unknown reason, and UnreadableObject.
  */
 export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
@@ -98,13 +98,13 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   const manifest = (key: string) => read(key, storedManifestSchema);
   return {
     manifest,
-    /** What there is of a date. */
+    /** The record of a night, by its date. */
     night: (date: string) => read(nightKey(date), nightSchema),
     pointer: (entity: Entity, date: string | 'latest') =>
       read(date === 'latest' ? latestPointerKey(entity) : datePointerKey(entity, date), pointerSchema),
-    /** Dates for which something is published, oldest first. */
+    /** Dates with a published export, oldest first. */
     dates: (entity: Entity) => datesBelow(`published/entity=${entity}/`),
-    /** Dates of which a night is recorded, oldest first. */
+    /** Dates with a recorded night, oldest first. */
     nights: () => datesBelow('published/nights/'),
     /** @param execution the name of the execution */
     manifestOfRun: async (entity: Entity, execution: string): Promise<PublishedRun | undefined> => {
@@ -120,10 +120,10 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
         .toSorted((one, other) => written(other) - written(one))
         .flatMap(({ Key = '' }) => /\/run=([^/]+)\/_manifest\.json$/.exec(Key)?.[1] ?? []);
     },
-    /** Who released the file of a run, and why. */
+    /** The record of who released the file of a run, and why. */
     releaseOf: (entity: Entity, execution: string) =>
       read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),
-    /** Runs that wrote their manifests since a time, superseded ones too. */
+    /** Runs that wrote their manifests since a time, including superseded ones. */
     runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
       const found = await listObjects(target, `runs/entity=${entity}/`);
       const wanted = found.filter(
@@ -145,7 +145,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
 
 /**
  * The manifests that the pointers of an entity name: full exports, windows and partial ones.
- * @returns them, oldest date first, and the one that `latest` names
+ * @returns the manifests, oldest date first, and the one that `latest` names
  */
 export async function publishedManifests(manifests: Manifests, entity: Entity, warn: Warn) {
   const pointers = await eachOf([...(await manifests.dates(entity)), 'latest'], (date) =>
@@ -161,7 +161,7 @@ export async function publishedManifests(manifests: Manifests, entity: Entity, w
   return { published, newest: published.find(({ manifestKey }) => manifestKey === latest)?.manifest };
 }
 
-/** @throws CommandError with what to do, where the trouble is known */
+/** @throws CommandError with advice, if the error is a known AWS error; otherwise the error itself */
 function refused(error: unknown): never {
   const trouble = awsErrorText(error);
   throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
@@ -179,18 +179,16 @@ async function listObjects({ s3, BucketName: Bucket }: Pick<Target, 's3' | 'Buck
   }
 }
 
-/** The columns of a file, as its manifest tells them. */
+/** The columns of a file, according to its manifest. */
 interface FileColumns {
-  /**
-   * The columns in the order of the file. A type or label is null where the CRM gave none, or where it is not known.
-   */
+  /** The columns in the order of the file. A type or label is null if the CRM gave none or if it is not known. */
   columns: ListedField[];
-  /** Columns that the CRM lists and the file does not have; null = not known. */
+  /** Columns that the CRM lists but the file does not have; null = not known. */
   others: string[] | null;
 }
 
 export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 'request' | 'fields'>): FileColumns {
-  // A column may have no name, and no values below it.
+  // A column may have neither a name nor values.
   const names = (file.header ?? request.columns).filter((name) => name.trim() !== '');
   const listed = new Map(fields?.map((field) => [field.name, field]));
   const columns = names.map((name) => listed.get(name) ?? { name, type: null, label: null });
@@ -198,13 +196,13 @@ export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 're
   return { columns, others };
 }
 
-/** The columns for a person. */
+/** The columns as a text table. */
 export function columnsText({ columns }: FileColumns): string {
   const rows = columns.map(({ name, type, label }) => [name, type ?? '', label ?? ''].map(plainLine));
   return textTable(['Column', 'Type', 'Label'], rows);
 }
 
-/** What a person should know of where the columns come from; empty where the file itself names them. */
+/** A warning about the source of the column names; empty if the file itself names them. */
 export function columnRemarks({ header, content }: Manifest['file']): string[] {
   if (header !== null) return [];
   if (content?.headed === false) return ['The file has no header: these are the requested columns, in their order.'];
@@ -213,7 +211,7 @@ export function columnRemarks({ header, content }: Manifest['file']): string[] {
 
 type Described = Pick<Manifest, 'state' | 'kind' | 'differs' | 'guards' | 'file'>;
 
-/** What a manifest says of its publication, besides its warnings; nothing of an ordinary export. */
+/** What a manifest says about its publication, besides its warnings; empty for an ordinary export. */
 export function remarksOf({ state, kind, differs, guards, file }: Described): string[] {
   const other = otherPlanText(differs);
   const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
@@ -226,7 +224,7 @@ export function remarksOf({ state, kind, differs, guards, file }: Described): st
   ];
 }
 
-/** Tells whether nobody has looked into the file, because its kind is published as it is. */
+/** Whether the file was published without being read, because of its format. */
 export function isUnjudged(file: Pick<Manifest['file'], 'format'> | undefined): boolean {
   return file !== undefined && !isReadFormat(file.format);
 }
@@ -235,7 +233,7 @@ function unjudgedText(format: string | null): string {
   return `Nobody has looked into this file: it is of the kind ${format}, so its columns and rows are not known.`;
 }
 
-/** Why a run is of another plan: the keys by which it differs. */
+/** Why a run has another plan than the configured one: the keys in which they differ. */
 export function otherPlanText(differs: string[]): string {
   return `its plan is another than the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
 }

@@ -5,17 +5,17 @@ import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-/** What reading the template needs. */
+/** The rights that reading the template needs. */
 export const TEMPLATE_RIGHTS = [
   'cloudformation:GetTemplate on the stack',
   'cloudformation:ListStackResources on the stack',
 ];
 
-/** A resource as the deployed template has it. */
+/** A resource of the deployed template. */
 export interface Resource {
   logicalId: string;
   type: string;
-  /** Names that this software gives are in it as they are; what CloudFormation names is a reference. */
+  /** Names that this software gives are literal texts here; names that CloudFormation generates are references. */
   properties: Record<string, unknown>;
   physicalId: string;
 }
@@ -24,7 +24,7 @@ export interface DeployedStack {
   ofType: (type: string) => Resource[];
 }
 
-/** Reads what CloudFormation has deployed, whatever this checkout would deploy. @throws CommandError (exit code 3) */
+/** Reads the deployed stack from CloudFormation, not from this checkout. @throws CommandError (exit code 3) */
 export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudformation' | 'stack'>) {
   const template = await readTemplate({ cloudformation, stack });
   const ids = new Map<string | undefined, string | undefined>();
@@ -37,12 +37,12 @@ export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudfo
   return stackOf(resources);
 }
 
-/** Resources, to be found by type. */
+/** An index of resources by type. */
 export function stackOf(resources: Resource[]): DeployedStack {
   return { ofType: (type) => resources.filter((resource) => resource.type === type) };
 }
 
-/** A property that is a text in the template; empty where it is a reference. */
+/** A property that is a text in the template; empty if it is a reference. */
 export function textOf({ properties }: Resource, name: string): string {
   const value = properties[name];
   return typeof value === 'string' ? value : '';
@@ -57,8 +57,8 @@ const templateSchema = z.object({
 });
 
 /**
- * The template that CloudFormation was given last, whatever this checkout would deploy. It has no transforms, so it is one text in
- * every stage.
+ * The template of the last deployment, whatever this checkout would deploy. It has no transforms, so its text is the
+ * same in every stage.
  * @throws CommandError (exit code 3)
  */
 export async function readTemplate({ cloudformation, stack }: Pick<Target, 'cloudformation' | 'stack'>) {

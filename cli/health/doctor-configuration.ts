@@ -12,21 +12,21 @@ export interface ConfigurationOptions extends TargetOptions {
 }
 
 export interface Configured {
-  /** What a nightly run is checked against. */
+  /** The configuration against which a nightly run is checked. */
   deployment: Deployment;
-  /** `undefined` where there is none that can be used. */
+  /** `undefined` if there is no valid configuration file. */
   file: Deployment | undefined;
-  /** Entities whose plan would be changed by a deployment of the file. */
+  /** Entities whose plan would change with a deployment of the file. */
   changed: Entity[];
-  /** Entities with deployed filters or extra keys that the file does not have. */
+  /** Entities with deployed filters or extra keys that are not in the file. */
   unknown: Entity[];
-  /** What a deployment of the file would change. */
+  /** The changes that a deployment of the file would make. */
   finding: Finding;
 }
 
 /**
- * @param deployed counts for a nightly run; `undefined` before a first deployment: then the file does
- * @throws ConfigurationError where the file is needed and cannot be used
+ * @param deployed configuration of the nightly runs; `undefined` before the first deployment, when the file counts
+ * @throws ConfigurationError if the file is needed and cannot be used
  */
 export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
   const found = fileOrError(options);
@@ -77,7 +77,7 @@ function differenceText({ path, values }: Difference): string {
 
 const LONGEST = 200;
 
-/** A value for a person; where it is a long list, only what the other list lacks. */
+/** A value as text; of a long list, only the entries that the other list lacks. */
 function valueText(value: unknown, other: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   if (text.length <= LONGEST) return text;
@@ -87,7 +87,7 @@ function valueText(value: unknown, other: unknown): string {
   return `${value.length} entries, of which the other lacks ${own.length <= LONGEST ? own : `${own.slice(0, LONGEST)}…`}`;
 }
 
-/** The template has digests of filters and extra keys, so these are taken from the file, where they are the same. */
+/** The template has only digests of filters and extra keys, so their values come from the file if the digests match. */
 function judgedBy(
   deployed: Deployed,
   file: Deployment | undefined,

@@ -23,11 +23,11 @@ import type { ConfigurationOptions, Configured } from './doctor-configuration.ts
 import { broken, type Finding, holds, nameCalls, unknown, warning } from './health-check.ts';
 import { type Asked, askCrm } from './service-checks.ts';
 
-/** How far the clock of a claim may be ahead before the claim counts as longer than a lease. */
+/** Largest difference between two clocks: a claim may end this much later before it counts as longer than a lease. */
 const CLOCKS_MS = 15_000;
 const CALLED = ['cloudformation', 'events', 'sns', 's3'] as const;
 
-/** What the checks of a grant need beside the grant. */
+/** The time and the commands that the checks of a grant need besides the grant. */
 export interface Around {
   now: Date;
   authorizeCommand: string;
@@ -35,17 +35,17 @@ export interface Around {
 }
 
 export interface DoctorOptions extends ConfigurationOptions {
-  /** Spends a generation of the grant; without it, nothing is changed. */
+  /** Spends a generation of the grant; without this option, doctor changes nothing. */
   refresh?: boolean;
-  /** Prints the checks that passed, too. */
+  /** Prints the passed checks too. */
   all?: boolean;
   json?: boolean;
 }
 
-/** One look of doctor: what its checks share, each of it read once and when a check asks for it. */
+/** Data that the checks of one doctor run share. Each part is read once, when a check first needs it. */
 export type Doctoring = ReturnType<typeof begin>;
 
-/** @param known `undefined` where no configuration can be used */
+/** @param known `undefined` if there is no valid configuration */
 export function begin(target: Target, known: Configured | undefined, options: DoctorOptions) {
   nameCalls(target, [...CALLED]);
   const clock = watchClock(target.secrets);
@@ -56,7 +56,7 @@ export function begin(target: Target, known: Configured | undefined, options: Do
     options,
     target,
     known,
-    /** What is deployed. */
+    /** The deployed configuration. */
     deployment: known?.deployment,
     stack,
     around,
@@ -76,7 +76,7 @@ export function begin(target: Target, known: Configured | undefined, options: Do
   };
 }
 
-/** The grant as it is stored, and as `--refresh` leaves it. */
+/** The grant as stored, and as `--refresh` leaves it. */
 function grantOf(target: Target, known: Configured | undefined, options: DoctorOptions, around: () => Around) {
   const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
   const client = once(() => readOAuthClient(secrets, ClientSecretId));
@@ -99,7 +99,7 @@ function grantOf(target: Target, known: Configured | undefined, options: DoctorO
   };
   const refreshed = once(async () => {
     const before = await generation();
-    // The first refresh is a function's: it shows whether functions can.
+    // A function has to make the first refresh: this shows that functions can refresh.
     if (before && isUntried(before.tokens)) return undefined;
     if (!options.refresh || !known || !before || !(await isSpendable())) return undefined;
     const { authorizeCommand } = around();
@@ -130,7 +130,7 @@ function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, '
   };
 }
 
-/** Whether the newest generation can be spent when the time comes. */
+/** Whether a run can spend the newest generation. */
 export function ledgerFinding(item: LedgerItem | undefined, around: Around): Finding {
   const { now, authorizeCommand } = around;
   const authorize = `Authorize again: ${authorizeCommand}.`;
@@ -166,7 +166,7 @@ export function ledgerFinding(item: LedgerItem | undefined, around: Around): Fin
   return broken(`${unansweredText(item)}; the next is tried after ${next}.`, advice, ENVIRONMENT);
 }
 
-/** An expired claim: the next run makes a new one. */
+/** The finding for an expired claim: the next run makes a new one. */
 function endedClaimFinding(item: LedgerItem, { refreshCommand }: Around): Finding {
   const { state, authorizedAt, deadline, unanswered } = item;
   const next = `The next run tries again; to try now: ${refreshCommand}.`;
@@ -188,7 +188,7 @@ function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   return `No refresh of the current generation got an answer that could be used${since}${times}`;
 }
 
-/** A check that cannot be made for want of what an earlier one would have found. */
+/** The finding of a check that cannot run because an earlier check failed. */
 export function notLooked(lacking: string, advice = 'Mend what failed above, then look again.'): Finding {
   return unknown(`Not looked at, for lack of ${lacking}.`, advice);
 }
@@ -202,7 +202,7 @@ function once<T>(work: () => T): () => T {
   };
 }
 
-/** The run that refreshes an untried grant; `checked` completes the command. */
+/** The command of the run that refreshes an untried grant; `checked` adds the options of the deployment. */
 export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
 
 interface RefreshOptions {
@@ -214,13 +214,13 @@ interface RefreshOptions {
 export interface Refreshed {
   before: Generation;
   after: Generation;
-  /** Calls of the token endpoint; none if another function refreshed at the same time. */
+  /** Calls of the token endpoint; empty if another function refreshed at the same time. */
   calls: { answer: TokenAnswer; milliseconds: number }[];
-  /** The CRM gave new tokens that could not be stored. */
+  /** The CRM gave new tokens, but they could not be stored. */
   lost: boolean;
 }
 
-/** One real refresh by the functions' own rule; it spends the generation. @throws RunError */
+/** Makes one real refresh by the rules of the functions; it spends the generation. @throws RunError */
 async function refresh(target: Target, before: Generation, options: RefreshOptions): Promise<Refreshed> {
   const seen: Refreshed = { before, after: before, calls: [], lost: false };
   const places = {
@@ -252,7 +252,7 @@ async function refresh(target: Target, before: Generation, options: RefreshOptio
   return { ...seen, after: (await newestOf(deps.store)).newest };
 }
 
-/** Rotation, `expires_in` and latency. */
+/** The finding about rotation, `expires_in` and latency. */
 export function refreshFinding({ before, after, calls, lost }: Refreshed, authorizeCommand: string): Finding {
   if (lost) {
     const text = 'The CRM gave a new grant, but it could not be stored; the old one is spent.';

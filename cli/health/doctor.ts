@@ -45,12 +45,12 @@ export function addDoctor(command: Command): void {
   });
 }
 
-/** Checks are ordered by cause, so the first by which a night fails gives the class. */
+/** The exit code of the first failed check. Checks are ordered by cause, so this is the cause of the failure. */
 export function exitCodeOf(checks: Checked[]): number {
   return checks.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0;
 }
 
-/** What does not hold first, and the conclusion last. @param all prints every check that holds, not their number */
+/** The lines of all checks: failed ones first, the conclusion last. @param all lists passed checks too */
 export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all = false): string[] {
   const having = (wanted: Verdict) => checks.filter(({ verdict }) => verdict === wanted);
   const worst = [...having('broken'), ...having('unknown'), ...having('warning')];
@@ -69,18 +69,18 @@ function conclusionOf(checks: Checked[]): string {
   return exitCodeOf(checks) === 0 ? good(checks) : 'Whether a nightly run would work cannot be told: see ?.';
 }
 
-/** What would become of a nightly run, where something is broken: if only rules are, it would succeed, if it came. */
+/** How a nightly run would end with these broken checks: if only rules are broken, it would not start as deployed. */
 function troubleOf(checks: Checked[]): string {
   const isRules = checks.every(({ id, verdict }) => verdict !== 'broken' || id === 'rules');
   return isRules ? 'not come as it was deployed' : 'fail';
 }
 
-/** Whether the rules were not seen, or start no night, or not each that the configuration wants. */
+/** Whether the rules could not be read, or do not start every configured entity every night. */
 function mayNotCome(checks: Checked[]): boolean {
   return checks.some(({ id, verdict }) => id === 'rules' && verdict !== 'holds');
 }
 
-/** Only a call to the CRM with the grant proves that the grant works. */
+/** The conclusion if no check is broken. Only a call to the CRM with the grant proves that the grant works. */
 function good(checks: Checked[]): string {
   if (mayNotCome(checks)) return 'Nothing was found that stops a nightly run, but not every night may come: see rules.';
   if (checks.some(({ id, verdict }) => id === 'grant-stored' && verdict === 'warning')) {
@@ -95,7 +95,7 @@ function good(checks: Checked[]): string {
   return isRefreshed ? `${what} at the CRM.` : `${what}: add --refresh.`;
 }
 
-/** What there is before a deployment is known. */
+/** Context of the first checks, before the deployment is known. */
 interface Beginning {
   connecting: Promise<Target>;
   configuration: () => Promise<Configured>;
@@ -127,34 +127,34 @@ const BEGINNING: Check<Beginning>[] = [
   },
 ];
 
-/** All checks in the order in which a night needs what they ask for. */
+/** All checks, in the order in which a nightly run needs what they check. */
 export const DOCTOR_CHECKS: Check<Doctoring>[] = [...NIGHT_CHECKS, ...GRANT_CHECKS];
 
 /**
- * Checks everything that a nightly run needs, in the order in which it needs it. What is deployed counts, not the local file.
- * @returns results, also of what cannot be read; none holds a token
+ * Checks everything that a nightly run needs, in the order in which it needs it, against the deployed configuration.
+ * @returns the results, including checks that could not be made; no result contains a token
  */
 export async function doctor(options: DoctorOptions): Promise<Checked[]> {
   const connecting = connect(options);
-  // What is wrong with it is reported as the check 'stack'.
+  // The check 'stack' reports an error of connecting.
   const target = await connecting.catch(() => undefined);
   const reading = target && deployedConfiguration(target, () => undefined);
   const configuration = () => configuredBy(options, reading);
   const beginning = await allOf(BEGINNING, { connecting, configuration }, options);
-  // Why there is none is reported as the check 'configuration'.
+  // The check 'configuration' reports why the configuration is missing.
   const known = await configuration().catch(() => undefined);
   if (!target) return [...beginning, ...(await beforeDeployment(known, options))];
   return [...beginning, ...(await allOf(DOCTOR_CHECKS, begin(target, known, options), options))];
 }
 
-/** What can be known of the account before anything is there: whether the configured network has a way out. */
+/** Checks that are possible before the first deployment: whether the configured network has a way out. */
 async function beforeDeployment(known: Configured | undefined, options: DoctorOptions): Promise<Checked[]> {
   if (!known?.file?.network) return [];
   const account = () => ({ target: lazyClients(clientSettings(options)), deployment: undefined, known });
   return allOf([given(NETWORK_CHECK, account)], undefined, options);
 }
 
-/** By what is deployed. Where another release has deployed the stack the file counts, as before a first deployment. */
+/** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
 async function configuredBy(options: DoctorOptions, reading: Promise<Deployed> | undefined): Promise<Configured> {
   try {
     return configured(options, await reading);
@@ -164,7 +164,7 @@ async function configuredBy(options: DoctorOptions, reading: Promise<Deployed> |
   }
 }
 
-/** @throws OtherRelease where no file can be used either */
+/** @throws OtherRelease if there is no valid file either */
 function byFile(options: DoctorOptions, other: OtherRelease): Configured {
   try {
     const { finding: _, ...known } = configured(options, undefined);
@@ -175,7 +175,7 @@ function byFile(options: DoctorOptions, other: OtherRelease): Configured {
   }
 }
 
-/** One after the other: each may rest on those before it. */
+/** Makes the checks in order, because each may depend on the earlier ones. */
 async function allOf<Context>(checks: Check<Context>[], context: Context, options: DoctorOptions): Promise<Checked[]> {
   const results: Checked[] = [];
   for (const check of checks) results.push(...(await checked(check, context, options)));

@@ -8,11 +8,11 @@ import { type Around, type Doctoring, FIRST_RUN, notLooked, refreshFinding } fro
 import { broken, CannotTell, type Check, type Finding, given, holds, ifSeen, warning } from './health-check.ts';
 
 interface Context {
-  /** The newest grant; `undefined` where there is none. */
+  /** The newest grant; `undefined` if none is stored. */
   newest: () => Promise<Generation | undefined>;
 }
 
-/** Functions store a refreshed grant for the first time when the first token is due; until then nothing shows that they can. */
+/** Functions first store a grant when the first access token expires; only then is it known that they can store one. */
 export const GRANT_STORED: Check<Context> = ifSeen({
   id: 'grant-stored',
   question: 'When did a function last store a refreshed grant?',
@@ -26,7 +26,7 @@ export const GRANT_STORED: Check<Context> = ifSeen({
   },
 });
 
-/** Stores that do not answer say nothing about the grant. */
+/** If Secrets Manager or DynamoDB does not answer, the state of the grant is unknown. */
 function whereUnavailable(error: unknown): never {
   if (error instanceof RunError && error.name === 'TokenStoreUnavailable') throw new CannotTell(error.message);
   throw error;
@@ -49,7 +49,7 @@ const READING = [
   'kms:Decrypt on the key, through Secrets Manager and DynamoDB',
 ];
 
-/** What is stored of the grant, and what comes of using it. */
+/** Checks of the stored client and grant, and of their use. */
 export const GRANT_CHECKS: Check<Doctoring>[] = [
   {
     id: 'client-secret',
@@ -135,11 +135,11 @@ export const GRANT_CHECKS: Check<Doctoring>[] = [
   },
 ];
 
-/** Below this, refreshes alone could use up the versions that Secrets Manager allows a secret in a day. */
+/** With a shorter life, refreshes alone could use up the versions that Secrets Manager allows a secret in a day. */
 const SHORT_LIFE_MS = 20 * 60_000;
 const FOR_NO_EXPORT = [...PERSONAL_SCOPES, UPDATE_SCOPE];
 
-/** Whether what is stored of the client is what the configuration needs. */
+/** Whether the stored client matches the configuration. */
 export function clientFinding(
   stored: StoredClient,
   tokens: Pick<Tokens, 'clientId'>,
@@ -161,7 +161,7 @@ export function clientFinding(
   return broken(text, `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --new-secret.`, USAGE);
 }
 
-/** @param labelled what AWSCURRENT names; @param newest the end of its successors */
+/** @param labelled the version that AWSCURRENT names @param newest the last of its successors */
 export function grantFinding(labelled: Generation, newest: Generation, { now }: Around): Finding {
   const { obtainedAt, expiresAt } = newest.tokens;
   const end = expiresAt === null ? 'its end is unknown' : `its access token ends at ${expiresAt}`;
@@ -178,7 +178,7 @@ export function grantFinding(labelled: Generation, newest: Generation, { now }: 
 export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Finding {
   const held = scope.split(' ').filter(Boolean);
   const missing = needed.filter((name) => !held.includes(name));
-  // The finding names requested scopes only: others are text of the CRM.
+  // The finding names requested scopes only: other names are text from the CRM.
   const ours = held.filter((name) => needed.includes(name));
   const others = held.length - needed.length + missing.length;
   const lists = `held: ${ours.join(' ') || 'none'}${others > 0 ? ` and ${others} more` : ''}; needed: ${needed.join(' ')}`;
@@ -192,7 +192,7 @@ export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCo
   return broken(text, advice);
 }
 
-/** The lifetime of the access token. A stale one is no error: a run refreshes it. */
+/** The lifetime of the access token. An expired token is not an error: a run refreshes it. */
 export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Around): Finding {
   if (tokens.expiresAt === null) {
     const text = 'The CRM does not say how long its access tokens live (no usable expires_in).';

@@ -7,39 +7,39 @@ import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support
 import type { Clients, TargetOptions } from '../support/target.ts';
 import { colorsFor, plain, plainLine } from '../support/text.ts';
 
-/** A question about a deployment, and how it is answered. */
+/** A question about a deployment, and the function that answers it. */
 export interface Check<Context> {
   id: string;
   question: string;
-  /** What AWS has to allow, such as `s3:GetBucketVersioning on the bucket`. */
+  /** The AWS rights that the check needs, such as `s3:GetBucketVersioning on the bucket`. */
   rights: string[];
-  /** The option of the command without which the check is not made. */
+  /** The option of the command that enables the check. */
   option?: string;
-  /** Something is made in the account, which one command at a time may do. */
+  /** The check creates something in the account, so only one command at a time may run it. */
   makes?: true;
   look: (context: Context) => Finding | Finding[] | Promise<Finding | Finding[]>;
 }
 
 /** An answered question. */
 export interface Checked extends Omit<Finding, 'of'> {
-  /** The id of the check, with what the finding is about: `columns.leads`. */
+  /** The id of the check, with the subject of the finding: `columns.leads`. */
   id: string;
   question: string;
   rights: string[];
 }
 
-/** The check for a command that works although it does not hold. */
+/** The check with `broken` as a warning, for a command that works even if the check fails. */
 export function remark<Context>(check: Check<Context>): Check<Context> {
   return { ...check, look: async (context) => (await findingsOf(check, context)).map((one) => asRemark(one)) };
 }
 
-/** The check for a command that fails by what is wrong, but not where nobody may look. */
+/** The check for a command that fails if the finding is `broken`, but not if the answer is unknown. */
 export function ifSeen<Context>(check: Check<Context>): Check<Context> {
   const soften = (one: Finding) => (one.verdict === 'unknown' ? asRemark(one) : one);
   return { ...check, look: async (context) => (await findingsOf(check, context)).map(soften) };
 }
 
-/** The check for a command that has what it needs in another form. */
+/** Adapts a check to a command with another context. */
 export function given<Inner, Outer>(
   check: Check<Inner>,
   contextOf: (outer: Outer) => Inner | Promise<Inner>,
@@ -48,8 +48,8 @@ export function given<Inner, Outer>(
 }
 
 /**
- * Makes one check. An error becomes its finding, so that the next one is made.
- * @param place filled into the commands that advice names
+ * Makes one check. An error becomes its finding, so that the following checks still run.
+ * @param place deployment options to add to the commands in the advice
  */
 export async function checked<Context>(
   check: Check<Context>,
@@ -75,24 +75,24 @@ async function findingsOf<Context>({ look }: Check<Context>, context: Context): 
   }
 }
 
-/** It holds; nothing fails by it, but somebody should know; it does not hold; it cannot be told here. */
+/** `warning`: works, but a person should know; `unknown`: this check could not find out. */
 const VERDICTS = ['holds', 'warning', 'broken', 'unknown'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** What a check came to. */
+/** The result of a check. */
 export interface Finding {
   verdict: Verdict;
-  /** What was found; where the verdict is unknown, why it cannot be told. */
+  /** What the check found; for `unknown`, why it could not find out. */
   found: string;
   /** What to do. */
   advice: string | null;
-  /** What it is about, where a check looks at several things: an entity. */
+  /** The subject, if a check covers several things: an entity. */
   of?: string;
-  /** The class of the cause, for a command whose exit code tells it; 0 where nothing fails by the finding. */
+  /** The exit code for the cause of the problem; 0 if the finding makes no command fail. */
   exitCode: number;
 }
 
-/** Thrown by a check that cannot be told here, with the reason. */
+/** Thrown by a check that cannot find out its answer; the message is the reason. */
 export class CannotTell extends Error {}
 
 export function holds(found: string): Finding {
@@ -107,22 +107,22 @@ export function broken(found: string, advice: string, exitCode = RUN_FAILED): Fi
   return { verdict: 'broken', found, advice, exitCode };
 }
 
-/** Nothing was found out, which is no reproach to the deployment. */
+/** The check could not find out, which is not a fault of the deployment. */
 export function unknown(why: string, advice: string | null = null, exitCode = 0): Finding {
   return { verdict: 'unknown', found: why, advice, exitCode };
 }
 
-/** Holds where nothing is wrong. */
+/** Holds if the list of problems is empty. */
 export function holdsUnless(wrong: string[], found: string, advice = `${RESTORE}.`): Finding {
   return wrong.length === 0 ? holds(found) : broken(wrong.join('; '), advice);
 }
 
-/** A finding about one of several things. */
+/** A finding about one of several things, such as an entity. */
 export function about(of: string, finding: Finding): Finding {
   return { ...finding, of };
 }
 
-/** A finding by which nothing fails. @param because why nothing does, which is added to what does not hold */
+/** A finding that makes no command fail. @param because why not; added to the text of a finding that does not hold */
 export function asRemark(finding: Finding, because = ''): Finding {
   if (finding.verdict === 'holds') return finding;
   const verdict = finding.verdict === 'broken' ? 'warning' : finding.verdict;
@@ -130,17 +130,17 @@ export function asRemark(finding: Finding, because = ''): Finding {
 }
 
 const DENIED = /^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/;
-/** AWS names every error that it answers. */
+/** Names of errors for calls that AWS does not know. */
 const NOT_HERE = /^(InvalidAction|NotImplemented|Unknown|UnsupportedOperation)/;
 const GONE = /NotFound|NonExistent|DoesNotExist|^NoSuch/;
 
-/** What an error says about the question that was asked: what AWS refuses or cannot answer says nothing about the deployment. */
+/** The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown. */
 export function findingOf(error: unknown): Finding {
   if (error instanceof CannotTell) return unknown(error.message);
   return ownFinding(error) ?? foreignFinding(error);
 }
 
-/** Errors of this software, which say what is wrong. */
+/** The finding for errors of this software, whose messages say what is wrong. */
 function ownFinding(error: unknown): Finding | undefined {
   if (error instanceof ConfigurationError) {
     const advice = 'Correct the configuration; config/schema.json describes every field.';
@@ -168,11 +168,11 @@ function foreignFinding(error: unknown): Finding {
   if (NOT_HERE.test(name)) return unknown(`this cloud does not have it: ${what}`, null, ENVIRONMENT);
   if (GONE.test(name)) return broken(`${what}: ${plain(message)}`, `${RESTORE}.`, ENVIRONMENT);
   if (trouble) return unknown(trouble, null, ENVIRONMENT);
-  // The words of the error may quote data.
+  // The message of the error may quote data.
   return broken(what, 'Look again; if it stays, tell the developers.', ENVIRONMENT);
 }
 
-/** The right for want of which AWS refused: in AWS's words where it says so, else by the call. */
+/** The right that AWS refused: from the error message if it names one, else from the name of the call. */
 export function missingRight(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const status = '$metadata' in error ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode : undefined;
@@ -182,7 +182,7 @@ export function missingRight(error: unknown): string | undefined {
 
 const calls = new WeakMap<Error, string>();
 
-/** Calls whose right has another name. */
+/** Calls whose right has another name than the call. */
 const RIGHTS: Record<string, string> = {
   's3:HeadObject': 's3:GetObject',
   's3:DeleteObject': 's3:DeleteObjectVersion',
@@ -194,7 +194,7 @@ const SERVICES: Partial<Record<keyof Clients, string>> = {
   secrets: 'secretsmanager',
 };
 
-/** Makes the error of every later call say which right it needs: AWS does not always name it. */
+/** Records for the error of every later call which right the call needs: AWS does not always name it. */
 export function nameCalls(clients: Clients, names: (keyof Clients)[]): void {
   for (const name of names) {
     const note = (error: unknown, command = '') => {
@@ -202,7 +202,7 @@ export function nameCalls(clients: Clients, names: (keyof Clients)[]): void {
       if (error instanceof Error) calls.set(error, RIGHTS[call] ?? call);
       return error;
     };
-    // All clients have it, each with types of its own.
+    // All clients have a middleware stack, each with its own types.
     const { middlewareStack } = clients[name] as Clients['sfn'];
     middlewareStack.add(
       (next, { commandName }) =>
@@ -229,7 +229,7 @@ const checkedSchema = z.strictObject({
   rights: z.array(z.string()).check(z.describe('The actions of AWS that the check needs.')),
 });
 
-/** What `--json` prints of checks. */
+/** The JSON document of checks. */
 export const checksSchema = z.strictObject({
   ok: z.boolean().check(z.describe('Whether the command ends with exit code 0.')),
   checks: z.array(checkedSchema),
@@ -245,7 +245,7 @@ export function countOf(checks: Checked[], verdict: Verdict): number {
 
 const SIGNS = { holds: '✓', warning: '!', broken: '✗', unknown: '?' };
 
-/** One answered question for a person: a line, and the advice below it, each command on a line of its own. */
+/** One answered question as text: a line, and the advice below it, with each command on a line of its own. */
 export function textOf({ id, question, verdict, found, advice }: Checked, stream: { isTTY?: boolean }): string {
   const { green, yellow, red } = colorsFor(stream);
   const paint = { holds: green, warning: yellow, broken: red, unknown: yellow }[verdict];

@@ -23,7 +23,7 @@ interface NetworkContext {
 
 const ANYTHING = '`*`';
 
-/** Of the deployment, and as a remark of the one that the configuration would make, before it is made. */
+/** Checks the deployed network; before a deployment, the network of the configuration, with warnings only. */
 export const NETWORK_CHECK: Check<NetworkContext> = ifSeen({
   id: 'network',
   question: 'Have the functions in your subnets a way to the CRM and to AWS?',
@@ -41,7 +41,7 @@ export const NETWORK_CHECK: Check<NetworkContext> = ifSeen({
 
 async function findings(target: Pick<Target, 'ec2'>, network: Network, { crm }: Deployment): Promise<Finding[]> {
   nameCalls(target as Target, ['ec2']);
-  // Loaded where there is a network to look at: the client takes as long as all others together.
+  // Loaded only if there is a network to check: this client takes as long to load as all others together.
   const { networkFacts } = await import('./network-facts.ts');
   const facts = await networkFacts(target, network);
   const strangers = [...network.subnetIds, ...network.securityGroupIds].flatMap((id) =>
@@ -53,7 +53,7 @@ async function findings(target: Pick<Target, 'ec2'>, network: Network, { crm }: 
 
 const CORRECT = 'Correct `network` in the configuration and deploy.';
 
-/** One that is not in the VPC. */
+/** A broken finding for an id that is not in the VPC. */
 function strangerFinding(id: string, { vpcId }: Network, { vpcs }: NetworkFacts): Finding[] {
   const vpc = vpcs.get(id);
   if (vpc === vpcId) return [];
@@ -61,7 +61,7 @@ function strangerFinding(id: string, { vpcId }: Network, { vpcs }: NetworkFacts)
   return [about(id, broken(found, CORRECT))];
 }
 
-/** Whether every host that functions call is one of the user's network. */
+/** Whether all hosts that functions call are in the user's own network. */
 function isInternal({ baseUrl, authUrl, fileHosts, privateHosts = [] }: Deployment['crm']): boolean {
   const hosts = [...[baseUrl, authUrl].map((address) => URL.parse(address)?.hostname ?? ''), ...fileHosts];
   return hosts.every((host) => privateHosts.includes(host));
@@ -69,13 +69,13 @@ function isInternal({ baseUrl, authUrl, fileHosts, privateHosts = [] }: Deployme
 
 function subnetFinding(id: string, facts: NetworkFacts, internal: boolean): Finding {
   const table = routeTableOf(id, facts.routeTables);
-  // The functions have no IPv6.
+  // The functions do not use IPv6.
   const routes = (table?.Routes ?? []).filter((one) => one.State !== 'blackhole' && !one.DestinationIpv6CidrBlock);
   const outward = routes.find(({ DestinationCidrBlock }) => DestinationCidrBlock === '0.0.0.0/0');
   if (outward?.NatGatewayId) return holds(`${id} leads to the NAT gateway ${outward.NatGatewayId}.`);
   const missing = AWS_SERVICES.filter(([service]) => !facts.endpoints.some((one) => serves(one, service, table)));
   const names = missing.map(([, name]) => name).join(', ');
-  // Where all else goes to an internet gateway, no other route leads to AWS.
+  // If the default route leads to an internet gateway, no other route leads to AWS.
   const toInternet = outward?.GatewayId?.startsWith('igw-') === true;
   const behind = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
   const lacking =
@@ -91,20 +91,20 @@ const TRY = 'verify makes an export this way.';
 const ADVICE =
   'Give the subnet a route 0.0.0.0/0 to a NAT gateway (docs/configuration.md, "A network of your own"), or name other subnets.';
 
-/** What the functions in the subnets call, by the end of the endpoint's service. */
+/** The AWS services that functions in the subnets call, by the last part of the endpoint's service name. */
 const AWS_SERVICES = [
   ['s3', 'S3'],
   ['dynamodb', 'DynamoDB'],
   ['secretsmanager', 'Secrets Manager'],
 ] as const;
 
-/** Its own, or else the main one of the VPC. */
+/** The route table of a subnet, or else the main one of the VPC. */
 function routeTableOf(id: string, tables: RouteTable[]): RouteTable | undefined {
   const own = tables.find(({ Associations = [] }) => Associations.some(({ SubnetId }) => SubnetId === id));
   return own ?? tables.find(({ Associations = [] }) => Associations.some(({ Main }) => Main));
 }
 
-/** What a route leads to, if that may be a way out: not the VPC itself, its internet gateway or a gateway endpoint. */
+/** The target of a route that may be a way out: not the VPC itself, its internet gateway or a gateway endpoint. */
 function gatewayOf({ GatewayId = '', DestinationPrefixListId: list, ...route }: Route): string | undefined {
   if (/^(local$|igw-)/.test(GatewayId) || (list && GatewayId.startsWith('vpce-'))) return undefined;
   const connected = route.TransitGatewayId ?? route.VpcPeeringConnectionId ?? route.CoreNetworkArn;

@@ -11,18 +11,18 @@ import type { Target } from '../support/target.ts';
 
 export type Network = NonNullable<Deployment['network']>;
 
-/** What EC2 knows of a network. */
+/** Data from EC2 about a network. */
 export interface NetworkFacts {
-  /** The VPC of each subnet and security group that is there, by its id. */
+  /** The VPC of each existing subnet and security group, by id. */
   vpcs: Map<string, string>;
   routeTables: RouteTable[];
   endpoints: VpcEndpoint[];
 }
 
-/** Reads what there is of a network; what is not there is left out. */
+/** Reads the existing parts of a network; missing parts are left out. */
 export async function networkFacts({ ec2 }: Pick<Target, 'ec2'>, network: Network): Promise<NetworkFacts> {
   const { vpcId, subnetIds, securityGroupIds } = network;
-  // By a filter: an id that is not there is no error then.
+  // Uses a filter, because a missing id in a filter is not an error.
   const by = (Name: string, ...Values: string[]) => ({ Filters: [{ Name, Values }] });
   const { Subnets = [] } = await ec2.send(new DescribeSubnetsCommand(by('subnet-id', ...subnetIds)));
   const { SecurityGroups = [] } = await ec2.send(

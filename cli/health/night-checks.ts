@@ -20,7 +20,7 @@ const READING = [
   'kms:Decrypt on the key, through S3',
 ];
 
-/** What a night needs besides the grant, and what readers have. A rule may be off on purpose: its night does not come all the same. */
+/** Checks of a nightly run besides the grant, and of published data. A rule that a person paused fails too. */
 export const NIGHT_CHECKS: Check<Doctoring>[] = [
   ifSeen(
     given(RULES, async ({ target, stack, options, known }: Doctoring) => {
@@ -43,8 +43,8 @@ export const NIGHT_CHECKS: Check<Doctoring>[] = [
 ];
 
 /**
- * Whether alarms reach anybody. Addresses are counted, not shown.
- * @param addresses digests of those that are deployed
+ * Checks whether alarms reach a person. Addresses are counted, not shown.
+ * @param addresses digests of the deployed addresses
  */
 export async function alarmAddresses(
   { sns, AlarmTopicArn }: Pick<Target, 'sns' | 'AlarmTopicArn'>,
@@ -66,7 +66,7 @@ function addressesFinding(subscriptions: Subscription[], topic: string, addresse
     .filter((one) => waits(one) || hears(one))
     .map(({ Endpoint = '' }) => mailDigest(Endpoint));
   const lapsed = addresses.filter((address) => !known.includes(address)).length;
-  // A deployment subscribes an address once: a lapsed subscription does not come back with the next.
+  // CloudFormation subscribes an address once: the next deployment does not renew a lapsed subscription.
   const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS`;
   if (confirmed + open === 0) {
     return warning(
@@ -91,9 +91,9 @@ function isOrAre(count: number): string {
 }
 
 /**
- * Counts published files, tables, feeds and copied tables that were written under other column settings than today's. A file counts if it has,
- * or may have, a column that is left out today.
- * @returns a finding for each entity; none if there is nothing to look at
+ * Counts published files, tables, feeds and copied tables that were written under other column settings than the
+ * current ones. A file counts if it has, or may have, a column that is left out now.
+ * @returns a finding for each entity; empty if there is nothing to check
  */
 export async function settingsFindings(
   target: Pick<Target, 's3' | 'BucketName'>,

@@ -9,12 +9,12 @@ import type { Target, TargetOptions } from '../support/target.ts';
 import { type DeployedStack, type Resource, TEMPLATE_RIGHTS, textOf } from './deployed-stack.ts';
 import { broken, type Check, type Finding, holds, warning } from './health-check.ts';
 
-/** What the rules are compared with. */
+/** The deployment and configuration to compare the rules with. */
 interface RulesContext {
   target: Pick<Target, 'events' | 'stack' | 'StateMachineArn' | 'UndeliveredStartsUrl'>;
   stack: DeployedStack;
   place: TargetOptions;
-  /** The configuration of the next deployment, where it is known. */
+  /** The configuration of the next deployment, if known. */
   file?: Deployment | undefined;
 }
 
@@ -31,13 +31,13 @@ export const RULES: Check<RulesContext> = {
   look: async (context) => judged(context, await deployedRules(context)),
 };
 
-/** A rule of the template, as it is in the account. */
+/** A rule of the template, with its current state in the account. */
 interface DeployedRule {
   name: string;
   /** The rule as the template has it. */
   wanted: Resource;
   arn: string;
-  /** Empty where the rule is gone. */
+  /** Empty if the rule is gone. */
   state: string;
   schedule: string;
   /** The role of its one target. */
@@ -46,12 +46,12 @@ interface DeployedRule {
   queue: string;
 }
 
-/** The nightly rules of the template, as they are in the account, each asked for by its name. */
+/** The nightly rules of the template with their current state, each read by its name. */
 export function deployedRules({ target, stack }: Pick<RulesContext, 'target' | 'stack'>): Promise<DeployedRule[]> {
   return eachOf(stack.ofType('AWS::Events::Rule').filter(isNightly), (wanted) => deployedRule(target, wanted));
 }
 
-/** The other rules, of the mails, have no names of their own. */
+/** Whether a rule is a nightly one: the other rules, which send mails, have no names in the template. */
 const isNightly = (rule: Resource) => textOf(rule, 'Name') !== '';
 
 async function deployedRule({ events }: Pick<Target, 'events'>, wanted: Resource): Promise<DeployedRule> {
@@ -99,12 +99,12 @@ function judged({ target, place, file }: RulesContext, rules: DeployedRule[]): F
   return warning(text, 'Set entities.NAME.enabled in the configuration and deploy, if nights are wanted.');
 }
 
-/** Whether somebody has switched it off by hand. */
+/** Whether a person switched the rule off by hand. */
 function isPaused(rule: DeployedRule | undefined): boolean {
   return rule?.state === 'DISABLED' && textOf(rule.wanted, 'State') === 'ENABLED';
 }
 
-/** How a rule differs from the template. */
+/** The differences between a rule and the template. */
 function differences({ StateMachineArn, UndeliveredStartsUrl }: RulesContext['target'], rule: DeployedRule): string[] {
   const { name, wanted, state, schedule, machine, queue } = rule;
   if (state === '') return [`${name} is gone`];
@@ -119,7 +119,7 @@ function differences({ StateMachineArn, UndeliveredStartsUrl }: RulesContext['ta
   ];
 }
 
-/** How many nights come as they were deployed, and why the others do not. */
+/** How many entities are exported every night as deployed, and why the others are not. */
 function nightsText(target: RulesContext['target'], ruleOf: (entity: Entity) => DeployedRule | undefined): string {
   const lacking = Map.groupBy(ENTITIES, (entity) => lackOf(target, ruleOf(entity)));
   const all = ENTITIES.length;
@@ -130,7 +130,7 @@ function nightsText(target: RulesContext['target'], ruleOf: (entity: Entity) => 
   return `${count} of ${all} entities are exported every night${lacks.join('')}.`;
 }
 
-/** What keeps the night of an entity from coming as it was deployed; empty where nothing does. */
+/** The reason why an entity is not exported as deployed; empty if it is. */
 function lackOf({ StateMachineArn }: RulesContext['target'], rule: DeployedRule | undefined): string {
   if (!rule || rule.state === '') return RULE_WORDS.withoutRule;
   if (rule.state !== 'ENABLED') return isPaused(rule) ? RULE_WORDS.paused : RULE_WORDS.off;

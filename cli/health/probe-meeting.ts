@@ -19,49 +19,49 @@ import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
 import { type Looked, lookAtFile } from '../../transfer/source/look.ts';
 
 /**
- * Calls the CRM with the code of a run. A call that was refused is not repeated, and one probe makes one export at most.
- * Keeps what the answers look like: names, types, words of statuses, times and sizes; no value of a record, token or address of a file.
+ * Calls the CRM with the code of a run. It does not repeat a refused call, and makes at most one export. It keeps only
+ * the form of the answers: names, types, status words, times and sizes; no value of a record, token or file address.
  */
 
 /** A call of the transcript. */
 export interface Call {
-  /** As the interface document writes it: `GET /leads/fields`. */
+  /** The call as the interface document writes it: `GET /leads/fields`. */
   call: string;
-  /** `null` = there was no answer. */
+  /** `null` = no answer. */
   status: number | null;
   milliseconds: number;
   mediaType: string;
   /** Keys and types of the body. */
   shape: string;
-  /** The code of an error. */
+  /** The error code in the body. */
   code: string | null;
 }
 
-/** What was seen; a part that is missing was not come to. */
+/** Observations of the probe; a missing part was not reached. */
 export interface Seen {
   /** Scopes of the token; '' = the CRM named none. */
   scope: string;
   calls: Call[];
-  /** The scheme that a refusal of the token asks for. */
+  /** The authentication scheme that a 401 answer asks for. */
   scheme?: string;
   lists: { entity: Entity; at: string | null; error?: RunError }[];
   entity?: Entity;
-  /** Places in the answers: `id`, `data.id`. */
+  /** Place of the export id in the answer: `id`, `data.id`. */
   idAt?: string;
   statuses: { at: string; word: string; seconds: number }[];
-  /** `rejected`: why the address, a redirect of it or what its name resolves to is not fetched from. */
+  /** `rejected`: why the address, one of its redirects or an IP address of its host is not allowed. */
   link?: { host: string; isListed: boolean; lifeSeconds: number | null; rejected?: string };
   file?: SeenFile;
-  /** What a run would have ended in at the last call. */
+  /** The error with which a run would have ended at the last call. */
   failed?: RunError;
 }
 
 export interface Meeting {
   deployment: Deployment;
   token: AccessToken;
-  /** Default: the first whose fields a run can read. */
+  /** Default: the first entity whose fields a run can read. */
   entity?: Entity | undefined;
-  /** Milliseconds of a clock that only goes forward. */
+  /** A monotonic clock in milliseconds. */
   elapsed: () => number;
   sleep: (ms: number) => Promise<void>;
   signal: AbortSignal;
@@ -75,8 +75,8 @@ const LONGEST_WAIT_MS = 15_000;
 
 /**
  * Reads the fields of all entities, makes one export of one column, and fetches its file.
- * @param seen gets what is seen, also where this throws
- * @throws RunError as a run would, TransferError, RetryableError, the signal's reason
+ * @param seen collects the observations, also if this function throws
+ * @throws RunError as a run would, TransferError, RetryableError, the reason of the signal
  */
 export async function meet(meeting: Meeting, seen: Seen): Promise<void> {
   const { deployment } = meeting;
@@ -106,12 +106,12 @@ export async function meet(meeting: Meeting, seen: Seen): Promise<void> {
   }
 }
 
-/** `last`: the body of the last answer, for places in it. */
+/** `last`: returns the body of the last answer, to find the places of values in it. */
 interface KeepingClient extends CrmClient {
   last: () => unknown;
 }
 
-/** The client of a run, which keeps shapes. Its token cannot be replaced, so no call is repeated after a 401 or 403. */
+/** The client of a run, which also records shapes. It has one token, so it repeats no call after a 401 or 403. */
 function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, seen: Seen): KeepingClient {
   const log = { info: () => undefined, error: () => undefined };
   const now = () => new Date();
@@ -147,7 +147,7 @@ function statusOf(answer: CrmAnswer | undefined): Pick<Call, 'status' | 'mediaTy
   return { status: answer.status, mediaType: contentType(answer).replace(/[() ]/g, ''), code: answer.code ?? null };
 }
 
-/** The list of the wanted entity, or the first that a run can read. @throws RunError */
+/** The fields of the wanted entity, or of the first entity whose fields a run can read. @throws RunError */
 async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { calls, lists }: Seen) {
   let chosen: { entity: Entity; fields: Field[] } | undefined;
   for (const entity of new Set([wanted ?? 'leads', ...ENTITIES])) {
@@ -157,7 +157,7 @@ async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { cal
     });
     const isRefused = fields instanceof RunError;
     lists.push(isRefused ? { entity, at: null, error: fields } : { entity, at: placeOf(crm.last(), LIST_KEYS) });
-    // The other calls would end like this one.
+    // The other calls would end with the same error.
     const isForAll = isRefused && (fields.transient || (calls.length === 1 && calls[0]?.status === 401));
     if (isRefused && (isForAll || entity === wanted)) throw fields;
     if (!isRefused) chosen ??= { entity, fields };
@@ -166,7 +166,7 @@ async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { cal
   throw lists[0]?.error ?? new RunError('CrmContractError', 'The CRM lists no fields.');
 }
 
-/** Of the columns that a run requests, the one that says least of a person. @throws RunError where a run requests nothing */
+/** The least personal of the columns that a run requests. @throws RunError if a run requests no column */
 function columnOf(deployment: Deployment, entity: Entity, fields: Field[]): string {
   const { requested } = chooseColumns(planFor(deployment.entities[entity], { entity }), fields, undefined);
   const allowed = fields.filter(({ name }) => requested.includes(name));
@@ -176,7 +176,7 @@ function columnOf(deployment: Deployment, entity: Entity, fields: Field[]): stri
   throw new RunError('ConfigInvalid', `The configuration of ${entity} chooses no column that the CRM lists.`);
 }
 
-/** As a run requests it, without what the configuration selects, sorts or sends by mail. */
+/** The request of a run, without its filters, its sort order and its mail. */
 function requestOf({ crm, entities }: Deployment, entity: Entity, column: string) {
   const { sorts: _, filters: __, filtersOperator: ___, ...plan } = entities[entity];
   return buildRequest({ entity }, { ...plan, sendEmail: false }, crm, [column]);
@@ -204,8 +204,8 @@ async function waitFor(
 }
 
 /**
- * The key under which an answer holds what a run reads, itself or below `data`; `list` or `text` where it has no keys.
- * @param value what a run has read there, in any letter case
+ * The key of a value in an answer, at the top level or below `data`; `list` or `text` if the answer has no keys.
+ * @param value the value that a run read there, in any letter case
  */
 function placeOf(body: unknown, keys: string[], value?: string): string {
   if (typeof body !== 'object' || body === null) return 'text';
@@ -220,7 +220,7 @@ function wordOf(value: unknown): unknown {
   return typeof value === 'string' ? value.trim().toLowerCase() : value;
 }
 
-/** What a run would find in a file. */
+/** The result of reading a file as a run would. */
 export interface SeenFile {
   facts: Facts | null;
   /** Why a run would refuse the file. */
@@ -233,17 +233,17 @@ interface Requested {
   column: string;
 }
 
-/** Most of a file that is fetched. */
+/** Most bytes of a file that the probe fetches. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_CONTENT_BYTES = 512 * 1024 * 1024;
 
-/** The hosts that files may come from. */
+/** The hosts from which files may be fetched. */
 function policyOf({ crm, local }: Deployment) {
   return { hosts: crm.fileHosts, privateHosts: crm.privateHosts ?? [], local };
 }
 
 /**
- * Fetches a file within the rules of a transfer, and reads it as a run does.
+ * Fetches a file by the rules of the transfer, and reads it as a run does.
  * @throws TransferError, RetryableError
  */
 async function lookAt(
@@ -256,7 +256,7 @@ async function lookAt(
     return { facts: await factsOf(looked, deployment, requested), refused: null };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    // The beginning of a larger file may be cut in the middle of an archive. Other errors come of the limits of the probe.
+    // A partial file may be cut in the middle of an archive, and other errors come from the limits of the probe.
     return { facts: null, refused: looked.whole && error.name === 'FileRejected' ? error.message : null };
   }
 }

@@ -21,7 +21,7 @@ import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Configured, configured } from './doctor-configuration.ts';
 import { type Call, type Meeting, meet, type Seen, type SeenFile } from './probe-meeting.ts';
 
-/** `probe`: what the CRM answers beside what is assumed of it, with the grant of a deployment (docs/adr/0027). */
+/** `probe`: compares the answers of the CRM with the assumptions, with the grant of a deployment (docs/adr/0027). */
 
 interface ProbeOptions extends TargetOptions {
   configuration?: string;
@@ -80,7 +80,7 @@ async function probe(options: ProbeOptions): Promise<void> {
   const { host } = new URL(deployment.crm.baseUrl);
   const tell = options.json ? printErr : printOut;
   const ended = await untilInterrupted('Interrupted before the first call of the probe.', async (signal) => {
-    // A refresh spends the stored refresh token. Ctrl-C waits until the new one is stored.
+    // A refresh spends the stored refresh token, so Ctrl-C waits until the new token is stored.
     const token = await storedToken(target, deployment.crm, options);
     signal.throwIfAborted();
     seen.scope = token.scope;
@@ -99,14 +99,14 @@ async function probe(options: ProbeOptions): Promise<void> {
   process.exitCode = code;
 }
 
-/** What could not be read of the deployed configuration, whose template holds only digests of filters and extra keys. */
+/** The unknown parts of the deployed configuration: its template holds only digests of filters and extra keys. */
 function missingOf({ unknown, finding }: Configured): string | undefined {
   if (unknown.length === 0) return undefined;
   const what = `The deployed filters or extra keys of ${unknown.join(', ')} are not known here, and are not sent`;
   return plainLine(`${what}. ${[finding.found, finding.advice].filter(Boolean).join(' ')}`);
 }
 
-/** What was seen is shown however the meeting ends. @returns `undefined` where it came to its end */
+/** Runs the meeting without throwing, so that observations are printed. @returns why it ended early, if it did */
 async function endOfMeeting(meeting: Meeting, seen: Seen) {
   try {
     await meet(meeting, seen);
@@ -120,7 +120,7 @@ async function endOfMeeting(meeting: Meeting, seen: Seen) {
 }
 
 /**
- * The stored token. One that is due is refreshed as by a run, and stored; no other is, nor one that a function is to refresh first.
+ * The stored access token. Refreshes and stores a due token as a run does; throws if a function must refresh it first.
  * @throws RunError of the grant, such as `ReauthorizationRequired`; CommandError
  */
 async function storedToken(target: Target, crm: Deployment['crm'], place: TargetOptions): Promise<AccessToken> {
@@ -159,7 +159,7 @@ function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): s
   return `  ${plainLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
 }
 
-/** A line for each point, with the setting to change where a run fails. */
+/** One line per point, with the setting to change if a run fails. */
 function linesOf(points: PointSeen[]): string[] {
   const { red, yellow, green, dim } = colorsFor(process.stdout);
   const signs = { 'as assumed': green('✓'), otherwise: yellow('!'), 'not seen': dim('-') };
@@ -174,18 +174,18 @@ function linesOf(points: PointSeen[]): string[] {
 
 interface Observation {
   verdict: 'as assumed' | 'otherwise' | 'not seen';
-  /** A sentence without a value of a record, a token or the address of a file. */
+  /** A sentence without a value of a record, a token or a file address. */
   what: string;
-  /** A run would fail by it. */
+  /** A run would fail because of this. */
   fails?: boolean;
-  /** In place of the setting of the point; `null` = no setting helps. */
+  /** Replaces the setting of the point; `null` = no setting helps. */
   setting?: string | null;
 }
 
 interface Point {
   /** The row of docs/interface/open-points.md. */
   point: string;
-  /** The setting to change where a run would fail. */
+  /** The setting to change if a run would fail. */
   setting?: string;
   /** `undefined` = not seen. */
   observe: (seen: Seen) => Observation | undefined;
@@ -194,7 +194,7 @@ interface Point {
 interface PointSeen extends Observation {
   id: string;
   point: string;
-  /** `null` where a run would not fail, or no setting helps. */
+  /** `null` if a run would not fail or no setting helps. */
   setting: string | null;
 }
 
@@ -322,10 +322,10 @@ const POINTS: Record<string, Point> = {
   },
 };
 
-/** Five minutes are what a run is designed for; a little less is the time of the answer itself. */
+/** A run is designed for answers within five minutes; the difference is for the answer itself. */
 const DESIGNED_SECONDS = 295;
 
-/** Every point in this order, and what was seen of it. */
+/** All points in order, each with its observation. */
 export function pointsOf(seen: Seen): PointSeen[] {
   return Object.entries(POINTS).map(([id, { point, setting, observe }]) => {
     const named = setting?.replace('ENTITY', seen.entity ?? 'ENTITY') ?? null;
@@ -336,24 +336,24 @@ export function pointsOf(seen: Seen): PointSeen[] {
 
 /** `meetings (403)` for each entity whose fields are refused. */
 function refusedOf(lists: Seen['lists']): string[] {
-  // Silence, a refused token and a busy CRM say nothing of the fields. A 403 for all entities is one of the scope.
+  // Without an answer, at a 401, 429 or 503, the fields are not known. A 403 for all entities concerns the scope.
   const others = [undefined, 429, 503, ...(lists.some(({ error }) => !error) ? [] : [403])];
   const refused = lists.filter((list) => !others.includes(list.error?.status) && !isOnlyOneMissing(list, lists));
   return refused.map(({ entity, error }) => `${entity} (${error?.status})`);
 }
 
-/** Agent numbers may have another address. */
+/** Whether only agent numbers are missing (404): their fields may have another address. */
 function isOnlyOneMissing({ entity, error }: Seen['lists'][number], lists: Seen['lists']): boolean {
   return entity === 'agent-numbers' && error?.status === 404 && lists.some((other) => !other.error);
 }
 
-/** What allows an address that was rejected with these words. */
+/** The setting that allows an address which was rejected with this message. */
 function settingFor(rejected: string): string | null {
   if (/which is not in crm\.fileHosts/.test(rejected)) return 'crm.fileHosts';
   return /not public: (?:private|carrierGradeNat|uniqueLocal)/.test(rejected) ? 'crm.privateHosts' : null;
 }
 
-/** An observer of the file, where one was fetched. */
+/** An observer that runs only if a file was fetched. */
 function ofFile(observe: (file: SeenFile) => Observation | undefined): Point['observe'] {
   return ({ file }) => file && observe(file);
 }
@@ -363,18 +363,18 @@ function place(at: string | undefined, usual: string): Observation | undefined {
   return at === usual ? assumed(`It is in ${at}.`) : tolerated(`It is in ${at}.`);
 }
 
-/** The last call, if it ends so, had an answer that a run cannot read. */
+/** An observation for a last call with this end whose answer a run cannot read. */
 function unread({ calls, failed }: Seen, end: string): Observation | undefined {
   const isUnread = failed?.name === 'CrmContractError' && calls.at(-1)?.call.endsWith(end);
   return isUnread ? { ...failing(failed.message), setting: null } : undefined;
 }
 
-/** The file may be the export: only its first record is not known. */
+/** Whether only the header was refused: the file may still be the export. */
 function isOfHeader(refused: string): boolean {
   return /text whose first record has one field|no header of listed columns/.test(refused);
 }
 
-/** The status is none of the four words. */
+/** Whether the status is not one of the four known words. */
 function isWord(error: RunError | undefined): boolean {
   return error?.message.startsWith('The status of export') ?? false;
 }

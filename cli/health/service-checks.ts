@@ -23,14 +23,14 @@ import { about, asRemark, broken, type Finding, findingOf, holds, unknown, warni
 
 interface AskOptions {
   now: () => Date;
-  /** The token was refreshed: then a refusal is final, else a run would refresh first. */
+  /** Whether the token was refreshed: then a 401 is final, otherwise a run would refresh first. */
   refreshed: boolean;
   refreshCommand: string;
-  /** The deployment whose newest published exports are compared with. */
+  /** The deployment with the newest published exports to compare with. */
   target: Pick<Target, 's3' | 'BucketName'>;
 }
 
-/** What comes of asking the CRM for the columns of all entities. */
+/** Results of reading the columns of all entities from the CRM. */
 export interface Asked {
   service: Finding;
   columns: Finding[];
@@ -43,10 +43,10 @@ interface Listed {
   last: LastColumns;
 }
 
-/** The CRM refused a valid token; without `--refresh` it is not refreshed. */
+/** The CRM refused a token that should be valid; doctor refreshes it only with `--refresh`. */
 class TokenRefused extends Error {}
 
-/** Reads the columns of all entities, with one token and without refreshing it. */
+/** Reads the columns of all entities, with one token and without a refresh. */
 export async function askCrm(known: Configured, tokens: Tokens, options: AskOptions): Promise<Asked> {
   const { deployment } = known;
   const crm = clientWith(deployment, tokens, options);
@@ -58,14 +58,14 @@ export async function askCrm(known: Configured, tokens: Tokens, options: AskOpti
       columns.push(...(await entityFindings(known, { entity, fields }, options)));
     } catch (error) {
       if (error instanceof TokenRefused) return { service: refused(options.refreshCommand), columns: [] };
-      // A transient error is the same for all entities: it is reported once, and not waited for again.
+      // A transient error concerns all entities: it is reported once and not retried for each.
       if (error instanceof RunError && error.transient) return { service: findingOf(error), columns };
       columns.push(ofRule(deployment, entity, about(entity, findingOf(error))));
     }
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
   const service = holds(`It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`);
-  // A bucket that cannot be read is reported once: it is the same for all entities.
+  // An unreadable bucket concerns all entities, so it is reported once.
   const once = new Map(columns.map((finding) => [finding.of, finding])).values();
   return { service, columns: [...once, ...unknownParts(known)] };
 }
@@ -118,8 +118,8 @@ function labelFindings(of: string, labels: ReturnType<typeof labelsOf>, fields: 
 }
 
 /**
- * The columns that the CRM lists against those of the newest published export, by the rules of a run. Nothing where they are
- * the same, accepted, or cannot be compared: that stops no run.
+ * Compares the columns that the CRM lists with those of the newest published export, by the rules of a run. Returns no
+ * finding if they are equal, accepted or cannot be compared, because no run fails then.
  * @param date of the run that a person would start
  */
 function changedColumns(deployment: Deployment, { entity, fields, last }: Listed, date: string): Finding[] {
@@ -136,13 +136,13 @@ function changedColumns(deployment: Deployment, { entity, fields, last }: Listed
   }
 }
 
-/** A plan that is not deployed fails no night. */
+/** Findings about the plan of the file, as warnings: a plan that is not deployed fails no night. */
 function ofFile(finding: Finding): Finding[] {
   if (finding.verdict === 'holds') return [];
   return [about(`file.${finding.of}`, asRemark(finding, ' (By the file, which is not deployed.)'))];
 }
 
-/** Columns are judged also where the newest export cannot be read. */
+/** The newest columns, or a finding why they cannot be read. The columns of the CRM are checked in both cases. */
 async function newestOrWhyNot(target: AskOptions['target'], entity: Entity) {
   try {
     return { last: await newestColumns(target, entity), findings: [] };
@@ -151,7 +151,7 @@ async function newestOrWhyNot(target: AskOptions['target'], entity: Entity) {
   }
 }
 
-/** The columns of the newest published export; `undefined` where there is none, or none that can be read. */
+/** The columns of the newest published export; `undefined` if there is none or it cannot be read. */
 async function newestColumns(target: Pick<Target, 's3' | 'BucketName'>, entity: Entity) {
   const manifests = createManifests(target);
   const unreadable = () => undefined;
@@ -160,13 +160,13 @@ async function newestColumns(target: Pick<Target, 's3' | 'BucketName'>, entity: 
   return manifest && lastColumnsOf(manifest);
 }
 
-/** What may be said of a plan whose filters and extra keys are not known: the rules for its columns ask for them, too. */
+/** Turns a finding into a warning if the filters and extra keys of the plan are unknown: column rules need them too. */
 function asKnown({ deployment, unknown }: Configured, entity: Entity, finding: Finding): Finding {
   if (!unknown.includes(entity)) return ofRule(deployment, entity, finding);
   return asRemark(finding, ' (Its deployed filters or extra keys are not known here.)');
 }
 
-/** What does not run every night cannot fail a night. */
+/** Turns a finding into a warning if the nightly rule is off: the entity cannot fail a night then. */
 function ofRule(deployment: Deployment, entity: Entity, finding: Finding): Finding {
   return deployment.entities[entity].enabled ? finding : asRemark(finding, ' (Its nightly rule is switched off.)');
 }
