@@ -10,14 +10,14 @@ import { clientSettings } from '../cli/support/target.ts';
 import { LOCAL_REGION } from './ministack/ministack-environment.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 
-/** The template that `cdk bootstrap` deploys; the package of the CDK CLI has it for others to use. */
+/** The template that `cdk bootstrap` deploys, from the package of the CDK CLI. */
 const TEMPLATE = createRequire(import.meta.url).resolve('aws-cdk/lib/api/bootstrap/bootstrap-template.yaml');
 const StackName = 'CDKToolkit';
-/** The parameters that the CLI gives where nobody wants a key of their own. */
+/** The parameters that the CLI uses for an account without its own encryption key. */
 const PARAMETERS = [{ ParameterKey: 'FileAssetsBucketKmsKeyId', ParameterValue: 'AWS_MANAGED_KEY' }];
 
 /**
- * Prepares the account of a local cloud for CDK deployments, unless it is. Not by the CDK CLI, which takes a second to start.
+ * Prepares the account of a local cloud for CDK deployments, if needed. The CDK CLI would take a second to start.
  * @throws EnvironmentError when it fails
  */
 export async function bootstrap(endpoint: string, signal?: AbortSignal): Promise<void> {

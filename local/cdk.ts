@@ -14,28 +14,28 @@ const APP = join(PROJECT, 'bin', 'app.ts');
 const PLAIN = ['--no-color', '--no-notices', '--no-version-reporting', '--ci', '--yes'];
 const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
-/** What every CDK command needs. `env` is MiniStack's environment for clients. */
+/** Options of every CDK command. `env` is MiniStack's environment for clients. */
 export type CdkOptions = {
   record: RunRecord;
   env: Record<string, string>;
   logFile: string;
   onLine?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
-  /** After this many seconds the command is given up; a deployment of MiniStack's can hang for ever. */
+  /** The time limit of the command: a deployment on MiniStack may hang forever. */
   withinSeconds?: number;
 };
 
-/** What to synthesise, and where to. */
+/** The app to synthesise and its output directory. */
 export type SynthOptions = CdkOptions & {
   context: Record<string, string>;
-  /** Where the assembly is written; one per run. */
+  /** The directory of the assembly; one per run. */
   outputDir: string;
-  /** The module that makes the app: the project's own by default. */
+  /** The module that defines the app; the project's own by default. */
   app?: string | undefined;
 };
 
 /**
- * Runs the app as the CDK CLI does, which would take a second to start; may run beside `bootstrap`.
+ * Runs the app as the CDK CLI does, without the CLI's second of start time. May run at the same time as `bootstrap`.
  * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when it fails
  */
 export async function synthesise(options: SynthOptions): Promise<void> {
@@ -82,7 +82,7 @@ function runNode(name: string, args: string[], options: CdkOptions & { cwd: stri
   });
 }
 
-/** The app names what is wrong with the configuration in lines of its own; CDK may repeat them. */
+/** Reads the lines in which the app reports configuration errors. CDK may repeat them. */
 function refuseConfiguration(lines: string[]): void {
   const refused = lines
     .map((line) => stripVTControlCharacters(line).trim())

@@ -1,4 +1,4 @@
 import { join } from 'node:path';
 
-/** Code compiled by one process is not compiled again by the next. `cli/main.js` names it too, before it can import this. */
+/** Keeps compiled code for later processes. `cli/main.js` repeats this path, because it runs before imports. */
 export const COMPILE_CACHE = join(import.meta.dirname, '..', '.cache', 'compiled');

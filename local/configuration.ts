@@ -6,17 +6,17 @@ import type { Entity } from '../core/config/entities.ts';
 import type { Polling } from '../core/config/entity-settings.ts';
 import type { StartOptions } from './options.ts';
 
-/** The name under which everything is deployed locally. */
+/** The name of the local deployment. */
 export const LOCAL_DEPLOYMENT = 'local';
 
 type Plans = Partial<Record<Entity, { tables?: object; changes?: object }>>;
 
-/** Of these a second night shows what has changed. */
+/** The entity whose changes the second night shows. */
 export const COMPARED = 'customers';
 
 interface Start {
   options: Pick<StartOptions, 'crm' | 'entities' | 'pollSeconds' | 'secondNight' | 'tables' | 'updates'>;
-  /** The CRM of this start: the sandbox, unless the options name another. */
+  /** The CRM to use: the sandbox, unless the options name another. */
   crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'>;
   endpoint: string;
   /** Default: `config/local.json`. */
@@ -24,9 +24,9 @@ interface Start {
 }
 
 /**
- * Writes the configuration of this start: `config/local.json` with the addresses of the CRM that is used now. Options add to
- * the file. They replace only the waits, which `--poll-seconds` names.
- * @returns the file, and what it says
+ * Writes the configuration of this start: `config/local.json` with the addresses of the CRM in use. Options add to the
+ * file. `--poll-seconds` is the only option that replaces values of the file.
+ * @returns the file and its content
  * @throws ConfigurationError
  */
 export async function writeConfiguration(dir: string, { options, crm, endpoint, from }: Start) {
@@ -47,11 +47,11 @@ export async function writeConfiguration(dir: string, { options, crm, endpoint, 
   return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);
 }
 
-/** Adds tables and a feed to the entities of the file. What the file says of an entity stays. */
+/** Adds tables and a feed to the entities of the file. Settings of the file take precedence. */
 function withOptions(inFile: Plans, { tables, secondNight, entities, crm }: Start['options']): Plans {
   const plans = { ...inFile };
   for (const entity of tables ? entities : []) {
-    // The types of the sandbox fit neither the fields of another CRM nor columns that the file has chosen.
+    // The sandbox's column types fit neither another CRM nor columns that the file has chosen.
     const known = crm || inFile[entity] ? {} : (SANDBOX_TABLES[entity] ?? {});
     plans[entity] = { tables: known, ...inFile[entity] };
   }
@@ -70,7 +70,7 @@ function pollingOf(seconds: number, { deadlineSeconds }: Polling): Polling {
     firstWaitSeconds: seconds,
     largestWaitSeconds: seconds,
     createAgainSeconds: seconds,
-    // The schema allows no more than 500 waits, and long waits need a deadline that leaves room for some.
+    // The schema allows at most 500 waits, so long waits need a longer deadline.
     deadlineSeconds: Math.min(Math.max(deadlineSeconds, 10 * seconds), 500 * seconds),
   };
 }

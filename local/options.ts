@@ -12,7 +12,7 @@ export interface OtherCrm {
   authUrl: string;
   clientId: string;
   clientSecret: string;
-  /** Hosts of its files, where they lie elsewhere than the interface. */
+  /** Hosts of its files, if they differ from the host of the interface. */
   fileHosts?: string[];
   /** The redirect address that the client has registered. Default: any free port of 127.0.0.1. */
   callback?: { port?: number; redirectUri?: string };
@@ -24,13 +24,13 @@ const optionsSchema = z.object({
   json: z.boolean().default(false),
   /** A local cloud that already runs. */
   endpointUrl: z.string().optional(),
-  /** Whether customers can be updated, whatever the file says: requests a scope more. */
+  /** Whether customers can be updated, whatever the file says. Requests one more scope. */
   updates: z.boolean().default(false),
-  /** Whether files become tables. */
+  /** Whether to make tables from the files. */
   tables: z.boolean().default(false),
-  /** Whether another night follows, in which a file is quarantined and released. */
+  /** Whether a second night follows, in which a file is quarantined and released. */
   secondNight: z.boolean().default(false),
-  /** First and largest wait between two looks at the status. */
+  /** The first and the largest wait between two status requests. */
   pollSeconds: z.number().optional(),
 });
 
@@ -51,7 +51,7 @@ export interface StartOptions extends Omit<z.infer<typeof optionsSchema>, 'entit
 const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);
 
 /**
- * The options of `npm start`.
+ * Parses the options of `npm start`.
  * @throws CommanderError for usage, ConfigurationError for options that do not fit each other (both exit code 2)
  */
 export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptions {
@@ -137,11 +137,11 @@ function address(text: string): string {
   throw new InvalidArgumentError('An address begins with http:// or https://.');
 }
 
-/** The stack is deployed with invented credentials and a local configuration: it must not get near an account. */
+/** Refuses an endpoint outside loopback: the stack has made-up credentials and must not reach a real account. */
 function loopback(text: string): string {
   const url = address(text);
   if (/^(127(\.\d{1,3}){3}|localhost|\[::1\])$/.test(new URL(url).hostname)) {
-    // S3 clients put the bucket in front of the name, and bucket.localhost is not found everywhere.
+    // S3 clients put the bucket in front of the host, and bucket.localhost does not resolve everywhere.
     return url.replace('//localhost', '//127.0.0.1');
   }
   throw new InvalidArgumentError('A local cloud is at a loopback address such as http://127.0.0.1:4566.');

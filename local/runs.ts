@@ -9,23 +9,23 @@ import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
 import { STEPS } from '../core/step/steps.ts';
 import type { Screen } from './screen.ts';
 
-/** A look at the local cloud costs nothing. */
+/** Requests to the local cloud are free, so the waits are short. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;
 const LOOK_AT_RUN_EVERY_MS = 250;
 const LOG_LINES = 6;
 
-/** A run and, once it was read back, what it published. */
+/** A run and, after its files were read back, its published export. */
 export interface FinishedRun {
   report: NamedRun;
   published?: Verified;
 }
 
-/** A date in the time zone of the deployment: of today, or so many days ago. */
+/** A date in the time zone of the deployment: today, or the given number of days ago. */
 export function nightBefore({ TimeZone = 'UTC' }: Target, days: number): string {
   return dateAfter(dateIn(TimeZone, new Date()), -days);
 }
 
-/** Starts one run per entity at once, follows them to their ends, and reads back what is published. */
+/** Starts one run per entity at once, follows the runs to their ends, and reads the published files back. */
 export async function runAll(
   target: Target,
   entities: Entity[],
@@ -54,19 +54,19 @@ async function readBack(target: Target, report: NamedRun): Promise<FinishedRun> 
   try {
     return { report, published: await verifyPublished(target, report) };
   } catch (error) {
-    // Published by its own account, but not by what can be read.
+    // The run reports that it published, but its files could not be read.
     const cause = error instanceof Error ? error.message : String(error);
     return { report: { ...report, outcome: 'failed', needsPerson: true, error: 'NotVerified', cause } };
   }
 }
 
-/** The last lines that the functions logged about a run, oldest first, and any crash: a crash does not know its run. */
+/** The last log lines of the functions about a run, oldest first, and any crash: crash lines do not name their run. */
 export async function runLog({ logs, stack }: Pick<Target, 'logs' | 'stack'>, execution: string): Promise<string[]> {
   const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
   const found = await Promise.all(
     groups.map(async (logGroupName) => {
       const answer = logs.send(new FilterLogEventsCommand({ logGroupName }));
-      // A function that was never invoked may have no group.
+      // The log group of a function that was never invoked may not exist.
       const { events = [] } = await answer.catch(() => ({ events: [] }));
       return events;
     }),
@@ -75,7 +75,7 @@ export async function runLog({ logs, stack }: Pick<Target, 'logs' | 'stack'>, ex
     found
       .flat()
       .filter(({ message = '' }) => message.includes(`"${execution}"`) || message.includes('"crashed"'))
-      // Lines that carry metrics repeat what others say.
+      // Lines with metrics repeat the content of other lines.
       .filter(({ message = '' }) => !message.includes('"_aws"'))
       .toSorted((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0))
       .map(({ message = '' }) => message.trim())

@@ -3,12 +3,12 @@ import { colorsFor } from '../cli/support/text.ts';
 
 export type Screen = ReturnType<typeof createScreen>;
 
-/** Shows what `npm start` does: one line for each step. On a terminal, a step has its line while it runs. */
+/** Shows the progress of `npm start`: one line for each step. A terminal also shows the running step. */
 export function createScreen(stream: NodeJS.WriteStream) {
   const isLive = stream.isTTY === true;
   const colors = colorsFor(stream);
   const live = liveLines(stream);
-  /** Redrawn below each line on a terminal. */
+  /** The text that is redrawn below each line on a terminal. */
   let below = '';
   const show = (text: string) => {
     below = text;

@@ -28,8 +28,9 @@ interface Night {
 }
 
 /**
- * The night after: most meetings are gone from the CRM. Their file is quarantined, and a person releases it. What has changed in customers is shown.
- * @returns all runs, and whether all went so
+ * Runs the second night. Most meetings are gone from the CRM, so their file is quarantined and a person releases it.
+ * Shows the changes of customers.
+ * @returns all runs, and whether all ended as expected
  */
 export async function secondNight({ target, sandbox }: Session, night: Night) {
   const { entities, date, screen, signal } = night;
@@ -74,7 +75,7 @@ async function showReaders(target: Session['target'], screen: Screen): Promise<v
   screen.line(`Readers have ${SHRUNK} of ${manifest.date}, ${rows}${pointer.released ? ', released' : ''}.`);
 }
 
-/** One customer is removed from the CRM, one comes, and two are edited. */
+/** Removes one customer from the CRM, adds one, and edits two. */
 function changeCustomers({ records, settings }: Sandbox): { [COMPARED]: number } {
   records.updateCustomer(2, { city: 'אילת' });
   records.updateCustomer(4, { city: 'חיפה', streetNumber: '12' });
@@ -82,7 +83,7 @@ function changeCustomers({ records, settings }: Sandbox): { [COMPARED]: number }
   return { [COMPARED]: rowsOf(settings, COMPARED) + 1 };
 }
 
-/** Shows the counts of the newest feed, as `npx --no -- crm-export changes` does. @returns whether the feed counts these changes and no others */
+/** Shows the counts of the newest feed, as the command `changes` does. @returns whether they are the expected ones */
 async function showChanges({ s3, BucketName }: Target, screen: Screen): Promise<boolean> {
   const bucket = createBucket(s3, BucketName);
   const { feeds } = await feedRecords(bucket, COMPARED, {});

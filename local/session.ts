@@ -12,34 +12,34 @@ import { EnvironmentError } from './processes/environment-error.ts';
 import type { RunRecord } from './processes/run-record.ts';
 import type { Screen } from './screen.ts';
 
-/** Everything up and authorized: runs can be started. */
+/** A running and authorized product, ready for runs. */
 export interface Session {
   cloud: Cloud;
   crm: OtherCrm;
   target: Target;
   /** Whether customers can be updated. */
   updates: boolean;
-  /** What is deployed: `config/local.json` with the addresses of this start. */
+  /** The deployed configuration: `config/local.json` with the addresses of this start. */
   configurationFile: string;
-  /** The CRM of this process, unless another is used. */
+  /** The sandbox CRM of this process, unless another CRM is used. */
   sandbox: Sandbox | undefined;
-  /** Ends what runs in this process; the processes beside it end with the record of the start. */
+  /** Ends the parts in this process. The record of the start ends the other processes. */
   close: () => Promise<void>;
 }
 
 type SessionDeps = { screen: Screen; record: RunRecord; signal: AbortSignal; sandboxOptions?: SandboxOptions };
 
-/** The jobs of the sandbox take this long, so that the wait loop is seen at work. */
+/** Jobs of the sandbox take this long, so that a user sees the wait loop. */
 const JOB_SECONDS = 2;
 
 /**
- * Brings everything up, visibly and in order: local cloud, CRM, the very same stack as on AWS, the grant.
+ * Starts everything, visibly and in order: local cloud, CRM, the same stack as on AWS, the grant.
  * @throws EnvironmentError, ConfigurationError, RunError, CommandError
  */
 export async function openSession(options: StartOptions, deps: SessionDeps): Promise<Session> {
   const { screen, record, signal, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
   if (options.crm) await expectAnswers([options.crm.url, options.crm.authUrl]);
-  // What is loaded while others start does not count.
+  // Modules that load while other parts start cost no time.
   const [cloud, { startSandbox }] = await Promise.all([
     options.endpointUrl ? existingCloud(options.endpointUrl, record) : startCloud(screen, record, signal),
     import('../sandbox/sandbox.ts'),
@@ -48,13 +48,13 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
   try {
     return await prepare(options, cloud, sandbox, deps);
   } catch (error) {
-    // A sandbox that is left open would keep this process alive.
+    // An open sandbox would keep this process alive.
     await sandbox?.close();
     throw error;
   }
 }
 
-/** Deploys the stack for the CRM that is used and authorizes there. */
+/** Deploys the stack for the CRM in use and authorizes there. */
 async function prepare(
   options: StartOptions,
   cloud: Cloud,
@@ -74,7 +74,7 @@ async function prepare(
     import('../cli/support/target.ts'),
     deploy(configuration.file, cloud, deps),
   ]);
-  // The region of the deployment, whatever AWS_REGION says where this was started.
+  // The region of the deployment takes precedence over AWS_REGION.
   const place = { endpointUrl: cloud.endpoint, region: LOCAL_REGION };
   const target = await connect({ deployment: LOCAL_DEPLOYMENT, ...place });
   const { clientId, clientSecret, callback } = crm;
@@ -94,7 +94,7 @@ async function prepare(
   };
 }
 
-/** Checks the addresses before everything else, for what comes then takes a while and ends in waiting for a person. */
+/** Checks the addresses first: the later steps take a while and end with waiting for a person. */
 async function expectAnswers(addresses: string[]): Promise<void> {
   for (const address of addresses) {
     await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(10_000) }).catch((error: unknown) => {

@@ -31,7 +31,7 @@ async function main(): Promise<number> {
   }
   const npm = npmAbove();
   whenGone(npm, () => interrupt.abort(new Error('npm has ended')));
-  // Whoever has read them may have ended, too: that must not end this before everything else is ended.
+  // The reader of the output may have ended. Its end must not end this process before the cleanup.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const options = parseOptions(process.argv.slice(2), process.env);
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
       start(options, screen, record, interrupt.signal),
     );
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was asked for
+    if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was requested
     if (json) printJson({ ok: false, runs: [], error: messageOf(error) });
     if (!interrupt.signal.aborted) return exitCodeOf(error, screen);
     screen.line('Interrupted: everything that was started is ended.');
@@ -47,7 +47,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Begins with what a killed start left running, ends with nothing running. */
+/** Ends the processes that a killed start left, runs the work, and ends all its processes. */
 async function withRecord(
   screen: Screen,
   npm: ProcessIdentity | undefined,
@@ -63,7 +63,7 @@ async function withRecord(
     failed = false;
     return code;
   } catch (error) {
-    // The log is shown before the record is closed: the logs go with it.
+    // Shows the log before the record is closed, which removes it.
     if (error instanceof EnvironmentError && error.logFile) await showLog(screen, error.logFile);
     throw error;
   } finally {
@@ -72,7 +72,7 @@ async function withRecord(
 }
 
 async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
-  // The rest is loaded when it is needed: a mistyped option is answered at once.
+  // Other modules load later, so that a mistyped option is reported at once.
   enableCompileCache(COMPILE_CACHE);
   const { openSession } = await import('./session.ts');
   const session = await openSession(options, { screen, record, signal });
@@ -107,8 +107,8 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
 }
 
 /**
- * Resolves when a signal aborts. Until then the process stays up, though nothing else keeps it alive.
- * @throws what `ended` does, where that comes first
+ * Resolves when a signal aborts. Until then it keeps the process alive.
+ * @throws the error of `ended`, if that comes first
  */
 async function aborted(signal: AbortSignal, ended: Promise<never>): Promise<void> {
   if (signal.aborted) return;
@@ -120,14 +120,14 @@ async function aborted(signal: AbortSignal, ended: Promise<never>): Promise<void
   }
 }
 
-/** The local cloud does not end by itself: without it nothing here can go on. */
+/** Rejects when the local cloud ends, which it does not by itself: the session cannot continue without it. */
 async function died({ exited, logFile }: Cloud): Promise<never> {
   if (!exited) return new Promise(() => {});
   await exited;
   throw new EnvironmentError('The local cloud ended in the middle. Start again; its log may say why.', { logFile });
 }
 
-/** What the functions had to say about runs that failed. */
+/** Shows the log lines of the functions about runs that failed. */
 async function showLogs(screen: Screen, target: Target, runs: FinishedRun[]): Promise<void> {
   const { runLog } = await import('./runs.ts');
   for (const { report } of runs.filter(({ published }) => !published)) {

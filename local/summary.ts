@@ -10,7 +10,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.t
 import type { FinishedRun } from './runs.ts';
 import type { Screen } from './screen.ts';
 
-/** What came of the runs, one file opened, and where to look next. */
+/** Shows the results of the runs, the beginning of one file, and where to look next. */
 export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
   screen.line(`\n${runsTable(runs)}\n`);
   for (const { report } of runs) {
@@ -42,7 +42,7 @@ export function runsTable(runs: FinishedRun[]): string {
   return textTable(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows);
 }
 
-/** Each warning once, with the entities that have it: a first night has the same for all. */
+/** Each warning once, with its entities: on a first night, all entities have the same warnings. */
 function warningsOf(runs: FinishedRun[]): Map<string, string[]> {
   const entities = new Map<string, string[]>();
   for (const { report, published } of runs)
@@ -51,15 +51,15 @@ function warningsOf(runs: FinishedRun[]): Map<string, string[]> {
   return entities;
 }
 
-/** A few lines for a terminal: cut to its width, and nothing in them that a terminal would obey. */
+/** A few lines, cut to the width of a terminal and without control characters. */
 function firstLines(start: Buffer): string[] {
   const lines = new TextDecoder().decode(start).split('\n').slice(0, 4);
   return lines.map((line) => plainLine(line).slice(0, 110));
 }
 
 /**
- * Shows the tables of a night, and whether each is of the run that the pointer of its date names.
- * @returns whether they all are
+ * Shows the tables of a night, and whether each belongs to the run that the pointer of its date names.
+ * @returns whether all do
  */
 export async function showTables(target: Target, runs: FinishedRun[], screen: Screen): Promise<boolean> {
   const manifests = createManifests(target);
@@ -76,7 +76,7 @@ export async function showTables(target: Target, runs: FinishedRun[], screen: Sc
   return rows.length === runs.length && rows.every(({ named }) => named);
 }
 
-/** What the lines name of a session. */
+/** The parts of a session that the lines name. */
 interface Running {
   cloud: { endpoint: string };
   crm: { url: string; authUrl: string };

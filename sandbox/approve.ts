@@ -1,7 +1,7 @@
 /**
  * Acts as the browser of a person who opens the authorize address and presses Allow.
- * @returns what the client's callback answered, such as `200 You may close this page.`
- * @throws Error with the status where the sandbox shows no consent page.
+ * @returns the response of the client's callback, such as `200 You may close this page.`
+ * @throws Error with the status when the sandbox shows no consent page.
  */
 export async function approveConsent(authorizeUrl: string): Promise<string> {
   const page = await fetch(authorizeUrl, { redirect: 'manual' });

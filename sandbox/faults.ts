@@ -8,50 +8,50 @@ const callNumber = z.int().positive();
 const headers = z.record(z.string(), z.string());
 
 const anywhere = {
-  /** This answer instead of the real one; the request is not carried out, unless `done` is set. */
+  /** Sends this answer instead of the real one. The request is not carried out, unless `done` is set. */
   answer: z.strictObject({ status: z.int().min(200).max(599), headers: headers.optional(), body: z.json().optional() }),
-  /** The request is carried out although `answer` is sent, as behind a gateway that timed out. */
+  /** Carries the request out although `answer` is sent, as a gateway that timed out does. */
   done: z.literal(true),
-  /** 302 to this address; nothing is done. */
+  /** Sends 302 to this address; the request is not carried out. */
   redirect: z.string(),
-  /** The connection is reset before anything is done, or after it was done but before it is answered. */
+  /** Resets the connection before the request is carried out, or after that but before the answer. */
   reset: z.enum(['before', 'after']),
-  /** The request waits that long before anything is done. */
+  /** Waits that long before the request is carried out. */
   delaySeconds: z.number().nonnegative(),
-  /** Declares the full length, cuts the connection after that many bytes. */
+  /** Declares the full length, then cuts the connection after that many bytes. */
   hangUp: bytes,
-  /** Sends that many bytes, then nothing more over an open connection. */
+  /** Sends that many bytes, then stays silent on the open connection. */
   stallAfter: bytes,
 };
 
 const onlyAt = {
   status: {
-    /** The status word that is answered, of the document or not. */
+    /** The status word in the answer, documented or not. */
     status: z.string(),
   },
   create: {
-    /** The id that is answered for the new export. */
+    /** The id in the answer for the new export. */
     id: z.string(),
   },
   file: {
     contentType: z.string(),
     bytesPerSecond: z.int().positive(),
-    /** The ETag is another one from that call on, counted since the fault was added. */
+    /** The number of the call, counted since the fault was added, from which on the ETag differs. */
     etagChangesAt: callNumber,
     /** This content instead of the export. */
     body: z.union([z.string(), z.instanceof(Uint8Array)]),
     /** The records of the export in another format: the document does not define one. */
     written: z.strictObject({
       format: z.enum(['csv', 'xlsx', 'json-lines']).default('csv'),
-      /** `capitals`: names in other letters; `numbers`: texts that the interface lists nowhere. */
+      /** `capitals`: names in another case; `numbers`: texts that the interface does not list. */
       header: z.enum(['names', 'labels', 'capitals', 'numbers', 'none']).default('names'),
       separator: z.enum([',', ';', '\t']).default(','),
       lineBreak: z.enum(['\r\n', '\n', '\r']).default('\r\n'),
       encoding: z.enum(['utf-8', 'utf-16le', 'windows-1255']).default('utf-8'),
       byteOrderMark: z.boolean().default(false),
-      /** A first line `sep=;`, as Excel reads it. */
+      /** A first line `sep=;`, which Excel reads. */
       separatorLine: z.boolean().default(false),
-      /** A file of gzip or zip, as such: not as an encoding of its transfer. */
+      /** A gzip or zip file itself, not a content encoding. */
       packed: z.enum(['no', 'gzip', 'zip']).default('no'),
     }),
   },
@@ -59,7 +59,7 @@ const onlyAt = {
 
 const effectSchema = z.object({ ...anywhere, ...onlyAt.status, ...onlyAt.create, ...onlyAt.file }).partial();
 
-/** What happens to one call: the effects of all faults that hit it, together. */
+/** The effects of all faults that hit one call, combined. */
 export type Effect = z.infer<typeof effectSchema>;
 
 function misplaced(fault: { path: string }): string[] {
@@ -73,11 +73,11 @@ export const faultSchema = z
   .strictObject({
     entity: z.optional(entitySchema),
     path: z.enum(FAULT_PATHS),
-    /** 1-based numbers of the calls that are hit, counted per entity since the fault was added. */
+    /** Numbers of the calls to hit, from 1, counted per entity since the fault was added. */
     calls: z
       .union([z.literal('all'), z.array(callNumber), z.strictObject({ from: callNumber, to: callNumber.optional() })])
       .default('all'),
-    /** Update: only the calls for these ids are hit, and numbered for each id apart. */
+    /** Updates only: hits the calls for these ids, and counts them for each id separately. */
     customers: z.array(z.guid()).nonempty().optional(),
     ...effectSchema.shape,
   })
@@ -105,7 +105,7 @@ interface Armed {
   seen: Map<string, number>;
 }
 
-/** What a call runs into: the merged effects and the ids of the faults. */
+/** The merged effects on a call and the ids of the faults. */
 export interface Hit {
   ids: number[];
   effect: Effect;
@@ -119,7 +119,7 @@ function isHit(calls: Fault['calls'], n: number): boolean {
   return n >= calls.from && n <= (calls.to ?? Number.POSITIVE_INFINITY);
 }
 
-/** The faults that are armed, as data. Several may hit the same call: their effects add up, the latest wins. */
+/** The armed faults, as data. Several may hit the same call: effects add up, and the latest wins. */
 export class Faults {
   #armed: Armed[] = [];
   #lastId = 0;
@@ -141,7 +141,7 @@ export class Faults {
     this.#armed = [];
   }
 
-  /** Counts a call at that path, per entity (per customer where the fault names customers), and returns its faults. */
+  /** Counts a call of a path, per entity (or per customer if the fault names customers), and returns its faults. */
   hit(path: string, entity: Entity | undefined, customer = ''): Hit {
     const hit: Hit = { ids: [], effect: {}, callNumber: 0 };
     for (const { id, fault, seen } of this.#armed) {

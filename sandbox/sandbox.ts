@@ -27,9 +27,9 @@ export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 
   authUrl: string;
   clientId: string;
   clientSecret: string;
-  /** A fresh grant without a browser; by default with all scopes. */
+  /** Issues the tokens of a new grant without a browser; by default with all scopes. */
   issueTokens: (options?: { scopes?: string[]; expiresInSeconds?: number }) => IssuedTokens;
-  /** Lets every access token that was issued so far expire. */
+  /** Makes every access token so far expire. */
   expireAccessTokens: () => void;
   /** Ends the server and all its connections. */
   close: () => Promise<void>;
@@ -69,7 +69,7 @@ function makeApp(world: World): SandboxApp {
 async function listen(server: Server, port: number): Promise<string> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  // A server that listens on TCP has an address with a port.
+  // A server on TCP has an address with a port.
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
@@ -106,7 +106,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-/** `/_sandbox`, without authentication: loopback names and JSON only, so that no web page in a browser can reach it. */
+/** `/_sandbox`, without authentication. It accepts loopback names and JSON only, so that no web page can call it. */
 function addControl(app: SandboxApp, world: World): void {
   app.use('/_sandbox/*', async (c, next) => {
     if (!LOOPBACK.has(new URL(c.req.url).hostname)) return c.json({ error: 'loopback only' }, 403);

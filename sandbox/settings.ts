@@ -12,19 +12,19 @@ export interface Settings {
   accessTokenSeconds: number;
   /** `strict`: reuse of a refresh token revokes its whole grant; `none`: the same refresh token stays valid. */
   rotation: 'strict' | 'none' | { graceSeconds: number };
-  /** The status read that answers PROCESSED for the first time; 0 = processed at once. */
+  /** The number of the status request that first returns PROCESSED; 0 = processed at once. */
   jobChecks: number;
   /** If set, replaces `jobChecks`: an export is PROCESSED that many seconds after it was created. */
   jobSeconds: number | null;
   /** Lifetime of a file URL. */
   urlSeconds: number;
-  /** Records of an entity (at most 100 000; entities not named keep the default). */
+  /** Number of records per entity (at most 100 000; other entities keep the default). */
   rows: PerEntity;
   /** If set for an entity, its file has about this many bytes and is generated while it is sent. */
   bytes: PerEntity | null;
-  /** A text in every field of every record, in every error body and in every URL signature; '' = none. */
+  /** A text in every field of every record, every error body and every URL signature; '' = no canary. */
   canary: string;
-  /** Rewrites an answer of the interface: tests give it the words and shapes of other CRMs. */
+  /** Rewrites a response of the interface: tests use the words and shapes of other CRMs. */
   rewrite: (answer: Response, kind: CallKind) => Response | Promise<Response>;
 }
 
@@ -50,7 +50,7 @@ const DEFAULTS: Settings = {
   rewrite: (answer) => answer,
 };
 
-/** The settings that the options ask for, completed by the defaults. */
+/** The settings from the options, completed by the defaults. */
 export function resolveSettings({ port: _port, ...options }: SandboxOptions): Settings {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...DEFAULTS, ...Object.fromEntries(given) };
@@ -61,12 +61,12 @@ export function rowsOf(settings: Settings, entity: Entity): number {
   return typeof settings.rows === 'number' ? settings.rows : (settings.rows[entity] ?? DEFAULT_ROWS);
 }
 
-/** The size in bytes that the entity's file should have, or null where the records decide. */
+/** The size in bytes that the entity's file should have, or null if the records decide. */
 export function bytesOf(settings: Settings, entity: Entity): number | null {
   return typeof settings.bytes === 'number' ? settings.bytes : (settings.bytes?.[entity] ?? null);
 }
 
-/** The sandbox's own time: moving it forward lets tokens, codes, URLs and jobs age without waiting. */
+/** The sandbox's own time. Moving it forward ages tokens, codes, URLs and jobs without waiting. */
 export class Clock {
   #offset = 0;
 

@@ -43,12 +43,12 @@ async function beforeWork(world: World, c: SandboxContext, effect: Effect): Prom
 
 async function afterWork(world: World, c: SandboxContext, kind: CallKind, effect: Effect, sent: Response) {
   if (effect.reset === 'after') return dropConnection(c);
-  // Files have a sender of their own.
+  // The file route sends its own body.
   const breaks = kind !== 'file' && (effect.hangUp ?? effect.stallAfter) !== undefined;
   return breaks ? await breakOff(world, c, sent, effect) : sent;
 }
 
-/** Sends the answer's begin, then hangs up or falls silent. */
+/** Sends the beginning of the answer, then closes the connection or stays silent. */
 async function breakOff(world: World, c: SandboxContext, answer: Response, effect: Effect): Promise<Response> {
   const body = Buffer.from(await answer.arrayBuffer());
   const { outgoing } = c.env;
@@ -62,7 +62,7 @@ async function breakOff(world: World, c: SandboxContext, answer: Response, effec
   return RESPONSE_ALREADY_SENT;
 }
 
-/** The first handler of every route: ledger, faults that are the same everywhere, and the status that was answered. */
+/** The first handler of every route: ledger, faults common to all routes, and the status of the answer. */
 export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEnv> {
   return async (c, next) => {
     const call = openCall(world, c, kind);
@@ -103,15 +103,15 @@ async function rewritten(world: World, kind: CallKind, answer: Response): Promis
 
 interface Problem {
   status: ContentfulStatusCode;
-  /** The error for programs. */
+  /** The error code for programs. */
   code: string;
   message: string;
-  /** Names of the request's fields that did not hold. */
+  /** Names of the invalid fields of the request. */
   fields?: string[];
   headers?: Record<string, string>;
 }
 
-/** A refusal to throw from anywhere in a handler: `{ error: { code, message, fields? } }`, with the canary in it. */
+/** Makes a refusal to throw in a handler: `{ error: { code, message, fields? } }`, with the canary in it. */
 export function problem({ settings }: World, { status, headers = {}, ...error }: Problem): HTTPException {
   const message = settings.canary === '' ? error.message : `${error.message} ${settings.canary}`;
   const res = Response.json({ error: { ...error, message } }, { status, headers });

@@ -48,12 +48,12 @@ export interface Job {
   id: string;
   entity: Entity;
   createdAt: number;
-  /** How often its status was read. */
+  /** How often the status was requested. */
   reads: number;
   content: FileContent;
 }
 
-/** The export records of this sandbox and how they progress. */
+/** The exports of this sandbox and their progress. */
 export class Jobs {
   readonly #jobs = new Map<string, Job>();
   readonly #settings: Settings;
@@ -64,14 +64,14 @@ export class Jobs {
     this.#clock = clock;
   }
 
-  /** A new export record under a random version 4 UUID. */
+  /** Creates an export with a random version 4 UUID. */
   create(entity: Entity, content: FileContent): Job {
     const job = { id: randomUUID(), entity, createdAt: this.#clock.now(), reads: 0, content };
     this.#jobs.set(job.id, job);
     return job;
   }
 
-  /** The export record, or undefined where the id is unknown or another entity's. */
+  /** The export, or undefined if the id is unknown or belongs to another entity. */
   find(entity: Entity, id: string): Job | undefined {
     const job = this.#jobs.get(id.toLowerCase());
     return job?.entity === entity ? job : undefined;
@@ -90,7 +90,7 @@ function statusAfter(done: number, needed: number, started: number): JobStatus {
   return done >= started ? 'PROCESSING' : 'INITIATED';
 }
 
-/** One call as the sandbox saw it. Holds no token, secret or signature. */
+/** One call to the sandbox. Contains no token, secret or signature. */
 export interface LedgerCall {
   seq: number;
   /** ISO 8601, by the sandbox's clock. */
@@ -101,17 +101,17 @@ export interface LedgerCall {
   kind: CallKind;
   entity?: Entity;
   exportId?: string;
-  /** The HTTP status answered; null while the call is in flight and where the connection was dropped without one. */
+  /** The HTTP status of the answer; null during the call and after a connection that was dropped without one. */
   status: number | null;
   /** Ids of the faults that hit this call. */
   faults: number[];
-  /** Something that a correct client never does. */
+  /** An action that a correct client never does. */
   violation?: string;
   /** Create: the request body. */
   request?: unknown;
-  /** First 8 hex digits of the SHA-256 of the access token, refresh token or code that was presented. */
+  /** The first 8 hex digits of the SHA-256 of the access token, refresh token or code in the request. */
   tokenFingerprint?: string;
-  /** Token: the grant type, and whether something single-use was presented a second time. */
+  /** Token: the grant type, and whether a single-use value was used again. */
   grantType?: string;
   reuse?: boolean;
   /** Update: which customer, which fields, and whether the record was changed. */
@@ -126,7 +126,7 @@ export interface LedgerCall {
 
 type CallFilter = { kind?: CallKind | undefined; entity?: Entity | undefined };
 
-/** Everything that the sandbox saw, in the order of arrival. */
+/** All calls to the sandbox, in the order of arrival. */
 export class Ledger {
   #calls: LedgerCall[] = [];
   #seq = 0;
@@ -136,7 +136,7 @@ export class Ledger {
     this.#clock = clock;
   }
 
-  /** Enters a call that has just arrived; the caller completes the entry while it answers. */
+  /** Records an arriving call. The caller completes the entry during the answer. */
   open(call: Pick<LedgerCall, 'method' | 'path' | 'kind'> & Partial<LedgerCall>): LedgerCall {
     this.#seq += 1;
     const entry = { seq: this.#seq, at: new Date(this.#clock.now()).toISOString(), status: null, faults: [], ...call };
@@ -144,7 +144,7 @@ export class Ledger {
     return entry;
   }
 
-  /** The calls of that kind and entity, oldest first; all of them without a filter. */
+  /** The calls of that kind and entity, oldest first; all calls without a filter. */
   calls({ kind, entity }: CallFilter = {}): LedgerCall[] {
     return this.#calls.filter(
       (call) => (kind === undefined || call.kind === kind) && (entity === undefined || call.entity === entity),

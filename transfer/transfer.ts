@@ -40,17 +40,17 @@ import { fetchFile } from './strategies/fetch-file.ts';
  * `fetch`: they cost start time (docs/adr/0014).
  */
 
-/** Restarts before a file that changes while it is fetched is given up. */
+/** The number of restarts before the engine gives up a file that keeps changing. */
 const RESTARTS = 5;
-/** What must be left of an invocation for a part to be begun; of a short one, a quarter. */
+/** The time left that a new part needs; a quarter of a short invocation. */
 const PART_SECONDS = 20;
-/** What must be left of an invocation for ending in order; of a short one, an eighth. */
+/** The time left that an orderly end needs; an eighth of a short invocation. */
 const END_SECONDS = 8;
 
 /**
- * Moves a file from an address to a bucket, as described above.
+ * Moves a file from an address to a bucket.
  * @returns the stored object; or, shortly before `secondsLeft` is 0, the upload to continue
- * @throws TransferError, and what `address`, `nameObject` or the observer throw; the upload stays open then
+ * @throws TransferError, and the errors of `address`, `nameObject` and the observer; the upload then stays open
  */
 export async function transfer(options: TransferOptions): Promise<Stored | Unfinished> {
   const deadline = deadlineOf(options);
@@ -85,7 +85,7 @@ async function fetchWithRestarts(work: Work, resume: Resume | null): Promise<Sto
     try {
       const result = await fetchFile(attempt).catch((error) => prepareRestart(work, attempt, restarts, error));
       if (result) {
-        // Parts that were on their way may have come after the abort. The bucket's lifecycle rule removes what stays.
+        // Parts in transit may have arrived after the abort. The bucket's lifecycle rule removes the rest.
         for (const one of aborted) await abort(options, one, timeUp).catch(() => undefined);
         return result;
       }
@@ -110,7 +110,7 @@ async function prepareRestart(work: Work, { upload }: Attempt, restarts: number,
 }
 
 /**
- * Aborts an upload that is not to be continued: its parts cost money until then. It returns before `secondsLeft` is 0.
+ * Aborts an upload that will not continue: its parts cost money until then. Returns before `secondsLeft` is 0.
  * @throws TransferError `store-…`, also when time is up
  */
 export async function abortUpload(
@@ -128,7 +128,7 @@ export async function abortUpload(
   }
 }
 
-/** Uses connections of its own: those of the attempt may be closed. */
+/** Uses its own connections: those of the attempt may be closed. */
 async function abort(
   options: Pick<TransferOptions, 'store' | 'limits'>,
   upload: Resume,
@@ -142,7 +142,7 @@ async function abort(
   }
 }
 
-/** Seconds that this process has, and a signal that fires, with `TimeIsUp`, while there is enough left for ending in order. */
+/** The seconds left, and a signal that fires with `TimeIsUp` while the time still allows an orderly end. */
 function deadlineOf({ secondsLeft }: Pick<TransferOptions, 'secondsLeft'>) {
   const left = secondsLeft();
   const controller = new AbortController();

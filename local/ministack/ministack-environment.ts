@@ -2,17 +2,17 @@ import { delimiter, join } from 'node:path';
 
 const NODE_MODULES = join(import.meta.dirname, '../../node_modules');
 
-/** The account in which everything is deployed: MiniStack takes a 12-digit access key for the account's number. */
+/** The account of the deployment: MiniStack uses a 12-digit access key as the account number. */
 export const LOCAL_ACCOUNT = '000000000000';
-/** The region in which everything is deployed. */
+/** The region of the deployment. */
 export const LOCAL_REGION = 'us-east-1';
 
 /**
- * `dir`: its own, for state; `tmpDir`: for temporary files, the functions' code among them; `nodeBin`: where `node` is.
+ * `dir`: MiniStack's state; `tmpDir`: temporary files, including the functions' code; `nodeBin`: the folder of `node`.
  */
 export type MinistackDirectories = { dir: string; tmpDir: string; nodeBin: string };
 
-/** MiniStack's whole environment, which the functions inherit. MiniStack itself adds AWS_ENDPOINT_URL for them. */
+/** The whole environment of MiniStack. The functions inherit it, and MiniStack adds AWS_ENDPOINT_URL. */
 export function serverEnvironment(
   options: MinistackDirectories & {
     port: number;
@@ -25,20 +25,20 @@ export function serverEnvironment(
   return {
     ...basics(options),
     TZ: 'UTC',
-    // On AWS a layer has the native part of DuckDB; here functions find that of this machine.
+    // On AWS a layer contains the native part of DuckDB. Here the functions load the one of this machine.
     NODE_PATH: NODE_MODULES,
     GATEWAY_PORT: String(port),
     BIND_HOST: '127.0.0.1',
     MINISTACK_EDITION: word,
     STATE_DIR: join(dir, 'state'),
     S3_DATA_DIR: join(dir, 's3'),
-    // Each redeployment would leave the processes that a night of seven runs at once has needed.
+    // Ends idle processes soon: parallel runs would otherwise leave theirs after each redeployment.
     LAMBDA_WARM_TTL_SECONDS: '30',
-    // Listeners on fixed ports that we do not use, and which two starts at once would fight for.
+    // Unused listeners on fixed ports, which would make two starts at once collide.
     IOT_MTLS_ENABLED: '0',
     SFTP_ENABLED: '0',
-    // MiniStack removes containers from Docker at its start that an older MiniStack, the user's own perhaps, left: hide
-    // Docker.
+    // At its start, MiniStack removes Docker containers of an older MiniStack, perhaps the user's own. So Docker is
+    // hidden from it.
     DOCKER_HOST: `unix://${join(dir, 'no-docker.sock')}`,
     ...(waitScale === undefined ? {} : { SFN_WAIT_SCALE: String(waitScale) }),
     ...(enforceRights ? { AUTH: 'true' } : {}),
@@ -46,8 +46,8 @@ export function serverEnvironment(
 }
 
 /**
- * The whole environment for programs that use MiniStack as AWS, made from nothing: no profile, credentials or proxy of the
- * user's leads anything elsewhere. The CDK CLI keeps a cache of accounts by access key in CDK_HOME.
+ * The whole environment for programs that use MiniStack as AWS. It inherits no profile, credentials or proxy of the
+ * user, so that no call leaves the machine. The CDK CLI caches accounts by access key in CDK_HOME.
  */
 export function clientEnvironment(options: MinistackDirectories & { endpoint: string }): Record<string, string> {
   const { dir, endpoint } = options;

@@ -21,16 +21,16 @@ const run = promisify(execFile);
 const health = z.object({ edition: z.string() });
 const applied = z.object({ applied: z.record(z.string(), z.unknown()) });
 
-/** What MiniStack is started with. */
+/** Options for starting MiniStack. */
 export type MinistackOptions = MinistackCommand & {
   record: RunRecord;
   /** The directory whose `node` runs the functions. */
   nodeBin: string;
-  /** Tried first; another free one is taken when it is in use. */
+  /** The preferred port. If it is in use, another free port is taken. */
   port?: number | undefined;
-  /** Multiplies the times of Wait states and retries; 0 does not wait at all. */
+  /** Factor for the times of Wait states and retries; 0 skips all waits. */
   waitScale?: number | undefined;
-  /** Whether policies of users, roles and buckets count. */
+  /** Whether MiniStack enforces the policies of users, roles and buckets. */
   enforceRights?: boolean | undefined;
   signal?: AbortSignal | undefined;
 };
@@ -43,17 +43,17 @@ export type Ministack = {
   pid: number;
   logFile: string;
   exited: Promise<ExitStatus>;
-  /** Ends it and all its functions' processes; resolves when they are gone. */
+  /** Ends MiniStack and all processes of its functions. Resolves when they are gone. */
   stop(): Promise<void>;
-  /** Throws away everything that was deployed and stored. */
+  /** Deletes everything that was deployed and stored. */
   reset(): Promise<void>;
-  /** Sets MiniStack's own settings, such as `stepfunctions._SFN_WAIT_SCALE`. Throws when it does not know one. */
+  /** Changes MiniStack's own settings, such as `stepfunctions._SFN_WAIT_SCALE`. Throws for an unknown setting. */
   configure(values: Record<string, string | number>): Promise<void>;
 };
 
 /**
  * Starts MiniStack on loopback with an environment of its own and waits until it answers.
- * @throws EnvironmentError when the functions would not run on Node 24, or MiniStack does not come up
+ * @throws EnvironmentError when the functions would not run on Node 24, or MiniStack does not start
  */
 export async function startMinistack(options: MinistackOptions): Promise<Ministack> {
   const { port, signal } = options;
@@ -71,17 +71,17 @@ async function makeDirectories({ record, nodeBin }: MinistackOptions): Promise<M
   const dir = await mkdtemp(join(record.workDir, 'ministack-'));
   const tmpDir = await mkdtemp(join(record.tmpDir, 'ministack-'));
   await mkdir(join(dir, 'home'));
-  // Node looks for the nearest package.json above the functions' code; on AWS it finds none.
+  // Node searches the folders above the functions' code for a package.json. On AWS it finds none.
   await writeFile(join(tmpDir, 'package.json'), '{}');
   return { dir, tmpDir, nodeBin };
 }
 
-/** One attempt; undefined when the port turned out to be taken and there is another attempt to come. */
+/** One attempt. Returns undefined if the port was taken and another attempt follows. */
 async function tryPort(options: MinistackOptions, directories: MinistackDirectories, port: number, last: boolean) {
   const { command, args, record, waitScale, enforceRights, signal } = options;
   const endpoint = `http://127.0.0.1:${port}`;
   const logFile = join(directories.dir, `ministack-${port}.log`);
-  // A health check alone could be answered by somebody else's MiniStack: ours repeats this word.
+  // Another MiniStack could answer a health check. Ours repeats this random word.
   const word = randomUUID();
   const env = serverEnvironment({ ...directories, port, word, waitScale, enforceRights });
   const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: directories.dir, logFile, record });
@@ -110,7 +110,7 @@ async function answers(endpoint: string, word: string): Promise<boolean> {
     const response = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return health.parse(await response.json()).edition === word;
   } catch {
-    return false; // not listening yet, or somebody else
+    return false; // not listening yet, or another program listens
   }
 }
 

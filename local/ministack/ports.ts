@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** A TCP port on 127.0.0.1 that is free at the moment: another process may take it before the caller does. */
+/** A TCP port on 127.0.0.1 that is free now. Another process may take it before the caller does. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

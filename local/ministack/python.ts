@@ -16,7 +16,7 @@ const MINISTACK: PythonEnvironment = {
 };
 const CHECK_WITHIN_MS = 20_000;
 const run = promisify(execFile);
-/** The oldest Python that MiniStack runs on. */
+/** The oldest Python version that MiniStack supports. */
 const OLDEST = '3.10';
 const USUAL_NAMES = ['python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
 const PROBE = 'import sys; print("%d.%d.%d" % sys.version_info[:3]); print(sys.executable)';
@@ -26,29 +26,29 @@ const HOW_TO_INSTALL =
 /** A Python interpreter: absolute path and version, such as 3.11.7. */
 type Python = { path: string; version: string };
 
-/** `env` is the caller's environment: PATH, PYTHON, and the user's PIP_ settings count. */
+/** `env` is the caller's environment: PATH, PYTHON, and the user's PIP_ settings apply. */
 export type InstallOptions = {
   record: RunRecord;
   env?: NodeJS.ProcessEnv;
-  /** A further file of requirements, installed on top: what only tests need, which `npm start` never fetches. */
+  /** A file of additional requirements for tests, which `npm start` never installs. */
   also?: string;
-  /** Sees one short phrase per step. */
+  /** Receives one short phrase per step. */
   onProgress?: ((step: string) => void) | undefined;
   signal?: AbortSignal | undefined;
 };
 
-/** A virtual environment of its own under the cache directory. */
+/** A virtual environment in its own folder of the cache directory. */
 export type PythonEnvironment = {
   name: string;
-  /** The file of what is pinned in it, with hashes. */
+  /** The requirements file: pinned packages with hashes. */
   requirements: string;
-  /** What can be imported when it is whole, as in a Python import. */
+  /** Modules to import as a test that the environment is complete, as in a Python import. */
   modules: string;
-  /** What it is, in a sentence that says why it could not be made: `the local cloud`. */
+  /** The name of the environment in error messages: `the local cloud`. */
   what: string;
 };
 
-/** How to run MiniStack. */
+/** The command that runs MiniStack. */
 export type MinistackCommand = { command: string; args: string[] };
 
 /**
@@ -62,7 +62,7 @@ export async function ensureMinistack(options: InstallOptions): Promise<Ministac
   return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
-/** Makes an environment with any requirements. @returns its directory, whose interpreter is `bin/python` */
+/** Creates an environment from any requirements. @returns its directory, whose interpreter is `bin/python` */
 export async function ensureEnvironment(environment: PythonEnvironment, options: InstallOptions): Promise<string> {
   const { record, onProgress, env = process.env } = options;
   const { name, requirements, modules } = environment;
@@ -83,7 +83,7 @@ async function keyOf(requirements: string, more = ''): Promise<string> {
   return createHash('sha256').update(content).update(more).digest('hex').slice(0, 16);
 }
 
-/** Adds packages to a finished environment, once. A running MiniStack is not disturbed: both files pin the same versions. */
+/** Adds packages to a finished environment, once. Both files pin the same versions: a running MiniStack is safe. */
 async function add(requirements: string, home: string, options: BuildOptions): Promise<void> {
   const note = join(home, `added-${await keyOf(requirements)}`);
   if (existsSync(note)) return;
@@ -92,8 +92,8 @@ async function add(requirements: string, home: string, options: BuildOptions): P
 }
 
 /**
- * Puts a finished environment into its place in one step: of two starts at once the first wins. It can be moved because only
- * its interpreter is used, never its scripts with their absolute first lines.
+ * Moves a finished environment into its place in one step: of two concurrent starts, the first wins. It can be moved
+ * because only its interpreter is used, never its scripts, whose first lines contain absolute paths.
  */
 async function moveInto(home: string, building: string, modules: string): Promise<void> {
   try {
@@ -170,7 +170,8 @@ function interpreter(home: string): string {
 }
 
 /**
- * Finds a Python that is new enough for MiniStack: that of the variable PYTHON, else the first of the usual names in PATH.
+ * Finds a Python that is new enough for MiniStack: that of the variable PYTHON, else the first of the usual names in
+ * PATH.
  * @throws EnvironmentError when there is none
  */
 async function findPython(env: NodeJS.ProcessEnv): Promise<Python> {
@@ -191,7 +192,7 @@ async function probe(name: string, env: NodeJS.ProcessEnv): Promise<Python | und
     const [version, path] = stdout.trim().split(/\r?\n/);
     return version && path ? { path, version } : undefined;
   } catch {
-    return undefined; // not there, or not a Python that works
+    return undefined; // missing, or not a working Python
   }
 }
 

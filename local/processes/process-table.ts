@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { waitUntil } from './wait-until.ts';
 
-/** A process. `startedAt` tells it from a later one that was given the same number. */
+/** A process. `startedAt` distinguishes it from a later process with the same number. */
 export type ProcessIdentity = { pid: number; startedAt: string };
 
 /** One running process. */
@@ -15,12 +15,12 @@ const KILL_WITHIN_MS = 5_000;
 /** Environment variable that names the run and the start to which a process and all its descendants belong. */
 export const PROCESS_MARK = 'CRM_EXPORT_LOCAL_PROCESS';
 
-/** Every running process of this machine. Zombies do not count: in a container nobody may ever collect them. */
+/** Every running process of this machine except zombies: in a container, they may stay forever. */
 export function runningProcesses(): ProcessEntry[] {
   return process.platform === 'linux' ? fromProc() : fromPs();
 }
 
-/** Whether that very process still runs, and not another one with its number. */
+/** Whether this process still runs, rather than another one with its number. */
 export function isRunning(process: ProcessIdentity): boolean {
   const entry = processEntry(process.pid);
   return entry !== undefined && isSame(entry, process);
@@ -40,7 +40,9 @@ export function processEntry(pid: number): ProcessEntry | undefined {
   return process.platform === 'linux' ? procEntry(pid, bootId()) : fromPs().find((entry) => entry.pid === pid);
 }
 
-/** Whether a process's mark begins with `prefix`: finds what left its group. Only Linux shows environments; else false. */
+/**
+ * Whether a process's mark begins with `prefix`: finds processes that left their group. Always false except on Linux.
+ */
 export function hasMark(pid: number, prefix: string): boolean {
   if (process.platform !== 'linux') return false;
   const variables = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
@@ -55,7 +57,7 @@ function fromProc(): ProcessEntry[] {
     .filter((entry) => entry !== undefined);
 }
 
-/** The list as every Unix gives it, start times in whole seconds. */
+/** The process list of `ps`, for every Unix, with start times in whole seconds. */
 export function fromPs(): ProcessEntry[] {
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
   const text = execFileSync('ps', ['-axo', 'pid=,ppid=,pgid=,stat=,lstart=,comm='], { encoding: 'utf8', env });
@@ -69,7 +71,7 @@ export function fromPs(): ProcessEntry[] {
 
 function procEntry(pid: number, boot: string): ProcessEntry | undefined {
   const stat = read(`/proc/${pid}/stat`);
-  // The command name, in parentheses, can hold spaces and parentheses itself: the fields are counted from its end.
+  // The command name, in parentheses, can contain spaces and parentheses, so the fields are counted from its end.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   const [state, parent, group] = fields;
   const name = stat?.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')) ?? '';
@@ -78,7 +80,7 @@ function procEntry(pid: number, boot: string): ProcessEntry | undefined {
   return { pid, parent: Number(parent), group: Number(group), startedAt: `${boot}/${startTicks}`, name };
 }
 
-/** Start times count from boot, so they only compare within one boot. */
+/** The id of the current boot: start times count from boot and compare only within one. */
 function bootId(): string {
   return read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
 }
@@ -87,20 +89,20 @@ function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return undefined; // the process is gone, or it is another user's
+    return undefined; // the process is gone, or belongs to another user
   }
 }
 
 /**
- * Ends processes: SIGTERM, and SIGKILL for those that are still there after 5 seconds.
- * @param find lists those of them that still run; asked again until there are none
+ * Ends processes: SIGTERM, and after 5 seconds SIGKILL.
+ * @param find lists the processes that still run; called again until the list is empty
  */
 export async function endProcesses(find: () => ProcessEntry[]): Promise<void> {
   const none = () => find().length === 0;
   signalAll(find(), 'SIGTERM');
   if (await waitUntil(none, { withinMs: GRACE_MS })) return;
   const killed = () => {
-    // The signal is sent again and again: a process may have forked between the look and the blow.
+    // The signal is repeated: a process may fork between the listing and the signal.
     signalAll(find(), 'SIGKILL');
     return none();
   };

@@ -22,13 +22,13 @@ export type ExitStatus = { code: number | null; signal: NodeJS.Signals | null };
 /** A process that was started, leader of its own process group. */
 export type RunningProcess = {
   pid: number;
-  /** Resolves when the process itself has ended, however that came about. */
+  /** Resolves when the process itself has ended, for any reason. */
   exited: Promise<ExitStatus>;
-  /** Ends the process and everything that it started (SIGTERM, after 5 seconds SIGKILL); resolves when all are gone. */
+  /** Ends the process and all that it started (SIGTERM, after 5 seconds SIGKILL). Resolves when all are gone. */
   stop(): Promise<void>;
 };
 
-/** A command that runs to its end. `onLine` gets its output as it comes; `signal` stops it. */
+/** A command that runs to its end. `onLine` receives its output as it arrives; `signal` stops it. */
 export type CommandOptions = StartOptions & {
   onLine?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -62,7 +62,7 @@ export async function runCommand(options: CommandOptions): Promise<CommandResult
   signal?.addEventListener('abort', abort, { once: true });
   try {
     const status = await running.exited;
-    await running.stop(); // what it left behind in its group, which may hold its output open
+    await running.stop(); // ends remaining processes of its group, which may hold its output open
     await reading;
     return { ...status, lines };
   } finally {

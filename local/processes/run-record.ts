@@ -18,36 +18,36 @@ import {
 const identity = z.object({ pid: z.int().positive(), startedAt: z.string() });
 const recordSchema = z.object({
   starter: identity,
-  /** Without it the starter ends too, or is to be ended. */
+  /** The npm process above the starter: if it has ended, the starter must end, too. */
   npm: z.optional(identity),
   tmpDir: z.string(),
   processes: z.array(identity.extend({ name: z.string() })),
 });
 const TMP_PREFIX = 'crm-export-';
-/** The name that npm gives itself. A program that npm has run hands its variables on, and may end before what it starts. */
+/** The process name of npm. A program that npm ran passes npm's variables on, and may end before its children. */
 const NPM = /^npm\b/;
 const SHELL = /^-?(ba|da|a|k|z)?sh$|^busybox$/;
 const LOOK_MS = 1000;
 
 type RecordedProcess = z.infer<typeof recordSchema>['processes'][number];
 
-/** What one start of the program has running, kept on disk: a later start ends it if this one is killed. */
+/** The running processes of one start, kept on disk. If this start is killed, a later start ends them. */
 export type RunRecord = {
   readonly id: string;
   /** Files that are kept between runs. */
   readonly cacheDir: string;
-  /** This run's own directory: logs, assemblies, whatever is worth a look after a failure. */
+  /** This run's own directory: logs, assemblies, and other files that help after a failure. */
   readonly workDir: string;
   /**
-   * Where temporary files go, outside of the project: what runs there must not find the project's package.json above
-   * it.
+   * The folder for temporary files, outside of the project: programs there must not find the project's package.json
+   * above them.
    */
   readonly tmpDir: string;
-  /** Notes a process; `stop` is what `close` calls. */
+  /** Records a process; `close` calls its `stop`. */
   add(process: { name: string; pid: number; stop: () => Promise<void> }): void;
-  /** Forgets a process that has ended. */
+  /** Removes a process that has ended from the record. */
   remove(pid: number): void;
-  /** Stops whatever still runs and removes both directories; with `keepWorkDir` they stay until the next start. */
+  /** Stops all running processes and removes both directories; with `keepWorkDir` they stay until the next start. */
   close(options?: { keepWorkDir?: boolean }): Promise<void>;
 };
 
@@ -59,7 +59,7 @@ export async function openRunRecord(cacheDir: string, npm?: ProcessIdentity): Pr
   const tmpDir = await mkdtemp(join(tmpdir(), TMP_PREFIX));
   const starter = { pid: process.pid, startedAt: startTimeOf(process.pid) ?? '' };
   const running = new Map<number, { entry: RecordedProcess; stop: () => Promise<void> }>();
-  // Synchronous: the shorter the time between a start and its note, the less a kill in between can leave behind.
+  // Synchronous: a short time between a start and its record leaves little for a kill in between.
   const save = () =>
     writeWhole(file, { starter, npm, tmpDir, processes: [...running.values()].map(({ entry }) => entry) });
   mkdirSync(join(cacheDir, 'runs'), { recursive: true });
@@ -84,7 +84,7 @@ export async function openRunRecord(cacheDir: string, npm?: ProcessIdentity): Pr
   };
 }
 
-/** Ends what starts that were killed left running, and removes their files. @returns the names of the ended processes */
+/** Ends processes that killed starts left, and removes their files. @returns the names of the ended processes */
 export async function endLeftovers(cacheDir: string): Promise<string[]> {
   const files = await readdir(join(cacheDir, 'runs')).catch(() => []);
   const ids = files.filter((name) => name.endsWith('.json')).map((name) => basename(name, '.json'));
@@ -110,13 +110,13 @@ function readRecord(file: string): z.infer<typeof recordSchema> | undefined {
   try {
     return recordSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    return undefined; // records are replaced whole: an unreadable one was left by a crash of the machine
+    return undefined; // records are replaced atomically: a crash of the machine left an unreadable one
   }
 }
 
 async function removeRecord(cacheDir: string, id: string, tmpDir: string | undefined): Promise<void> {
   const wholly = { recursive: true, force: true, maxRetries: 3 };
-  // The record last: as long as it is there, a start that is killed here is cleaned up by the next one.
+  // Removes the record last: while it exists, the next start cleans up after a start that is killed here.
   if (tmpDir !== undefined && basename(tmpDir).startsWith(TMP_PREFIX)) await rm(tmpDir, wholly);
   await rm(join(cacheDir, 'runs', id), wholly);
   await rm(recordFile(cacheDir, id), { force: true });
@@ -131,7 +131,7 @@ function recordFile(cacheDir: string, id: string): string {
   return join(cacheDir, 'runs', `${id}.json`);
 }
 
-/** The npm that runs this program, itself or by a shell; none where it runs without. */
+/** The npm process that runs this program, directly or through a shell; undefined without npm. */
 export function npmAbove(env = process.env): ProcessIdentity | undefined {
   if (env.npm_lifecycle_event === undefined) return undefined;
   const parent = processEntry(process.ppid);
@@ -139,7 +139,7 @@ export function npmAbove(env = process.env): ProcessIdentity | undefined {
   return above && NPM.test(above.name) ? above : undefined;
 }
 
-/** Calls back once a process has ended: who ends npm alone ends nothing that npm has started. */
+/** Calls back once a process has ended. Ending npm alone does not end the processes that it started. */
 export function whenGone(watched: ProcessIdentity | undefined, gone: () => void): void {
   if (!watched) return;
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** What the interface document allows a field of an update to be. Written by hand from `docs/interface/reference.md`, and from nothing else. */
+/** Whether a value fits a field of an update. Written by hand from `docs/interface/reference.md` alone. */
 type Rule = (value: unknown) => boolean;
 
 const text: Rule = (value) => typeof value === 'string';
@@ -12,7 +12,7 @@ function code(...codes: number[]): Rule {
   return (value) => typeof value === 'number' && codes.includes(value);
 }
 
-/** A day that the calendar has: one that has not comes back as another. */
+/** A day that exists in the calendar. `Date` turns another one into a later day. */
 const date: Rule = (value) => {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
   const day = new Date(`${value}T00:00:00Z`);
@@ -27,7 +27,7 @@ const dateTime: Rule = (value) => {
   return more.length === 0 && date(day) && Number(hours) < 24 && Number(minutes) < 60 && Number(seconds) < 60;
 };
 
-/** International format with a leading plus; the document does not define separators. */
+/** International format with a leading plus. The document does not define separators. */
 const phone: Rule = (value) => {
   if (typeof value !== 'string' || !value.startsWith('+')) return false;
   const digits = value.slice(1).replace(/[ ().-]/g, '');

@@ -16,7 +16,7 @@ function customerIndex(world: World, id: string): number {
   return index;
 }
 
-/** The values that a kept field may get. */
+/** The values that an update may store. */
 const changeSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 const updateSchema = z.record(z.string(), z.unknown());
 
@@ -28,12 +28,12 @@ function readUpdate(world: World, body: unknown): Record<string, unknown> {
   throw problem(world, { status: 422, code: 'validation_failed', message, fields });
 }
 
-/** What is kept: everything but the flag that steers the update and the deprecated object. */
+/** The stored part of an update: all fields except the flag that steers it and the deprecated object. */
 function toChange({ updateRelated: _flag, customFields: _deprecated, ...update }: Record<string, unknown>): CrmRecord {
   return changeSchema.parse(update);
 }
 
-/** What was changed stays as it is: an answer that repeats it otherwise confirms nothing. */
+/** Adds the canary to unchanged fields only: a changed field must come back unchanged to confirm the update. */
 function withCanary(record: CrmRecord, canary: string, changed: CrmRecord): CrmRecord {
   if (canary === '') return record;
   const kept = (name: string) => name === 'id' || Object.hasOwn(changed, name);

@@ -12,7 +12,7 @@ export interface Column {
   value: (draw: Draw, person: Person) => Cell;
 }
 
-/** A column; `value` draws in the order of the columns, so that adding one at the end changes no other. */
+/** A column. `value` draws in the order of the columns, so a new column at the end changes no other. */
 function column(fieldName: string, label: string, type: Column['type'], value: Column['value']): Column {
   return { fieldName, label, type, value };
 }
@@ -161,7 +161,7 @@ export const COLUMNS: Record<Entity, Column[]> = {
   employers: EMPLOYERS,
 };
 
-/** What every entity has first. */
+/** The first field of every entity. */
 export const ID_FIELD = { fieldName: 'id', label: 'מזהה', type: 'uuid' } as const;
 
 /** All field names of an entity, in the order of the listing. */

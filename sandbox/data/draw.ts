@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
 const DAY_MS = 86_400_000;
-/** No date in the data depends on today: the same sandbox gives the same file every day. */
+/** The last day of the data. It does not depend on today: the same sandbox gives the same file every day. */
 const LAST_DAY = Date.UTC(2025, 11, 31);
 
 export type List<T> = readonly [T, ...T[]];
 
-/** Pseudo-random values that depend on nothing but the seed: the record's entity and number. */
+/** Pseudo-random values that depend only on the seed: the record's entity and number. */
 export class Draw {
   /** Number of the record, from 0. */
   readonly index: number;
@@ -34,7 +34,7 @@ export class Draw {
     return list[this.int(0, list.length - 1)] ?? list[0];
   }
 
-  /** Takes turns instead of drawing, so that every entry occurs in every run of records that is long enough. */
+  /** Takes entries in turn instead of drawing, so that every entry occurs in a long enough series of records. */
   turn<T>(list: List<T>): T {
     return list[this.index % list.length] ?? list[0];
   }
@@ -47,7 +47,7 @@ export class Draw {
     return Array.from({ length: count }, () => this.int(0, 9)).join('');
   }
 
-  /** YYYY-MM-DD, up to that many days before the last day of the data. */
+  /** YYYY-MM-DD, at most `daysBack` days before the last day of the data. */
   date(daysBack: number): string {
     return this.datetime(daysBack).slice(0, 10);
   }
@@ -58,7 +58,7 @@ export class Draw {
     return new Date(at).toISOString().replace('.000Z', 'Z');
   }
 
-  /** A version 4 shaped UUID out of a small set, as of a status, a class or a source. */
+  /** A UUID in version 4 form from a small set, as for a status, a class or a source. */
   reference(kind: string, count: number): string {
     const hex = createHash('sha256')
       .update(`${kind}/${this.int(1, count)}`)

@@ -6,13 +6,13 @@ import { drawPerson } from './words.ts';
 
 export type CrmRecord = Record<string, Cell>;
 
-/** Records that are made apart from each other; the ones after them repeat them under ids of their own. */
+/** The number of distinct records. Later records repeat them with their own ids. */
 export const DISTINCT_RECORDS = 1000;
 
-/** The last 12 digits of a record's id hold its number, so that millions of records need no memory. */
+/** The last digits of a record's id hold its number, so that millions of records need no memory. */
 export const ID_NUMBER_DIGITS = 12;
 
-/** The id of the record with that number, from 0: a version 4 shaped UUID. */
+/** The id of the record with that number, from 0: a UUID in version 4 form. */
 export function idAt(entity: Entity, index: number): string {
   const hex = createHash('sha256')
     .update(`${entity}#${index % DISTINCT_RECORDS}`)
@@ -21,7 +21,7 @@ export function idAt(entity: Entity, index: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${number}`;
 }
 
-/** The number of the record with that id, or null where no record of the entity can have it. */
+/** The number of the record with that id, or null if the entity cannot have such a record. */
 export function indexOf(entity: Entity, id: string): number | null {
   const index = Number.parseInt(id.slice(-ID_NUMBER_DIGITS), 16);
   return Number.isSafeInteger(index) && idAt(entity, index) === id.toLowerCase() ? index : null;
@@ -35,7 +35,7 @@ function generate(entity: Entity, index: number): CrmRecord {
   return record;
 }
 
-/** The records of the sandbox: generated on request, plus what updates of customers changed, less those that were removed. */
+/** The records of the sandbox: generated on request, with the updates of customers and without removed records. */
 export class Records {
   readonly #changes = new Map<string, CrmRecord>();
   readonly #removed = new Set<string>();
@@ -45,7 +45,7 @@ export class Records {
     return entity === 'customers' ? { ...record, ...this.#changes.get(idAt(entity, index)) } : record;
   }
 
-  /** Those of the first `count` records that are there. */
+  /** The present records among the first `count`. */
   list(entity: Entity, count: number): CrmRecord[] {
     const present = Array.from({ length: count }, (_, index) => index).filter((index) => this.has(entity, index));
     return present.map((index) => this.at(entity, index));

@@ -49,7 +49,7 @@ export const COMPANIES = [
   'Carmel Foods',
 ] as const;
 
-/** Free text with everything that makes CSV hard: quotes, commas, line breaks of both kinds, and nothing at all. */
+/** Free text that makes CSV hard: quotes, commas, line breaks of both kinds, and an empty text. */
 export const NOTES = [
   'ביקש הצעה ל"ביטוח מנהלים", לחזור מחר',
   'Prefers e-mail, not phone',
@@ -60,7 +60,7 @@ export const NOTES = [
   'העביר ניוד, ממתין לאישור; "דחוף"',
 ] as const;
 
-/** The person whom a record is about; the parts fit together. */
+/** The person of a record; the parts of the name fit together. */
 export type Person = ReturnType<typeof drawPerson>;
 
 /** The person of a record; to be drawn first, before its columns. */

@@ -5,7 +5,7 @@ import { type CrmRecord, DISTINCT_RECORDS, ID_NUMBER_DIGITS } from '../data/reco
 import { bytesOf, rowsOf } from '../settings.ts';
 import type { FileContent, World } from '../world.ts';
 
-/** An export request: which columns, of which records, in which order. */
+/** An export request: the columns, the filters and the order of the records. */
 export interface ExportRequest {
   columns: string[];
   sorts: { field: string; dir: 'asc' | 'desc' }[];
@@ -26,12 +26,12 @@ export function exportContent({ settings, records }: World, entity: Entity, requ
   return bufferContent([header, ...rows.map(({ line }) => line)].join(''));
 }
 
-/** A run of CSV lines that is repeated; only the numbers inside the ids differ, and they have a fixed width. */
+/** CSV lines to repeat. Only the numbers inside the ids differ, and they have a fixed width. */
 interface Block {
   bytes: Buffer;
   /** Offset of each line. */
   lines: number[];
-  /** Offsets of the numbers inside the ids; several per line where the column `id` is requested more than once. */
+  /** Offsets of the numbers inside the ids; several per line if the request repeats the column `id`. */
   numbers: { at: number; line: number }[];
 }
 
@@ -61,8 +61,8 @@ function numbered(block: Block, repeat: number): Buffer {
 }
 
 /**
- * A CSV file of about `targetBytes`: the block over and over, each repeat under ids of its own, whole lines only.
- * Nothing but one block is ever in memory. Without records the file is its header.
+ * A CSV file of about `targetBytes`: repeats the block, each time with new ids, in whole lines. Memory holds only one
+ * block. Without records the file is its header.
  */
 function blockContent(block: Block, targetBytes: number, header: Buffer): FileContent {
   const length = block.bytes.length;
@@ -82,7 +82,7 @@ function blockContent(block: Block, targetBytes: number, header: Buffer): FileCo
   return { size, etag: strongEtag(header, block.bytes, String(size)), read };
 }
 
-/** Small enough for back-pressure to show, large enough not to slow 2 GB down. */
+/** Small enough to show back-pressure, large enough not to slow 2 GB down. */
 const CHUNK_BYTES = 256 * 1024;
 
 /** An ETag, quotes included, for exactly these parts. */
@@ -124,7 +124,7 @@ function matches(record: CrmRecord, { filters, filtersOperator }: ExportRequest)
   return filtersOperator === 'and' ? results.every(Boolean) : results.some(Boolean);
 }
 
-/** The records that pass the filters, in the order of the sorts. A filter with an operator that is unknown passes all. */
+/** The records that pass the filters, in the requested order. A filter with an unknown operator passes all. */
 function select(records: CrmRecord[], request: ExportRequest): CrmRecord[] {
   const found = records.filter((record) => matches(record, request));
   return found.sort((a, b) => {
@@ -136,7 +136,7 @@ function select(records: CrmRecord[], request: ExportRequest): CrmRecord[] {
   });
 }
 
-/** One CSV line of plain texts (RFC 4180, unless a separator or a line end is given). */
+/** One CSV line of texts (RFC 4180, unless a separator or a line end is given). */
 export function csvLine(cells: string[], separator = ',', lineBreak = '\r\n'): string {
   const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
   const texts = cells.map((cell) => (/["\r\n]/.test(cell) || cell.includes(separator) ? quoted(cell) : cell));
@@ -148,7 +148,7 @@ function text(cell: Cell | undefined, canary: string): string {
   return canary === '' ? value : `${value} ${canary}`.trimStart();
 }
 
-/** The line of a record with these columns; every cell carries the canary. */
+/** The line of a record with these columns. Every cell contains the canary. */
 function recordLine(record: CrmRecord, columns: string[], canary: string): string {
   return csvLine(columns.map((name) => text(record[name], canary)));
 }

@@ -10,7 +10,7 @@ import { bufferContent, csvLine } from './content.ts';
 
 type Written = NonNullable<Effect['written']>;
 
-/** The records of a file, written as another program would write them. The file is in memory for that. */
+/** Writes the records of a file as another program would. The whole file is in memory. */
 export async function rewritten(content: FileContent, entity: Entity, written: Written): Promise<FileContent> {
   const [names = [], ...records]: string[][] = parse(Buffer.concat([...content.read(0, content.size)]));
   const header = headerOf(names, entity, written);
@@ -58,7 +58,7 @@ function encoded(lines: string, { encoding, byteOrderMark }: Written): Buffer {
   return Buffer.from(marked, 'utf16le');
 }
 
-/** windows-1255 has the Hebrew letters in the order of Unicode, from E0 on. */
+/** windows-1255 has the Hebrew letters in the order of Unicode, starting at E0. */
 function inWindows1255(letter: string): string {
   return String.fromCharCode(letter.charCodeAt(0) - 0x5d0 + 0xe0);
 }
@@ -68,7 +68,7 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** The same bytes for the same files, so that ETags hold. */
+/** A fixed time stamp: the same files give the same bytes, so that ETags stay the same. */
 const MADE = new Date(Date.UTC(2026, 0, 1));
 
 /** A zip archive of these files. */

@@ -15,7 +15,7 @@ function xml(world: World, status: number, code: string): Response {
   return new Response(body, { status, headers: { 'Content-Type': 'application/xml' } });
 }
 
-/** The refusal of a request that is not a plain GET of a valid, signed address. */
+/** The refusal of a request other than a plain GET of a valid, signed address. */
 function refusal(world: World, c: SandboxContext): Response | undefined {
   const credentials = ['authorization', 'cookie'].filter((name) => c.req.header(name) !== undefined);
   if (credentials.length > 0) {
@@ -64,7 +64,7 @@ export function addFiles(app: SandboxApp, world: World): void {
   app.get('/files/:entity/:id/:name', track(world, 'file'), (c) => getFile(world, c));
 }
 
-/** What to answer to a GET of a file, before any fault: `to` is exclusive. */
+/** The answer to a GET of a file, before any fault: `to` is exclusive. */
 interface Plan {
   status: 200 | 206 | 412 | 416;
   from: number;
@@ -74,7 +74,9 @@ interface Plan {
 
 type Conditions = Record<'range' | 'ifMatch' | 'ifRange', string | undefined>;
 
-/** The one range of `bytes=a-b`, `bytes=a-` or `bytes=-n`; null where no byte of it exists; undefined where it is none. */
+/**
+ * The range of `bytes=a-b`, `bytes=a-` or `bytes=-n`. Null if it has no byte of the file; undefined if it is no range.
+ */
 function parseRange(range: string, size: number): { from: number; to: number } | null | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(range);
   const first = match?.[1] ?? '';
@@ -116,7 +118,7 @@ export function signedFileUrl(world: World, origin: string, { entity, id }: Job)
   return url;
 }
 
-/** Why a file URL is refused; undefined where it is valid. */
+/** Why a file URL is refused; undefined if it is valid. */
 function urlRefusal(world: World, { pathname, searchParams }: URL): string | undefined {
   const expires = Number(searchParams.get('expires'));
   if (searchParams.get('signature') !== sign(world, pathname, expires)) return 'SignatureDoesNotMatch';

@@ -6,7 +6,7 @@ import type { LedgerCall } from '../world.ts';
 
 type Chunks = AsyncIterable<Buffer> | Iterable<Buffer>;
 
-/** A slow sender hands over this many pieces a second. */
+/** The number of pieces that a slow sender sends in a second. */
 const PIECES_PER_SECOND = 20;
 
 async function* firstBytes(chunks: Chunks, limit: number): AsyncGenerator<Buffer> {
@@ -39,7 +39,7 @@ async function finish(outgoing: ServerResponse, { stallAfter, hangUp }: Effect, 
   }
 }
 
-/** Sends a body over the raw answer as the effect has it, noted in the ledger, until it is sent or the connection gone. */
+/** Sends a body on the raw response with the effect of the faults, and records it in the ledger, until its end. */
 export async function sendBody(
   outgoing: ServerResponse,
   { chunks, length, effect, call }: { chunks: Chunks; length: number; effect: Effect; call: LedgerCall },

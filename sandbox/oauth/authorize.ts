@@ -20,7 +20,7 @@ function isLoopback(redirectUri: string | undefined): redirectUri is string {
   return ['http:', 'https:'].includes(protocol) && LOOPBACK.has(hostname) && hash === '';
 }
 
-/** Why the request is refused by a redirect; undefined where it holds. */
+/** Why a redirect refuses the request; undefined if the request is valid. */
 function refusal(query: Parameters): { error: string; error_description: string } | undefined {
   if (query.response_type !== 'code') {
     return { error: 'unsupported_response_type', error_description: 'Only response_type=code is supported.' };
@@ -118,7 +118,7 @@ function page(title: string, content: Html): Html {
 </html>`;
 }
 
-/** Asks a person whether the client may have these scopes; `transaction` names the request for which it asks. */
+/** The page that asks a person to grant these scopes. `transaction` identifies the request. */
 function consentPage(clientId: string, scopes: string[], transaction: string): Html {
   return page(
     'Allow access?',
@@ -132,7 +132,7 @@ function consentPage(clientId: string, scopes: string[], transaction: string): H
   );
 }
 
-/** Tells a person why nothing can be granted, where redirecting is not safe. */
+/** The page that explains a refusal when redirecting is not safe. */
 function refusalPage(reason: string): Html {
   return page('This request cannot be granted', html`<p>${reason}</p>`);
 }

@@ -5,7 +5,7 @@ export const SCOPES = ['openid', 'profile', 'global:export', 'customers:update']
 
 const CODE_SECONDS = 60;
 
-/** One consent: everything issued from it is revoked together. */
+/** One consent. All tokens from it are revoked together. */
 interface Grant {
   scopes: string[];
   revoked: boolean;
@@ -19,11 +19,11 @@ interface AccessToken {
 
 interface RefreshToken {
   grant: Grant;
-  /** When it was exchanged for the first time; null = not yet. */
+  /** When the code was exchanged for the first time; null = not yet. */
   usedAt: number | null;
 }
 
-/** What a person agreed to, waiting for its exchange. */
+/** The consent of a person, before its exchange for tokens. */
 export interface Consent {
   redirectUri: string;
   challenge: string;
@@ -32,7 +32,7 @@ export interface Consent {
 
 interface Code extends Consent {
   expiresAt: number;
-  /** The grant that the first exchange made. */
+  /** The grant from the first exchange. */
   grant: Grant | null;
 }
 
@@ -43,13 +43,13 @@ export interface IssuedTokens {
   scopes: string[];
 }
 
-/** Why something presented at the token endpoint was refused; `reuse`: it had been used before. */
+/** Why the token endpoint refused a code or token; `reuse`: it had been used before. */
 export interface Refusal {
   refused: string;
   reuse: boolean;
 }
 
-/** First 8 hex digits of the SHA-256 of a token: tells tokens apart without showing them. */
+/** The first 8 hex digits of the SHA-256 of a token: distinguishes tokens without showing them. */
 export function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('hex').slice(0, 8);
 }
@@ -78,7 +78,7 @@ export class Grants {
     return code;
   }
 
-  /** Exchanges a code. A second exchange is refused and revokes what the first one gave. */
+  /** Exchanges a code. A second exchange is refused and revokes the tokens of the first. */
   exchangeCode(code: string, redirectUri: string, verifier: string): IssuedTokens | Refusal {
     const known = this.#codes.get(code);
     if (!known) return { refused: 'The code is unknown.', reuse: false };
@@ -95,7 +95,7 @@ export class Grants {
     return this.#issue(known.grant, known.scopes);
   }
 
-  /** Exchanges a refresh token by the rotation of the settings; `scopes` may narrow the new access token. */
+  /** Exchanges a refresh token according to the `rotation` setting. `scopes` may narrow the new access token. */
   refresh(token: string, scopes: string[] | undefined): IssuedTokens | Refusal {
     const known = this.#refresh.get(token);
     if (!known) return { refused: 'The refresh token is unknown.', reuse: false };
@@ -110,12 +110,12 @@ export class Grants {
     return this.#issue(known.grant, wanted);
   }
 
-  /** The scopes of the grant behind a refresh token; empty where it is unknown. */
+  /** The scopes of a refresh token's grant; empty if the token is unknown. */
   scopesOf(refreshToken: string): string[] {
     return this.#refresh.get(refreshToken)?.grant.scopes ?? [];
   }
 
-  /** A fresh grant without a browser. */
+  /** Issues the tokens of a new grant without a browser. */
   issue(scopes: string[], expiresInSeconds = this.#settings.accessTokenSeconds): IssuedTokens {
     return this.#issue({ scopes, revoked: false }, scopes, undefined, expiresInSeconds);
   }

@@ -95,7 +95,7 @@ function formDecode(text: string): string | undefined {
   }
 }
 
-/** The ways in which an `Authorization: Basic` header is right: encoded first (RFC 6749, 2.3.1), not encoded, or both. */
+/** The valid readings of an `Authorization: Basic` header: encoded first (RFC 6749, 2.3.1), not encoded, or both. */
 function waysOfBasic(authorization: string, { clientId, clientSecret }: Settings): Way[] {
   if (!/^basic /i.test(authorization)) return [];
   const decoded = Buffer.from(authorization.slice('Basic '.length), 'base64').toString('utf8');
@@ -108,7 +108,7 @@ function waysOfBasic(authorization: string, { clientId, clientSecret }: Settings
   return ways;
 }
 
-/** Whether the client of a token request (`form`: its body) authenticates in a way that the settings accept. */
+/** Whether the client of a token request (`form`: its body) authenticates in an accepted way. */
 function clientIsAuthentic(
   settings: Settings,
   authorization: string | undefined,

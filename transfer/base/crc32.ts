@@ -30,7 +30,7 @@ export function combineCrc32(first: number, second: number, bytes: number): numb
   return (multiply(shiftBy(bytes), first) ^ second) >>> 0;
 }
 
-/** CRC-32 of an object from those of its parts, in order. */
+/** The CRC-32 of an object, from the CRC-32s of its parts in order. */
 export function crc32Of(parts: readonly StoredPart[]): number {
   return parts.reduce((sum, part) => combineCrc32(sum, part.crc32, part.bytes), 0);
 }
@@ -42,7 +42,9 @@ export function crc32Text(value: number): string {
   return bytes.toString('base64');
 }
 
-/** Reads what `crc32Text` writes; `null` for anything else, such as a checksum of checksums, which S3 marks by a suffix `-3`. */
+/**
+ * Reads what `crc32Text` writes. Returns `null` for other text, such as S3's checksum of checksums, which ends in `-3`.
+ */
 export function crc32Value(text: string | string[] | undefined): number | null {
   if (typeof text !== 'string' || !/^[A-Za-z0-9+/]{6}==$/.test(text)) return null;
   return Buffer.from(text, 'base64').readUInt32BE();

@@ -16,7 +16,7 @@ export const TRANSFER_REASONS = [
 export type TransferReason = (typeof TRANSFER_REASONS)[number];
 
 interface Details extends ErrorOptions {
-  /** What the other side requested with Retry-After. */
+  /** The wait that the other side requested with Retry-After. */
   retryAfterSeconds?: number | undefined;
 }
 
@@ -41,12 +41,12 @@ export class RetryableError extends ErrorWithReason {
   override readonly name = 'RetryableError';
 }
 
-/** What was fetched so far is useless: the file at the origin has changed, or the upload is gone. */
+/** The fetched bytes are useless: the file at the origin has changed, or the upload no longer exists. */
 export class StartOver extends Error {
   override readonly name = 'StartOver';
 }
 
-/** The process is about to be ended. */
+/** The process ends soon. */
 export class TimeIsUp extends Error {
   override readonly name = 'TimeIsUp';
 }

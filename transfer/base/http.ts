@@ -4,7 +4,7 @@ import type { OnReadOpts } from 'node:net';
 import { RetryableError, TransferError } from './errors.ts';
 import type { RequestContext } from './retry.ts';
 
-/** Blocks of this size pass from one socket to the other: fewer, larger writes cost less CPU. */
+/** Block size for passing bytes from one socket to the other. Fewer, larger writes cost less CPU. */
 const BLOCK_BYTES = 256 * 1024;
 
 export type Agent = InstanceType<typeof https.Agent>;
@@ -17,7 +17,7 @@ function moduleFor(protocol: string): typeof https {
   return protocol === 'https:' ? https : (process.getBuiltinModule('node:http') as unknown as typeof https);
 }
 
-/** Connections to one side, by default kept alive between requests. */
+/** The connection pool of one side. By default it keeps connections alive between requests. */
 export function agentFor(
   protocol: string,
   options: { lookup?: RequestOptions['lookup']; keepAlive?: boolean } = {},
@@ -30,7 +30,7 @@ export function agentFor(
   } as ConstructorParameters<typeof https.Agent>[0]);
 }
 
-/** Errors after the response had begun: bytes behind the declared end of a body are reported to the request only. */
+/** Errors after the start of a response. Node reports bytes after the declared end of a body only to the request. */
 export const lateFailures = new WeakMap<IncomingMessage, Error>();
 
 export interface SendOptions {
@@ -42,7 +42,7 @@ export interface SendOptions {
   /** The name of the other side in messages. */
   peer: string;
   responseMs?: number | undefined;
-  /** Where a new connection reads to, in place of a stream. */
+  /** Makes a new connection read into this buffer instead of a stream. */
   onread?: OnReadOpts | undefined;
 }
 
@@ -57,7 +57,7 @@ export function send(url: URL, options: SendOptions): SentRequest {
   const { side, method, headers, agent, context, peer, responseMs, onread } = options;
   const { signal, limits, count } = context;
   count?.(side);
-  // The agent passes what it does not know on to the connection.
+  // The agent passes unknown options on to the connection.
   const request = moduleFor(url.protocol).request(url, { method, headers, agent, signal, ...(onread && { onread }) });
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     const timers = new Set<NodeJS.Timeout>();
@@ -77,7 +77,7 @@ export function send(url: URL, options: SendOptions): SentRequest {
       if (!socket.connecting) return;
       socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', timeout(limits.connectMs, 'no connection'));
     });
-    // A body that the other side does not take never finishes, so no response would be due.
+    // If the other side stops taking the body, the request never finishes and the response timer never starts.
     request.setTimeout(limits.idleMs, () => {
       if (request.writableEnded && !request.writableFinished) {
         request.destroy(new Error(`nothing was taken within ${limits.idleMs / 1000} seconds`));
@@ -94,14 +94,14 @@ export function send(url: URL, options: SendOptions): SentRequest {
       fail(() => new RetryableError(`${side}-unavailable`, `${peer} closed the connection without an answer.`)),
     );
   });
-  // A caller that waits for the response gets the failure; perhaps nobody does yet.
+  // A caller that waits for `response` gets the failure. This handler covers a caller that does not wait yet.
   response.catch(() => undefined);
   return { request, response };
 }
 
-/** Trouble of a connection, without the address that messages of Node may hold. */
+/** The failure of a connection, without the address that Node's message may contain. */
 function failureOf(error: unknown, side: SendOptions['side'], peer: string): unknown {
-  // A refusal by the lookup passes through as it is.
+  // An error of the lookup passes through unchanged.
   if (!(error instanceof Error) || error instanceof TransferError) return error;
   const ours = / within [\d.]+ seconds$/.test(error.message);
   const code = 'code' in error ? String(error.code) : ours ? error.message : error.name;

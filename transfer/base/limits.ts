@@ -1,6 +1,6 @@
 const MIB = 1024 * 1024;
 
-/** Waits and sizes, with reasons in docs/design/transfer-engine.md; a test scales them down. */
+/** Waits and sizes. docs/design/transfer-engine.md gives the reasons. Tests scale them down. */
 export const LIMITS = {
   connectMs: 5_000,
   firstByteMs: 30_000,
@@ -9,7 +9,7 @@ export const LIMITS = {
   /** An origin that sends less than `floorBytesPerSecond` over this long counts as silent. */
   floorMs: 30_000,
   floorBytesPerSecond: 16 * 1024,
-  /** How long a connection is watched for bytes behind the declared end of a whole file. */
+  /** How long to watch a connection for bytes after the declared end of a whole file. */
   surplusMs: 100,
   /** The longest wait for the response to Complete, which takes minutes for a huge object. */
   completeMs: 300_000,
@@ -25,9 +25,9 @@ export const LIMITS = {
   largestPartBytes: 64 * MIB,
   /** Parts of a file of unknown size, which have to be kept in memory; they grow (`parts.ts`). */
   bufferedPartBytes: 16 * MIB,
-  /** From this size on `transfer` returns as soon as the upload is created, so that it is on record before hours of work. */
+  /** From this size on, `transfer` returns once the upload exists: its caller records it before hours of work. */
   recordFromBytes: 2048 * MIB,
-  /** How long the rate is measured before connections are added or taken away. */
+  /** The engine measures the rate for this long before it adds or removes connections. */
   measureMs: 2_000,
 };
 

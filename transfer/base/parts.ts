@@ -1,14 +1,14 @@
 import type { Limits } from './limits.ts';
 
 const MIB = 1024 * 1024;
-/** What S3 allows. */
+/** The limits of S3. */
 export const S3_MOST_PARTS = 10_000;
 const S3_LARGEST_PART_BYTES = 5 * 1024 * MIB;
-/** A part size leaves some parts to spare; a file of more than 43 TiB needs nearly all of them. */
+/** The planned number of parts, which leaves spare ones. A file of more than 43 TiB needs nearly all 10,000. */
 const PLANNED_PARTS = 9_000;
-/** Two for every connection: all are busy to the end, and each part costs a request. */
+/** Two parts for every connection keep all connections busy to the end. More parts cost more requests. */
 const PARTS_PER_CONNECTION = 2;
-/** Parts of a file of unknown size double after every 1,000, three times at most: two of them are kept in memory. */
+/** Parts of a file of unknown size double after every 1,000 parts, three times at most: memory holds two of them. */
 const DOUBLES_AFTER = 1_000;
 const DOUBLINGS = 3;
 
@@ -41,7 +41,7 @@ export function growingPartBytes(number: number, first: number): number {
   return first * 2 ** Math.min(Math.floor((number - 1) / DOUBLES_AFTER), DOUBLINGS);
 }
 
-/** A part that the store has. */
+/** A part that the store holds. */
 export interface StoredPart {
   number: number;
   bytes: number;
@@ -51,7 +51,7 @@ export interface StoredPart {
 
 export const bytesOf = (parts: readonly StoredPart[]) => parts.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** The parts from the first on without a gap. */
+/** The parts from the first one up to the first gap. */
 export function prefixOf(parts: readonly StoredPart[]): StoredPart[] {
   const sorted = parts.toSorted((a, b) => a.number - b.number);
   const gap = sorted.findIndex(({ number }, index) => number !== index + 1);

@@ -5,7 +5,7 @@ import type { Limits } from './limits.ts';
 /** Progress of this many bytes resets the count of failures. */
 export const PROGRESS_BYTES = 256 * 1024;
 
-/** What every request of a transfer is given. */
+/** The settings that all requests of a transfer share. */
 export interface RequestContext {
   limits: Limits;
   random: () => number;
@@ -14,7 +14,7 @@ export interface RequestContext {
   count?: ((side: 'source' | 'store') => void) | undefined;
 }
 
-/** The failures in a row that one reader, or one request to the store, may have. Waits grow, with full jitter. */
+/** The failures in a row that one reader, or one store request, may have. Waits grow, with full jitter. */
 export class RetryBudget {
   readonly #context: RequestContext;
   #failures = 0;
@@ -38,7 +38,7 @@ export class RetryBudget {
     if (this.#failures >= limits.attempts || requested > limits.longestWaitSeconds) {
       throw new TransferError(reason, message, { retryAfterSeconds, cause });
     }
-    // A fresh link is worth an attempt at once.
+    // The first expired link is renewed without a wait.
     if (reason === 'link-expired' && this.#failures === 1) return;
     const most = Math.min(limits.firstBackoffMs * 2 ** this.#failures, limits.largestBackoffMs);
     await sleep(Math.max(random() * most, requested * 1000), undefined, { signal });
@@ -58,14 +58,14 @@ export async function withRetries<T>(context: RequestContext, attempt: () => Pro
   }
 }
 
-/** A wait of up to 30 years: a longer number is no wait that anyone means. */
+/** Waits of up to 30 years. A longer number is not a plausible wait. */
 const DELAY_SECONDS = /^\d{1,9}$/;
-/** Only what looks like a date is parsed as one: `Date.parse` reads "try 2099" as well. */
+/** The form of an HTTP date. `Date.parse` also accepts text such as "try 2099". */
 const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 
 /**
  * The wait that a value of `Retry-After` requests, in whole seconds: delay-seconds or an HTTP date (RFC 9110, 10.2.3).
- * A past date is 0; anything unreadable is `undefined`, so that the caller's own back-off counts.
+ * A past date gives 0. An unreadable value gives `undefined`, so that the caller uses its own back-off.
  */
 export function retryAfterSeconds(header: string | null | undefined, now: Date = new Date()): number | undefined {
   const value = header?.trim();

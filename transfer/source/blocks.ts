@@ -1,6 +1,6 @@
 /** A block holds eight TLS records. */
 const BLOCK_BYTES = 128 * 1024;
-/** Free blocks that are kept; more are left to the garbage collector. */
+/** Number of free blocks to keep. The garbage collector takes the others. */
 const MOST_FREE = 64;
 
 /** Memory for bytes of a body, filled from its beginning to its end. */
@@ -10,7 +10,7 @@ export class Block {
   taken = 0;
   released = 0;
 
-  /** Copies what there is room for; returns how much that was. */
+  /** Copies as many bytes as fit and returns their number. */
   fill(bytes: Uint8Array): number {
     const part = bytes.subarray(0, BLOCK_BYTES - this.filled);
     this.buffer.set(part, this.filled);
@@ -18,7 +18,7 @@ export class Block {
     return part.length;
   }
 
-  /** What was filled in since the last call. */
+  /** Returns the bytes that were added since the last call. */
   take(): Buffer {
     const bytes = this.buffer.subarray(this.taken, this.filled);
     this.taken = this.filled;
@@ -31,10 +31,10 @@ export class Block {
 }
 
 /**
- * Recycled memory of the bodies of a transfer: a new buffer for every TLS record makes V8 collect garbage all the time, most of
- * all with a small share of a CPU. A block is filled again only when it was full and each of its bytes was released. What
- * nobody releases, the bytes of a body that is closed or of a part that was refused, goes to the garbage collector with its
- * block: to forget a release costs time, to release too early would store wrong bytes under a right checksum.
+ * Recycled memory for the bodies of a transfer. A new buffer for every TLS record keeps V8 collecting garbage, most of
+ * all with a small share of a CPU. A block is reused only when it was full and all its bytes were released. Unreleased
+ * bytes, as of a closed body or a refused part, go to the garbage collector with their block: a missing release costs
+ * time, an early release would store wrong bytes under a right checksum.
  */
 export class Blocks {
   readonly #free: Block[] = [];
@@ -47,10 +47,7 @@ export class Blocks {
     return block;
   }
 
-  /**
-   * Takes back bytes that nobody reads any more; they may come from a block, or from anywhere else. To be called once
-   * for each byte.
-   */
+  /** Takes back bytes that are no longer in use, from a block or from anywhere else. Call it once for each byte. */
   release(bytes: Buffer): void {
     const block = this.#inUse.get(bytes.buffer);
     if (!block) return;

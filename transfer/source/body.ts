@@ -6,8 +6,8 @@ import type { Limits } from '../base/limits.ts';
 import type { RequestContext } from '../base/retry.ts';
 
 /**
- * The bytes of one response, pulled: a slow store slows the origin down instead of filling the memory. Chunks are passed on as
- * they came: joining them, as `read()` of a stream does, cost a third of the CPU.
+ * The bytes of one response, read on demand: a slow store slows the origin down instead of filling the memory. Chunks
+ * are passed on unchanged: joining them, as `read()` of a stream does, cost a third of the CPU.
  */
 export class Body {
   readonly #response: IncomingMessage;
@@ -42,7 +42,7 @@ export class Body {
     }
   }
 
-  /** What has arrived already. */
+  /** Returns bytes that have already arrived. */
   take(): Buffer | undefined {
     const unread = this.#unread;
     this.#unread = undefined;
@@ -52,7 +52,7 @@ export class Body {
     return chunk;
   }
 
-  /** Puts back a chunk, or its end: `next` returns it again. */
+  /** Puts back a chunk or the end of the body, so that `next` returns it again. */
   unread(chunk: Buffer): void {
     this.#unread = chunk;
   }
@@ -79,7 +79,7 @@ export class Body {
     });
   }
 
-  /** An origin is slow only when most of the time was spent waiting for it, and not for the store. */
+  /** Counts an origin as slow only if most of the time went into waiting for it and not for the store. */
   #checkRate(): void {
     const { floorMs, floorBytesPerSecond } = this.#context.limits;
     const now = performance.now();
@@ -100,34 +100,34 @@ function brokenOff(error: Error | undefined): RetryableError {
   return new RetryableError('incomplete', `The file broke off (${code}).`, { cause: error });
 }
 
-/** How much is read from a connection before anyone wants it. */
+/** Bytes to read from a connection before the caller asks for them. */
 export const READ_AHEAD_BYTES = 512 * 1024;
 
-/** What has arrived of a body: past the HTTP parser (`Intake`), or through it. */
+/** The received bytes of a body, read past the HTTP parser (`Intake`) or through it. */
 export interface Feed {
-  /** Called when something has arrived, or nothing more will. */
+  /** Called when bytes have arrived, or when no more will. */
   onChange: () => void;
-  /** The next bytes that have arrived. */
+  /** Returns the next bytes that have arrived. */
   take(): Buffer | undefined;
-  /** Lets more come. */
+  /** Lets more bytes arrive. */
   resume(): void;
-  /** The watch for bytes behind a body with status 200, when it has begun. */
+  /** The watch for bytes after a body with status 200, once it has started. */
   readonly watch: Promise<void> | undefined;
   readonly failure: Error | undefined;
-  /** The end of the body was read, and all bytes before it were taken. */
+  /** Whether the end of the body was read and all bytes before it were taken. */
   readonly ended: boolean;
 }
 
 /**
- * How long a connection is watched for bytes behind the declared end. In a process that was busy meanwhile, timers come before
- * what has arrived: that is read too.
+ * Waits while a connection is watched for bytes after the declared end. In a busy process, timers fire before arrived
+ * bytes are read: the extra turn reads them too.
  */
 export async function surplusTime({ surplusMs }: Limits): Promise<void> {
   await sleep(surplusMs);
   await turn();
 }
 
-/** Bytes of a body that the HTTP parser has to read: in chunks, without a length, or here before anyone could ask for them. */
+/** Bytes of a body that the HTTP parser reads: chunked, without a length, or arrived before the body could be read. */
 export class ParsedFeed implements Feed {
   readonly #response: IncomingMessage;
   readonly #queue: Buffer[] = [];
@@ -138,7 +138,7 @@ export class ParsedFeed implements Feed {
 
   constructor(response: IncomingMessage, context: RequestContext) {
     this.#response = response;
-    // A range is checked by Content-Range too; a whole file only by what comes behind its end.
+    // Content-Range proves the length of a range. For a whole file, only a watch for surplus bytes does.
     let left = response.statusCode === 200 ? Number(response.headers['content-length']) : Number.NaN;
     const changed = () => this.onChange();
     response.on('data', (chunk: Buffer) => {
@@ -176,8 +176,8 @@ export class ParsedFeed implements Feed {
   }
 
   /**
-   * Looks for bytes behind the declared length, which prove it wrong. The parser finds those of the same packet; for
-   * others, the connection is watched for a while before the end of the body is read, which would close it.
+   * Looks for bytes after the declared length, which prove it wrong. The parser finds surplus bytes in the same packet.
+   * To find later ones, the connection is watched before the end of the body is read, which would close it.
    */
   async #watchSurplus({ limits }: RequestContext): Promise<void> {
     const { socket } = this.#response;

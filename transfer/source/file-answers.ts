@@ -6,20 +6,20 @@ export interface Range {
   to: number | null;
 }
 
-/** One GET of the file, and what was answered. */
+/** One GET of the file and its response. */
 interface Exchange {
   status: number;
   headers: IncomingMessage['headers'];
-  /** What was requested; `undefined` = the file as such. */
+  /** The requested range; `undefined` = a GET without Range. */
   range: Range | undefined;
-  /** What the file must still be; `null` for the first GET. */
+  /** The ETag that the file must still have; `null` for the first GET. */
   etag: string | null;
 }
 
 /**
- * `file`: its bytes follow. `empty`: it has none. `ask whole`: the answer to a range holds no byte, and a GET without
- * Range decides. `changed`, `shorter`: it is another file than before. `busy`, `unavailable`: a later GET may be answered.
- * `no file`: another answer than a file. `expired`: a fresh link may be answered.
+ * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, so a GET
+ * without Range decides. `changed`, `shorter`: the file differs from before. `busy`, `unavailable`: a later GET may
+ * succeed. `no file`: the answer is not a file. `expired`: a fresh link may work.
  */
 type Meaning = 'file' | 'empty' | 'ask whole' | 'changed' | 'shorter' | 'busy' | 'unavailable' | 'no file' | 'expired';
 
@@ -34,7 +34,7 @@ const isWithoutBytes = ({ status, headers }: Exchange) =>
   (status === 206 && (headers['content-length'] === '0' || /\/0$/.test(headers['content-range'] ?? '')));
 const isBeginning = ({ range, etag }: Exchange) => range?.from === 0 && etag === null;
 
-/** What an answer to the GET of the file means: the first row that holds counts. */
+/** What an answer to the GET of the file means. The first matching row counts. */
 const FILE_ANSWERS: readonly Row[] = [
   { when: ({ status }) => status === 200, means: 'file' },
   { when: (exchange) => isWithoutBytes(exchange) && exchange.range === undefined, means: 'empty' },

@@ -5,9 +5,9 @@ import { TransferError } from '../base/errors.ts';
 import type { SourcePolicy } from '../base/types.ts';
 
 /**
- * The address of a file is untrusted: `checkAddress` judges it and each redirect, `guardedLookup` what the name resolves to at the
- * moment of the connection. Neither is enough alone: a name may change its addresses, and Node looks up no IP address. The address
- * is a secret: no message quotes it.
+ * The address of a file is untrusted. `checkAddress` checks the address and each redirect; `guardedLookup` checks the
+ * resolved IP addresses on connection. Both are needed: a name may change its addresses, and Node looks up no IP
+ * address. The address is a secret: no message quotes it.
  */
 
 /** How names are resolved: `dns.lookup` for all addresses. */
@@ -18,19 +18,19 @@ export type Resolve = (
 ) => void;
 
 /**
- * Exact, or with a leading dot every name below one. At least two labels, the last no number: neither an IP address nor a name of
- * the own network can be written this way.
+ * An exact host name, or a leading dot for every name below it. A pattern has at least two labels, and the last is not
+ * a number: it can be neither an IP address nor a name of the local network.
  */
 export const HOST_PATTERN = /^\.?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The longest host name as text (RFC 1035). */
 const LONGEST_HOST = 253;
-/** A longer label may be a token that the CRM has put into the name. */
+/** The longest label in a message. A longer one may be a token that the CRM has put into the name. */
 const LONGEST_PRINTED_LABEL = 40;
-/** Anything else before a colon may be part of a secret. */
+/** Schemes that a message may contain. Other text before a colon may be part of a secret. */
 const PRINTED_SCHEMES = ['http:', 'ftp:', 'file:', 'data:', 'javascript:', 'blob:', 'ws:', 'wss:', 's3:'];
 
 /**
- * Parses the address of a file once and checks it. Request the URL that is returned, which has no fragment.
+ * Parses and checks the address of a file once and checks it. Request the returned URL, which has no fragment.
  * @param base the checked URL that redirected to this address
  * @param hop number of this redirect, for the message
  * @throws TransferError `address-rejected`
@@ -77,20 +77,21 @@ function isListed(host: string, list: readonly string[]): boolean {
   );
 }
 
-/** Whether files may come from a host without anything being added to the policy. */
+/** Whether the policy already allows files from a host. */
 export function isAllowedHost(host: string, { hosts, local }: SourcePolicy): boolean {
   return (local && isLoopback(host)) || isListed(host, hosts);
 }
 
-/** The host for a message, where it is plain enough to hold no secret. */
+/** The host for a message, or a placeholder if the name might contain a secret. */
 export function printableHost(host: string): string {
   const plain = host.split('.').every((label) => /^[a-z0-9-]+$/.test(label) && label.length <= LONGEST_PRINTED_LABEL);
   return plain && host.length <= LONGEST_HOST ? host : 'a host whose name is not shown';
 }
 
 /**
- * The `lookup` of requests for a file. One address that is not public refuses the name, unless the policy names it as a private
- * host and the address is one of a network; else the connection gets exactly the addresses that were checked. Fails with TransferError, or the error of the resolver itself, which quotes the host.
+ * The `lookup` of requests for a file. One non-public address refuses the name, unless the policy lists it as a private
+ * host and the address is in a network range. Otherwise the connection gets exactly the checked addresses. Fails with
+ * TransferError, or with the resolver's error, which quotes the host.
  */
 export function guardedLookup(
   { local, privateHosts = [] }: SourcePolicy,
@@ -121,13 +122,15 @@ function familyNumber(family: number | 'IPv4' | 'IPv6'): number {
   return typeof family === 'number' ? family : Number(family.slice(-1));
 }
 
-/** Where hosts of a network are (RFC 1918, 6598 and 4193). */
+/** Address ranges of private networks (RFC 1918, 6598 and 4193). */
 const NETWORK_RANGES = ['private', 'carrierGradeNat', 'uniqueLocal'];
-/** In every VPC AWS's own: the metadata service, which gives credentials, and its neighbours (they are unique local). */
+/**
+ * AWS's own range in every VPC: the metadata service, which gives out credentials, and its neighbours (unique local).
+ */
 const PLATFORM = ipaddr.IPv6.parse('fd00:ec2::');
-/** Global unicast (RFC 4291): ipaddr.js calls everything unicast that is unassigned as well. */
+/** Global unicast (RFC 4291). ipaddr.js also reports unassigned addresses as unicast. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
-/** Prefix of translators to IPv4 (RFC 6052): the IPv4 address behind it counts. */
+/** Prefix of translators to IPv4 (RFC 6052). The IPv4 address after the prefix counts. */
 const NAT64 = ipaddr.IPv6.parse('64:ff9b::');
 
 /** The range of an address as ipaddr.js names it; `unicast` is public. */

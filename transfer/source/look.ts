@@ -7,7 +7,7 @@ import { Link, openSource } from './open.ts';
 
 interface LookOptions {
   policy: SourcePolicy;
-  /** Bytes of which nothing more is read. */
+  /** The number of bytes after which reading stops. */
   mostBytes: number;
   signal: AbortSignal;
   limits?: Partial<Limits>;
@@ -16,16 +16,16 @@ interface LookOptions {
 /** The beginning of a file, or all of it. */
 export interface Looked {
   head: FileHead;
-  /** Nothing but the closing of the connection marks its end. */
+  /** Whether only the closing of the connection marks the end of the file. */
   undeclaredEnd: boolean;
   bytes: Buffer;
-  /** `bytes` end where the answer ends. */
+  /** Whether `bytes` holds the whole response. */
   whole: boolean;
 }
 
 /**
- * One GET of a file, by the rules of a transfer and never repeated: its address, each redirect and what the name resolves to are
- * checked.
+ * One GET of a file by the rules of a transfer, without retries. It checks the address, each redirect and the resolved
+ * IP addresses.
  * @throws TransferError, RetryableError; the signal's reason
  */
 export async function lookAtFile(address: string, options: LookOptions): Promise<Looked> {

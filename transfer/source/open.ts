@@ -13,26 +13,26 @@ const REDIRECTS = 3;
 const ORIGIN = 'The file server of the CRM';
 const CHANGED = 'The file at the origin is another than before.';
 
-/** The side that the file comes from. */
+/** The origin of the file. */
 export interface Source extends RequestContext {
   link: Link;
   policy: SourcePolicy;
   agents: { https: Agent; http: Agent };
   blocks: Blocks;
-  /** Whether the end of a body may be marked by nothing but the closing of its connection. */
+  /** Whether only the closing of its connection may mark the end of a body. */
   allowUndeclaredEnd: boolean;
 }
 
-/** The response to a GET, of which nothing has been read yet. */
+/** The response to a GET, before its body is read. */
 export interface Opened {
   body: Body;
   head: FileHead;
-  /** The strong ETag; `null` where there is none. */
+  /** The strong ETag; `null` if there is none. */
   etag: string | null;
-  /** The bytes that this body holds; `to` is `null` when only its end will tell. */
+  /** The bytes of this body; `to` is `null` if only the end of the body tells. */
   from: number;
   to: number | null;
-  /** The response holds less than was requested, and than there is. */
+  /** The response holds less than was requested and less than the file has. */
   short: boolean;
   ranged: boolean;
   /** The response has neither a length nor chunks: the end of the connection is the end of the body. */
@@ -40,8 +40,8 @@ export interface Opened {
 }
 
 /**
- * GETs a range of the file, or the file as such, without any credential.
- * @param etag what the file must still be (`If-Match`)
+ * GETs a range of the file, or the whole file, without any credential.
+ * @param etag the ETag that the file must still have (`If-Match`)
  * @throws RetryableError; StartOver when the file has changed; TransferError `address-rejected`
  */
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
@@ -74,7 +74,7 @@ function headersFor(range: Range | undefined, etag: string | null): Record<strin
   };
 }
 
-/** Every redirect passes the same check as the first address. */
+/** Checks every redirect as it checks the first address. */
 async function follow(source: Source, address: string, headers: Record<string, string>) {
   let url = checkAddress(address, source.policy);
   for (let hop = 0; hop <= REDIRECTS; hop += 1) {
@@ -104,7 +104,7 @@ function describe(
   isEmpty: boolean,
 ): Omit<Opened, 'body'> {
   const found = strongEtag(headers.etag);
-  // A file that has lost its strong ETag cannot be distinguished from another one.
+  // A file that has lost its strong ETag cannot be told from a changed file.
   if (etag !== null && found !== etag) throw new StartOver(CHANGED);
   const length = isEmpty ? '0' : headers['content-length'];
   const declared = length === undefined ? null : Number(length);
@@ -133,7 +133,7 @@ function whole(range: Range | undefined, length: number | null): ReceivedRange {
   return { from: 0, to: length, short: false, total: length };
 }
 
-/** A range other than the one that was requested would put bytes in the wrong place. */
+/** Reads Content-Range. Bytes of a range other than the requested one would land in the wrong place. */
 function partial(contentRange: string | undefined, range: Range | undefined, declared: number | null): ReceivedRange {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '');
   const [from, last, total] = match ? match.slice(1).map(Number) : [];
@@ -177,14 +177,14 @@ export class Link {
     this.#request = request;
   }
 
-  /** @throws what the request throws, and the reason of the signal when that fires first */
+  /** @throws the error of the request, or the signal's reason if the signal fires first */
   async current(signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     this.#pending ??= this.#load();
     return unlessAborted(this.#pending, signal);
   }
 
-  /** The next caller gets a fresh address, unless this one has been replaced already. */
+  /** Makes the next caller request a fresh address, unless this one has been replaced already. */
   expire(address: string): void {
     if (this.#address !== address) return;
     this.#address = undefined;
@@ -206,16 +206,16 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-/** What is read at once: four TLS records. */
+/** Bytes of one read: four TLS records. */
 const READ_BYTES = 64 * 1024;
 
 /**
- * What comes over the connection of one request. The HTTP parser reads up to the packet in which the head ends; a body of
- * declared length that goes on behind it is read past the parser, into recycled blocks. In Node.js the way through the parser
- * takes two new buffers for every TLS record (figures in docs/design/transfer-engine.md).
+ * The bytes that arrive on the connection of one request. The HTTP parser reads up to the packet in which the headers
+ * end. The rest of a body of declared length is read past the parser, into recycled blocks: the parser of Node.js takes
+ * two new buffers for every TLS record (figures in docs/design/transfer-engine.md).
  *
- * The kernel and TLS write into a buffer that belongs to this connection alone; what is in it is parsed or copied before the
- * callback returns. So no block is ever written to from outside of JavaScript. The connection ends with the body.
+ * The kernel and TLS write into a buffer of this connection alone. The callback parses or copies its content before it
+ * returns, so code outside of JavaScript never writes to a block. The connection ends with the body.
  */
 export class Intake implements Feed {
   readonly #context: RequestContext;
@@ -223,7 +223,7 @@ export class Intake implements Feed {
   readonly #filled: Block[] = [];
   #socket: Socket | undefined;
   #response: IncomingMessage | undefined;
-  /** Bytes of the body that have not come; undefined while the parser reads. */
+  /** Bytes of the body that have not arrived; undefined while the parser reads. */
   #left: number | undefined;
   #waiting = 0;
   #failure: Error | undefined;
@@ -235,7 +235,7 @@ export class Intake implements Feed {
     this.#blocks = blocks;
   }
 
-  /** An option of the connection. */
+  /** The `onread` option of the connection. */
   readonly onread = {
     buffer: Buffer.allocUnsafeSlow(READ_BYTES),
     callback: (length: number): boolean => {
@@ -246,7 +246,7 @@ export class Intake implements Feed {
     },
   };
 
-  /** Reads the response to this request, whose connection must be a new one, with `onread`. */
+  /** Reads the response to this request. The request must use a new connection with `onread`. */
   attach(request: ClientRequest): void {
     request.once('socket', (socket) => {
       this.#socket = socket;
@@ -256,12 +256,12 @@ export class Intake implements Feed {
     });
   }
 
-  /** Whether the body is read past the parser. To be asked when the response is there. */
+  /** Whether the body is read past the parser. Valid once the response has arrived. */
   get pastParser(): boolean {
     return this.#left !== undefined;
   }
 
-  /** Gives the parser the bytes as they would come without `onread`; it keeps nothing of them. */
+  /** Gives the parser the bytes as they would come without `onread`. The parser keeps no reference to them. */
   #parse(bytes: Buffer): void {
     this.#socket?.emit('data', bytes);
     const response = this.#response;
@@ -269,7 +269,7 @@ export class Intake implements Feed {
     const { statusCode, headers } = response;
     const declared = Number(headers['content-length']);
     if ((statusCode !== 200 && statusCode !== 206) || !Number.isSafeInteger(declared)) return;
-    // What the parser has seen of the body is still in the response: nobody could read it yet.
+    // The body bytes that the parser has read are still in the response: no caller could read them yet.
     this.#left = declared - response.readableLength;
     const beginning = response.read() as Buffer | null;
     if (beginning) this.#keep(beginning);
@@ -299,7 +299,7 @@ export class Intake implements Feed {
     this.#waiting += bytes.length;
   }
 
-  /** A range is checked by Content-Range too; a whole file only by what comes behind its end. */
+  /** Reads on after a whole file to find surplus bytes. For a range, Content-Range proves the length. */
   #whole(): void {
     if (this.#response?.statusCode !== 200) return;
     this.#socket?.resume();
@@ -307,12 +307,12 @@ export class Intake implements Feed {
   }
 
   #failed(error: Error): void {
-    // How a connection ends behind the last byte does not matter.
+    // After the last byte, it does not matter how the connection ends.
     if (this.#left !== 0) this.#failure ??= lateFailures.get(this.#response as IncomingMessage) ?? error;
     this.onChange();
   }
 
-  /** Everything that has arrived, as far as one block has it. */
+  /** Returns the arrived bytes of the first block. */
   take(): Buffer | undefined {
     const [block] = this.#filled;
     if (!block || block.taken === block.filled) return undefined;

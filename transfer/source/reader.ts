@@ -5,23 +5,23 @@ import type { Blocks } from './blocks.ts';
 import type { Range } from './file-answers.ts';
 import { type Opened, openSource, type Source } from './open.ts';
 
-/** What distinguishes the readers. */
+/** The differences between the kinds of readers. */
 interface Kind {
-  /** Opens a connection whose next byte is that at `offset`. */
+  /** Opens a connection whose next byte is the one at `offset`. */
   open: (offset: number) => Promise<Opened>;
-  /** Whether `offset` is the end of what is to be read, as far as that is known before the body ends. */
+  /** Whether `offset` is the end of the range to read, as far as that is known before the body ends. */
   atEnd: (offset: number) => boolean;
-  /** Whether the end of the body is read too, and not only the last byte. */
+  /** Whether to read the end of the body, too, and not only the last byte. */
   readsEnd: boolean;
   /** Called when the origin reports overload. */
   onOverload?: (() => void) | undefined;
 }
 
-/** Bytes of the file in order, over one connection after the other, with a budget for failures. */
+/** Reads bytes of the file in order, over one connection after the other, with a budget for failures. */
 export class Reader {
-  /** Place of the next byte in the file. */
+  /** Position of the next byte in the file. */
   offset: number;
-  /** Some of what was read had no other end than that of its connection. */
+  /** Whether only the closing of its connection ended a body that was read. */
   undeclaredEnd = false;
   readonly #kind: Kind;
   readonly #budget: RetryBudget;
@@ -36,8 +36,8 @@ export class Reader {
   }
 
   /**
-   * Reads at most `most` bytes; `null` at the end. What has arrived already is returned without a promise: one for each
-   * of the 65,000 chunks of a GiB costs time.
+   * Reads at most `most` bytes; `null` at the end. Bytes that have already arrived are returned without a promise: one
+   * promise for each of the 65,000 chunks of a GiB costs time.
    * @throws TransferError, StartOver
    */
   read(most: number): Buffer | Promise<Buffer | null> {
@@ -54,7 +54,7 @@ export class Reader {
     return piece;
   }
 
-  /** Goes back to an earlier byte, to read again what came after it. */
+  /** Goes back to an earlier byte and reads again from there. */
   rewind(offset: number): void {
     this.close();
     this.offset = offset;
@@ -66,7 +66,7 @@ export class Reader {
     this.#rest = undefined;
   }
 
-  /** Reads what must be the end. @throws TransferError `incomplete` where more comes than was declared */
+  /** Reads the end. @throws TransferError `incomplete` if the file is longer than declared */
   async finish(): Promise<void> {
     if (await this.read(1)) throw new TransferError('incomplete', 'The file is longer than its origin declared.');
   }
@@ -91,7 +91,7 @@ export class Reader {
     }
   }
 
-  /** `undefined` where another connection has to go on. */
+  /** Returns `undefined` if another connection has to continue. */
   async #chunk(): Promise<Buffer | null | undefined> {
     if (!this.#current) this.#adopt(await this.#kind.open(this.offset));
     const chunk = await this.#current?.body.next();
@@ -100,7 +100,7 @@ export class Reader {
     return chunk;
   }
 
-  /** Closes the body, which is at its end. Returns whether that is the end of what is to be read. */
+  /** Closes the finished body. Returns whether this is the end of the range to read. */
   #ended(): boolean {
     const { from = 0, to = null, short = false } = this.#current ?? {};
     this.close();
@@ -127,8 +127,8 @@ export function rangedReader(
 }
 
 /**
- * A file that is read from its start only. After a break it is read from the start again: the bytes up to `offset` are skipped,
- * and must have the same checksum as before.
+ * Reads a file from its start only. After a break, it starts again: it skips the bytes up to `offset`, which must have
+ * the same checksum as before.
  * @param crc32Before CRC-32 of the bytes that were read, which the caller computes anyway
  */
 export function wholeReader(
@@ -147,7 +147,7 @@ export function wholeReader(
   return new Reader(source, offset, { open, atEnd, readsEnd: true }, first);
 }
 
-/** GETs a range, or all, of a file whose size must be the known one. */
+/** GETs a range, or all, of a file, and checks its size against the known one. */
 async function openSized(
   source: Source,
   range: Range | undefined,
@@ -162,7 +162,7 @@ async function openSized(
   return opened;
 }
 
-/** Reads so many bytes and returns their CRC-32. */
+/** Reads the given number of bytes and returns their CRC-32. */
 async function skip({ body }: Opened, bytes: number, blocks: Blocks): Promise<number> {
   let checksum = 0;
   for (let left = bytes; left > 0; ) {

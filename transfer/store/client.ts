@@ -16,10 +16,10 @@ interface StoreRequest {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Buffer | string;
-  /** What was to happen to the file, for messages: `written`, `completed`. */
+  /** The action on the file, for messages: `written`, `completed`. */
   action: string;
   responseMs?: number;
-  /** Statuses that are no refusal: 404 where absence is a result. */
+  /** Statuses to accept besides success, such as 404 if absence is a result. */
   accept?: number[] | undefined;
 }
 
@@ -88,7 +88,7 @@ export function addressOf({ endpoint, bucket, region, urlSuffix = 'amazonaws.com
     : new URL(`https://${bucket}.s3.${region}.${urlSuffix}/${path}`);
 }
 
-/** Percent-encoding as the signature wants it (RFC 3986). */
+/** Percent-encoding as the signature requires (RFC 3986). */
 function encodeSegment(segment: string): string {
   return encodeURIComponent(segment).replace(
     /[!'()*]/g,
@@ -97,11 +97,11 @@ function encodeSegment(segment: string): string {
 }
 
 interface Expected extends Pick<StoreRequest, 'action' | 'accept'> {
-  /** How long the body of the response may take. */
+  /** The longest time that the body of the response may take. */
   withinMs: number;
 }
 
-/** The response unless it is a refusal, which after a long wait (Complete) comes with status 200 too. */
+/** Returns the response unless it is a refusal. Complete, after a long wait, sends a refusal with status 200. */
 export async function readResponse(
   response: IncomingMessage,
   { action, withinMs, accept = [] }: Expected,
@@ -121,12 +121,12 @@ export async function readResponse(
   throw refusalOf(status >= 300 ? status : 500, plainCode, action, textOf(body, 'Message') ?? '');
 }
 
-/** Node's SHA-256 in the shape that the signer wants. */
+/** Node's SHA-256 with the interface that the signer requires. */
 class Sha256 {
   readonly #hash: Hash | Hmac;
 
   constructor(key?: string | ArrayBuffer | ArrayBufferView) {
-    // The cast: the signer passes text or a Uint8Array, of all that its type allows.
+    // The cast: the signer's type allows more, but it passes only text or a Uint8Array.
     this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', key as string | Uint8Array);
   }
 
@@ -144,7 +144,7 @@ type Headers = Record<string, string>;
 /** Returns the headers of the signed request. */
 type Sign = (method: string, url: URL, headers: Headers) => Promise<Headers>;
 
-/** Signature Version 4 without the body: TLS protects it, its CRC-32 proves what arrived, and hashing it costs a quarter of the CPU. */
+/** Signature Version 4 without the body. TLS and a CRC-32 protect the body; hashing costs a quarter of the CPU. */
 function createSign({ region, credentials }: StoreOptions): Sign {
   const signer = new SignatureV4({
     service: 's3',
@@ -168,16 +168,16 @@ function createSign({ region, credentials }: StoreOptions): Sign {
   };
 }
 
-/** The few flat responses of S3, read without a parser. */
+/** Reads the few flat responses of S3 without an XML parser. */
 
 const ENTITIES: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', apos: "'" };
 
-/** The inside of every element of this name. */
+/** The content of every element with this name. */
 export function elementsOf(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, inside = '']) => inside);
 }
 
-/** The text of the first element of this name, its entities resolved (stores write quotation marks in three ways). */
+/** The first element with this name, entities resolved (stores write quotation marks in three ways). */
 export function textOf(xml: string, name: string): string | undefined {
   const raw = elementsOf(xml, name)[0];
   return raw?.replace(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (all, decimal, hexadecimal, entity) => {
@@ -187,7 +187,7 @@ export function textOf(xml: string, name: string): string | undefined {
   });
 }
 
-/** Text as it may stand in an element. */
+/** Escapes text for an XML element. */
 export function escaped(text: string): string {
   return text.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

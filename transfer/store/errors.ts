@@ -1,16 +1,16 @@
 import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 
-/** The condition of a write does not hold: the key exists. For any other request it is the end as well. */
+/** The key exists, so the condition of the write failed. Every other request ends with this error, too. */
 export class KeyExists extends TransferError {}
 
-/** The store does not know the upload: it was completed, aborted, or has expired. */
+/** The store does not know the upload: the upload was completed or aborted, or has expired. */
 export class NoSuchUpload extends StartOver {}
 
 const DENIED = ['AccessDenied', 'NoSuchBucket', 'AllAccessDisabled', 'InvalidAccessKeyId', 'SignatureDoesNotMatch'];
-/** Refusals with a status of the 400s that another attempt may fix all the same. */
+/** Refusals with a 4xx status that another attempt may fix. */
 const RETRYABLE = ['RequestTimeout', 'BadDigest', 'IncompleteBody', 'ExpiredToken', 'InternalError', 'SlowDown'];
 
-/** What a refusal by the store means. `BadDigest` is damage in transit: the same request is repeated, never one with less proof. */
+/** The error for a refusal. `BadDigest` is damage in transit: the same request, checksum included, is repeated. */
 export function refusalOf(status: number, code: string, action: string, message = ''): Error {
   const what = `${refusedBy(code, message)} did not let the file be ${action} (${code || status}).`;
   if (code === 'PreconditionFailed' || status === 412) return new KeyExists('conflict', what);
@@ -21,7 +21,7 @@ export function refusalOf(status: number, code: string, action: string, message 
   return new TransferError(denied ? 'store-denied' : 'store-unavailable', what);
 }
 
-/** Whether the bucket or its key refused, as far as S3 tells. The message also names roles and keys, and is not passed on. */
+/** Names the bucket or its key as the refuser, if S3 tells. S3's message also names roles, so it is not quoted. */
 export function refusedBy(code: string, message: string): string {
   if (code.startsWith('KMS.') || /\bkms:[A-Z]/.test(message)) return 'The encryption key of the bucket';
   if (code === 'AccessDenied' && !/\bs3:[A-Z]/.test(message)) return 'The bucket, or its encryption key,';

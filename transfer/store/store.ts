@@ -10,7 +10,7 @@ import { Body, ParsedFeed } from '../source/body.ts';
 import { elementsOf, escaped, readResponse, StoreClient, type StoreResponse, textOf } from './client.ts';
 import { NoSuchUpload } from './errors.ts';
 
-/** The most requests to abort one upload. */
+/** The maximum number of requests to abort one upload. */
 const ABORTS = 3;
 const CHECKSUM = 'x-amz-checksum-crc32';
 
@@ -47,12 +47,12 @@ export class Store {
     return textOf(text, 'UploadId') ?? '';
   }
 
-  /** Begins one part, whose bytes the caller writes. Not retried: those bytes are not kept. */
+  /** Begins one part; the caller writes its bytes. There is no retry, because the bytes are not kept. */
   beginPart(upload: Upload, part: { number: number; length: number }): Promise<PartUpload> {
     return beginPart(this.#client, upload, part);
   }
 
-  /** Stores one part that is in memory. */
+  /** Stores one part from memory. */
   putPart(upload: Upload, number: number, body: Buffer): Promise<StoredPart> {
     return withRetries(this.#client.context, async () => {
       const part = await this.beginPart(upload, { number, length: body.length });
@@ -66,7 +66,7 @@ export class Store {
     });
   }
 
-  /** All parts that the store has, with the checksum of each. @throws NoSuchUpload */
+  /** All parts that the store holds, each with its checksum. @throws NoSuchUpload */
   async parts({ key, uploadId }: Upload): Promise<StoredPart[]> {
     const found: StoredPart[] = [];
     for (let marker = '0'; ; ) {
@@ -79,8 +79,8 @@ export class Store {
   }
 
   /**
-   * Aborts until the store does not know the upload: a part that was on its way may arrive after an abort (S3's
-   * documents).
+   * Repeats the abort until the store does not know the upload: S3 documents that a part in transit may arrive after an
+   * abort.
    */
   async abort({ key, uploadId }: Upload): Promise<void> {
     const { limits, signal } = this.#client.context;
@@ -94,7 +94,7 @@ export class Store {
     }
   }
 
-  /** Makes an object of the parts. Sent once: the caller knows whether it may be repeated. */
+  /** Combines the parts into an object. Sent once: the caller knows whether a repeat is safe. */
   complete({ key, uploadId }: Upload, parts: StoredPart[], total: Measured): Promise<StoreResponse> {
     return this.#client.requestOnce({
       method: 'POST',
@@ -115,7 +115,7 @@ export class Store {
     });
   }
 
-  /** Stores a small object, sent once as well. @throws RetryableError when the store computed another checksum */
+  /** Stores a small object. Sent once. @throws RetryableError if the store computed another checksum */
   async put(key: string, contentType: string, body: Buffer, checksum: number): Promise<void> {
     const sent = { 'content-type': contentType, 'if-none-match': '*', [CHECKSUM]: crc32Text(checksum) };
     const { headers } = await this.#client.requestOnce({ method: 'PUT', key, headers: sent, body, action: 'stored' });
@@ -125,9 +125,9 @@ export class Store {
     }
   }
 
-  /** Measures the object at a key; `undefined` when none can be seen. */
+  /** Measures the object at a key; `undefined` if the store reports no object. */
   async measure(key: string): Promise<Measured | undefined> {
-    // Without the right to list, a missing object is answered 403.
+    // Without the permission to list, S3 answers 403 for a missing object.
     const request = { key, headers: { 'x-amz-checksum-mode': 'ENABLED' }, action: 'looked at', accept: [403, 404] };
     const { status, headers } = await this.#client.request({ method: 'HEAD', ...request });
     if (status >= 300) return undefined;
@@ -157,7 +157,7 @@ export class Store {
   }
 }
 
-/** A part without a checksum is sent again. */
+/** Reads a stored part. A part without a checksum is left out, so that it is sent again. */
 function partOf(xml: string): StoredPart[] {
   const checksum = crc32Value(textOf(xml, 'ChecksumCRC32'));
   const number = Number(textOf(xml, 'PartNumber'));
@@ -165,7 +165,7 @@ function partOf(xml: string): StoredPart[] {
   return checksum === null ? [] : [{ number, bytes, etag: textOf(xml, 'ETag') ?? '', crc32: checksum }];
 }
 
-/** The body names the checksum of every part: some stores insist on it, all check it. */
+/** The body lists the checksum of every part: some stores require it, and all check it. */
 function completeBody(parts: StoredPart[]): string {
   const lines = parts.map(
     ({ number, etag, crc32: checksum }) =>
@@ -175,14 +175,14 @@ function completeBody(parts: StoredPart[]): string {
   return `<CompleteMultipartUpload ${space}>${lines.join('')}</CompleteMultipartUpload>`;
 }
 
-/** Frames of the encoding that lets a checksum follow the bytes; S3 wants at least 8 KiB. */
+/** Frame size of the encoding that puts a checksum after the bytes. S3 requires at least 8 KiB. */
 const FRAME_BYTES = 1024 * 1024;
 const TRAILER = 'x-amz-checksum-crc32';
 const ACTION = 'stored in part';
 
 type UploadPart = { number: number; length: number };
 
-/** Begins a part of known length, whose bytes the caller writes; their CRC-32 follows them, and the store compares it. */
+/** Begins a part of known length. The caller writes its bytes; their CRC-32 follows, and the store compares it. */
 async function beginPart(
   client: StoreClient,
   { key, uploadId }: { key: string; uploadId: string },
@@ -198,7 +198,7 @@ async function beginPart(
   return new PartUpload(sent, part, client.context.limits.idleMs);
 }
 
-/** One part on its way: its bytes are checksummed and written as they come, never kept. */
+/** One part in transit. Its bytes are checksummed and written as they arrive, and are not kept. */
 export class PartUpload {
   readonly #part: UploadPart;
   readonly #sent: SentRequest;
@@ -222,8 +222,8 @@ export class PartUpload {
   }
 
   /**
-   * Writes bytes; more may follow at once, or when the promise resolves. It rejects where the store has refused the part.
-   * @param onSent called when the connection has taken all of them, and their memory may be used again
+   * Writes bytes. If it returns a promise, wait for it before the next write; it rejects if the store refused the part.
+   * @param onSent called when the connection has taken all bytes and their memory may be reused
    */
   write(chunk: Buffer, onSent: () => void = () => undefined): Promise<void> | undefined {
     if (this.#settled) return this.#failure();
@@ -288,7 +288,7 @@ export class PartUpload {
     return readResponse(await this.#sent.response, { action: ACTION, withinMs: this.#idleMs });
   }
 
-  /** A response, or a failure, before the last byte was written. */
+  /** Throws the error for a response, or a failure, that came before the last byte was written. */
   async #failure(): Promise<never> {
     await this.#response();
     throw new RetryableError('store-unavailable', 'The bucket answered before it had the whole part.');
@@ -305,7 +305,7 @@ function framedHeaders(length: number): Record<string, string> {
   };
 }
 
-/** The length of a body in frames, its trailer included. */
+/** The length of a body in frames, including its trailer. */
 function framedLength(length: number): number {
   const rest = length % FRAME_BYTES;
   const frame = (bytes: number) => bytes.toString(16).length + 2 + bytes + 2;

@@ -8,15 +8,15 @@ import type { Source } from '../source/open.ts';
 import type { Reader } from '../source/reader.ts';
 import { type PartUpload, Store } from '../store/store.ts';
 
-/** What a restart keeps: options with their defaults, the link, the connections to the origin. */
+/** The state that survives a restart: options with defaults, the link, the connections to the origin. */
 export interface Work {
   options: TransferOptions;
   limits: Limits;
   random: () => number;
-  /** Fires when the process is about to be ended. */
+  /** Fires shortly before the process ends. */
   timeUp: AbortSignal;
   source: Omit<Source, keyof RequestContext>;
-  /** Seconds that must be left for a part to be begun. */
+  /** Seconds that must be left to begin a part. */
   margin: number;
 }
 
@@ -30,7 +30,7 @@ export class Attempt {
   readonly #stop = new AbortController();
   #slowest = 0;
   #stored = 0;
-  /** Bytes that were sent to the store, those of repeated parts included. */
+  /** Bytes sent to the store, including repeated parts. */
   moved = 0;
   upload: Resume | null;
 
@@ -38,7 +38,7 @@ export class Attempt {
     this.#work = work;
     this.options = work.options;
     const signal = AbortSignal.any([work.timeUp, this.#stop.signal]);
-    // Every request that is under way listens.
+    // Every request in progress listens to the signal.
     setMaxListeners(0, signal);
     this.context = { limits: work.limits, random: work.random, signal, count: work.options.observer?.request };
     this.source = { ...work.source, ...this.context };
@@ -46,7 +46,7 @@ export class Attempt {
     this.upload = upload;
   }
 
-  /** Whether there is time for one more part, judged by the slowest so far. */
+  /** Whether time remains for one more part, judged by the slowest part so far. */
   mayBegin(): boolean {
     return this.options.secondsLeft() > Math.max(this.#work.margin, 3 * this.#slowest);
   }
@@ -73,13 +73,13 @@ export class Attempt {
     return created;
   }
 
-  /** The upload that is open from now on; `null` when it is completed or aborted. */
+  /** Sets the upload that is now open; `null` after it is completed or aborted. */
   setUpload(upload: Resume | null): void {
     this.upload = upload;
     this.options.observer?.upload?.(upload);
   }
 
-  /** Ends everything that is under way. */
+  /** Aborts all requests in progress. */
   stop(reason: unknown): void {
     this.#stop.abort(reason);
     this.store.close();
@@ -87,9 +87,9 @@ export class Attempt {
 }
 
 /**
- * Streams one part from a reader to the store. The reader recovers from trouble at the origin, and the part goes on; trouble at
- * the store costs the part: it is read and sent again.
- * @param onSending is called with the part that is under way, and with `undefined` when it no longer is
+ * Streams one part from a reader to the store. After trouble at the origin the reader recovers and the part continues.
+ * After trouble at the store the part is read and sent again.
+ * @param onSending called with the part in progress, and with `undefined` after its end
  */
 export async function movePart(
   attempt: Attempt,
@@ -102,7 +102,7 @@ export async function movePart(
   const budget = new RetryBudget(attempt.context);
   for (;;) {
     try {
-      // The store ends a silent request, and opening the file may take long: the part is begun only when its first bytes are there.
+      // The store ends a silent request, and opening the file may take long: the part begins with its first bytes.
       const first = await reader.read(part.to - part.from);
       const sent = await attempt.store.beginPart(upload, { number: part.number, length: part.to - part.from });
       onSending?.(sent);

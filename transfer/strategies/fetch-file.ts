@@ -21,7 +21,7 @@ import type { Measured, PartUpload } from '../store/store.ts';
 import { type Attempt, movePart } from './attempt.ts';
 import { fetchRanged } from './ranged.ts';
 
-/** One try at a file, with the strategy that the first response, or the upload to continue, calls for. */
+/** One try at a file. The first response, or the upload to continue, decides the strategy. */
 export async function fetchFile(attempt: Attempt): Promise<Stored | Unfinished> {
   return attempt.upload ? resumeFile(attempt, attempt.upload) : beginFile(attempt);
 }
@@ -36,7 +36,7 @@ async function beginFile(attempt: Attempt): Promise<Stored | Unfinished> {
     if (size <= limits.smallBytes) return await storeSmall(attempt, first, size);
     const partBytes = partBytesFor(size, attempt.options.connections.most, limits);
     const upload = await attempt.createUpload({ ...first.object, etag: ranged ? etag : null, size, partBytes });
-    // Recorded before hours of work: if the process were killed now, nobody would know of the upload.
+    // Returns so that the upload is recorded before hours of work. A killed process would leave an unknown upload.
     if (size >= limits.recordFromBytes) return { done: false, resume: upload };
     return await storeSized(attempt, { ...upload, size }, [], first);
   } finally {
@@ -56,7 +56,7 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | Un
   const { size } = upload;
   if (size !== null) return storeSized(attempt, { ...upload, size }, before);
   if (before.some(({ number }) => number === 1)) return storeUnsized(attempt, upload, upload, before);
-  // The store has nothing that the file could be compared with: it is judged like a new one.
+  // The store holds no part to compare with, so the file is treated as a new one.
   const first = await requestFirst(attempt);
   try {
     if (first.head.length !== null || first.object.key !== upload.key) {
@@ -68,7 +68,7 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | Un
   }
 }
 
-/** A process that completed the upload may have died before it reported so; nothing else writes to the key of a transfer. */
+/** Finds the object of a process that died after Complete. Only one transfer writes to its key. */
 async function completedBefore({ store, options }: Attempt, upload: Resume): Promise<Stored | undefined> {
   const { key, contentType, size, etag } = upload;
   const found = await store.measure(key);
@@ -95,15 +95,17 @@ async function storeSized(
   });
 }
 
-/** What marks a web page is in its first bytes, however small the chunks in which they come. */
+/** The bytes to inspect. A web page shows in its first bytes, however small the chunks are. */
 const INSPECTED_BYTES = 1024;
 
-/** The first response of the origin: it names the object, decides the strategy, and its bytes are the first of the file. */
+/** The first response of the origin. It names the object and decides the strategy; its bytes start the file. */
 interface FirstResponse extends Opened {
   object: NamedObject;
 }
 
-/** Requests the first bytes. What is no file (a sign-in page) is retried with a fresh link. @throws TransferError */
+/**
+ * Requests the first bytes; retries with a fresh link if they are not the file (a sign-in page). @throws TransferError
+ */
 function requestFirst({ context, source, options }: Attempt): Promise<FirstResponse> {
   return withRetries(context, async () => {
     const opened = await openFirst(source, context.limits.smallBytes);
@@ -150,8 +152,8 @@ function tooLarge(most: number): TransferError {
 }
 
 /**
- * One GET of a file of known size, cut into parts that stream through.
- * @returns the parts that the store has; all of them, unless time was up.
+ * Fetches a file of known size with one GET, cut into parts that stream through.
+ * @returns the parts in the store: all of them, unless time was up
  */
 async function fetchSingle(
   attempt: Attempt,
@@ -186,7 +188,7 @@ async function fetchSingle(
   }
 }
 
-/** Reads until the buffer is full or the file ends; returns how many bytes it read. */
+/** Reads until the buffer is full or the file ends. Returns the number of bytes. */
 async function fill(
   { source }: Attempt,
   reader: Reader,
@@ -218,7 +220,7 @@ async function storeSmall(attempt: Attempt, first: FirstResponse, length: number
   return commitSmall(attempt, first.object, buffer, checksum, { strategy: 'small', undeclaredEnd: false });
 }
 
-/** Stores a file of unknown size from one GET: a part must be in memory before its length can be declared. */
+/** Stores a file of unknown size from one GET. S3 needs the length of a part first, so parts are kept in memory. */
 async function storeUnsized(
   attempt: Attempt,
   object: NamedObject,
@@ -256,7 +258,7 @@ async function storeUnsized(
       await sent();
       if (filled > 0) {
         sending = attempt.store.putPart(open, number, body);
-        // The failure is thrown where `sent` is awaited; nobody waits for it here.
+        // `sent` throws the failure when it is awaited. Until then, no code waits for the promise.
         sending.catch(() => undefined);
       }
       attempt.stored(filled, null);
@@ -274,10 +276,10 @@ async function storeUnsized(
 type HowStored = Pick<Stored, 'strategy' | 'undeclaredEnd'>;
 
 /**
- * The one place where an object is made. After a lost response the object may exist: it is measured, and counts if size and
- * checksum are those of the file; only otherwise is the request repeated. It may find what the first one did, which stores report
- * in different ways: the key exists, the upload is gone, a conflict.
- * @throws TransferError `conflict` when the key has another object, `store-…`; StartOver when the upload is gone
+ * The only place that makes an object. After a lost response the object may exist: it is measured, and accepted if size
+ * and checksum match the file. Otherwise the request is repeated. If the first request did succeed, stores answer in
+ * different ways: the key exists, the upload is gone, a conflict.
+ * @throws TransferError `conflict` if the key has another object, `store-…`; StartOver if the upload is gone
  */
 async function commit(
   { store, context }: Attempt,
@@ -307,7 +309,7 @@ function isUnclear(error: unknown): error is RetryableError | KeyExists | StartO
   return error instanceof RetryableError || error instanceof KeyExists || error instanceof StartOver;
 }
 
-/** Stores a file that is in memory. */
+/** Stores a file from memory. */
 async function commitSmall(
   attempt: Attempt,
   { key, contentType }: NamedObject,
@@ -321,14 +323,14 @@ async function commitSmall(
   return { done: true, key, contentType, ...measured, ...outcome };
 }
 
-/** Makes the object of the parts of an upload, which must be all of them. */
+/** Makes the object from the parts of an upload. All parts must be stored. */
 async function commitParts(
   attempt: Attempt,
   upload: Resume,
   parts: readonly StoredPart[],
   outcome: HowStored,
 ): Promise<Stored | Unfinished> {
-  // Interrupted in the middle of Complete, nobody would know whether it is done; the next process has the time.
+  // An interrupted Complete has an unknown result. The next process has enough time for it.
   if (!attempt.mayFinish()) return { done: false, resume: upload };
   const { key, contentType } = upload;
   const sorted = prefixOf(parts);
@@ -337,7 +339,7 @@ async function commitParts(
     throw new TransferError('incomplete', `${measured.bytes} of ${upload.size ?? 'unknown'} bytes were stored.`);
   }
   const how = await commit(attempt, key, measured, () => attempt.store.complete(upload, sorted, measured));
-  // The object that was found may be made of another upload: this one may still be open.
+  // Another upload may have made the object that was found: this upload may still be open.
   if (how === 'found') await attempt.store.abort(upload);
   attempt.setUpload(null);
   return { done: true, key, contentType, ...measured, ...outcome };

@@ -8,8 +8,8 @@ import { type Attempt, movePart } from './attempt.ts';
 type RangedUpload = Resume & { etag: string; size: number };
 
 /**
- * Several long GETs at once, each cut into parts that stream through.
- * @returns the parts that the store has; all of them, unless time was up.
+ * Fetches a file with several long GETs at once, each cut into parts that stream through.
+ * @returns the parts in the store: all of them, unless time was up
  */
 export async function fetchRanged(
   attempt: Attempt,
@@ -56,7 +56,7 @@ class RangedFetch {
       do {
         this.#startWorkers();
         await Promise.all(this.#workers);
-        // Workers that were started meanwhile may still be active.
+        // Workers that started in the meantime may still be active.
       } while (this.#active > 0 || (this.#attempt.mayBegin() && this.#segments.left));
       return this.#stored;
     } catch (error) {
@@ -69,7 +69,7 @@ class RangedFetch {
     }
   }
 
-  /** A worker is a connection. */
+  /** Starts one worker for each wanted connection. */
   #startWorkers(): void {
     while (this.#active < this.#connections.wanted) {
       const segment = this.#attempt.mayBegin() ? this.#segments.take() : undefined;
@@ -83,11 +83,11 @@ class RangedFetch {
     }
   }
 
-  /** Fetches one segment after the other, until none is left, time is up, or there is one connection too many. */
+  /** Fetches segments in turn until no segment is left, time is up, or there is one connection too many. */
   async #work(first: Segment): Promise<void> {
     for (let segment: Segment | undefined = first; segment; segment = this.#segments.take()) {
       await this.#fetch(segment);
-      // What is not begun is left to other connections; `run` waits for segments that nobody has taken.
+      // Parts that have not begun are left to other connections; `run` waits for free segments.
       segment.taken = false;
       if (this.#active > this.#connections.wanted || !this.#attempt.mayBegin()) return;
     }
@@ -106,7 +106,7 @@ class RangedFetch {
         this.#stored.push(await movePart(this.#attempt, this.#upload, reader, part));
       }
     } catch (error) {
-      // An origin that refuses one connection too many: its part is left to the others. The last one's failure is final.
+      // The origin refuses one connection too many: the others take its part. The last one's failure is final.
       const overload =
         error instanceof TransferError && (error.reason === 'rate-limited' || error.reason === 'source-unavailable');
       if (!overload || this.#active <= this.#connections.wanted) throw error;
@@ -124,12 +124,12 @@ class RangedFetch {
   }
 }
 
-/** Consecutive parts that one connection fetches in order: those from `next` up to, not including, `end`, by index. */
+/** Consecutive parts that one connection fetches in order: from index `next` up to, not including, `end`. */
 export class Segment {
   readonly #parts: readonly Part[];
   #next: number;
   #end: number;
-  /** Whether a connection works on it. */
+  /** Whether a connection works on this segment. */
   taken = false;
 
   constructor(parts: readonly Part[], next: number, end: number) {
@@ -138,7 +138,7 @@ export class Segment {
     this.#end = end;
   }
 
-  /** How many parts nobody has begun. */
+  /** The number of parts that have not begun. */
   get left(): number {
     return this.#end - this.#next;
   }
@@ -150,7 +150,7 @@ export class Segment {
     return this.#parts[this.#next - 1];
   }
 
-  /** The end of the bytes that follow each other without a gap from this part on. */
+  /** The end of the contiguous bytes from this part on. */
   contiguousEnd(part: Part): number {
     let end = part.to;
     for (const following of this.#parts.slice(this.#next, this.#end)) {
@@ -160,7 +160,7 @@ export class Segment {
     return end;
   }
 
-  /** Cuts off the second half. */
+  /** Cuts off the second half and returns it. */
   split(): Segment {
     const middle = this.#end - Math.ceil(this.left / 2);
     const half = new Segment(this.#parts, middle, this.#end);
@@ -168,13 +168,13 @@ export class Segment {
     return half;
   }
 
-  /** The part that was begun last has to be begun again. */
+  /** Marks the part that began last as not begun. */
   giveBack(): void {
     this.#next -= 1;
   }
 }
 
-/** The missing parts. Work stealing: an idle connection takes half of the longest remaining segment, so that all end together. */
+/** The missing parts. An idle connection takes half of the longest remaining segment, so that all end together. */
 export class Segments {
   readonly #segments: Segment[];
 
@@ -184,19 +184,19 @@ export class Segments {
     this.#segments = Array.from({ length: count }, (_, index) => new Segment(parts, cut(index), cut(index + 1)));
   }
 
-  /** A segment to work on; `undefined` when nothing is left to begin. */
+  /** Returns a segment to work on; `undefined` if every part has begun. */
   take(): Segment | undefined {
     const free = this.#segments.find(({ taken, left }) => !taken && left > 0) ?? this.#steal();
     if (free) free.taken = true;
     return free;
   }
 
-  /** Whether a part is left that nobody has begun. */
+  /** Whether a part is left that has not begun. */
   get left(): boolean {
     return this.#segments.some(({ left }) => left > 0);
   }
 
-  /** Half of the longest segment. A last part is not worth a connection. */
+  /** Takes half of the longest segment. A last part is not worth a connection. */
   #steal(): Segment | undefined {
     const longest = this.#segments.toSorted((a, b) => b.left - a.left)[0];
     if (!longest || longest.left < 3) return undefined;
@@ -208,12 +208,12 @@ export class Segments {
 
 /** The network of a function at every memory size: about 600 Mbit/s. */
 const LAMBDA_BYTES_PER_SECOND = 70 * 1024 * 1024;
-/** How many connections are added at once. */
+/** How many connections to add at once. */
 const STEP = 2;
 /** An addition was useful if the total rate rose by this factor, and harmful if it fell by it. */
 const WORTH = 1.1;
 
-/** How many connections are useful: more while the total rate rises. An addition that lowered it is undone; overload halves them. */
+/** Chooses the number of connections: more while the total rate rises, fewer after a fall, half after overload. */
 export class Connections {
   #most: number;
   readonly #enough: number;
@@ -229,7 +229,7 @@ export class Connections {
 
   /** @param bytesPerSecond the total rate since the last measurement */
   measured(bytesPerSecond: number): void {
-    // Silence at the beginning is no rise, nor can the first bytes after it be a fall.
+    // Silence at the beginning is not a rise, and the first bytes after it are not a fall.
     const useful = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
     const harmful = this.#lastAdded > 0 && bytesPerSecond * WORTH <= this.#rate;
     this.#rate = bytesPerSecond;
@@ -243,7 +243,7 @@ export class Connections {
     this.#limitTo(Math.max(1, Math.floor(this.wanted / 2)));
   }
 
-  /** Sets the limit for the rest of the transfer: what was too much stays too much. */
+  /** Limits the connections for the rest of the transfer. */
   #limitTo(connections: number): void {
     this.wanted = connections;
     this.#most = connections;
