@@ -5,7 +5,7 @@ import { type WrittenFeed, writeFeed } from '../core/changes/write-feed.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { answer, costOf, givenJob, type ProcessCost } from './child.ts';
 
-/** Two tables, and where what is told of them goes. */
+/** Two tables and the path for the feed between them. */
 export interface TwoNights {
   before: string;
   after: string;
@@ -17,7 +17,7 @@ export interface FeedCost extends ProcessCost {
   bytes: number;
 }
 
-/** Makes the feed between two tables, and reports what it cost. */
+/** Makes the feed between two tables and reports its cost. */
 
 const { before, after, changes } = givenJob<TwoNights>();
 

@@ -10,21 +10,21 @@ import { PRICE } from './prices.ts';
 import { costOfTable, FILES, type PublishedFile, type TableCost, writeFile } from './table-files.ts';
 
 /**
- * `npm run bench:changes`: the feed between the tables of two files of up to 1 GB, in a fresh process on one core: memory, disk, and CPU
- * beside that of writing the table of the second file.
+ * `npm run bench:changes`: measures the feed between the tables of two files of up to 1 GB, in a fresh process on one
+ * core. It reports memory, disk, and CPU time compared with writing the table of the second file.
  */
 
 /** The default of `tableMemoryMB`, with which a function has a whole core. */
 const MEMORY_MB = WHOLE_CORE_MB;
-/** CPU for the largest file: 1 GB against 1 GB. */
+/** The CPU limit for the largest file: 1 GB against 1 GB. */
 const MOST_SECONDS = 20;
-/** A file of ten times the size: ten times the CPU, and no more memory. */
+/** The limit of growth: a file of ten times the size takes ten times the CPU and no more memory. */
 const MOST_GROWTH = 1.25;
 const MB = 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 const BLOCK_BYTES = 512;
 
-/** Of a thousand rows, on the second night: five are gone, five are new, ten have changed. */
+/** Differences of the second night per thousand rows: five removed, five added, ten changed. */
 const GONE = 5;
 const CHANGED = 10;
 
@@ -32,7 +32,7 @@ const TYPED = FILES.find(({ id }) => id === 'typed') as PublishedFile;
 const LEFT_OUT = ['notes', 'owner', 'campaign'].map((name) => TYPED.header.indexOf(name));
 const without = <T>(values: T[]) => values.filter((_, place) => !LEFT_OUT.includes(place));
 
-/** Rows of 190 bytes in 17 columns, eight of them with types: 1 GB has more than five million keys. */
+/** Rows of 190 bytes in 17 columns, eight of them typed: 1 GB has more than five million keys. */
 const NIGHT: PublishedFile = {
   ...TYPED,
   header: without(TYPED.header),
@@ -108,7 +108,7 @@ function targetsOf(id: string, { bytes, feed, disk, differences }: Measured, sma
   ];
 }
 
-/** A row of the night after: as before but for those few, and at another place. */
+/** A row of the second night: unchanged except for a few rows, and at another position. */
 function nextRow(place: number): unknown[] {
   const swapped = place ^ 1;
   const fate = (swapped * 7919) % 1000;
@@ -117,7 +117,7 @@ function nextRow(place: number): unknown[] {
   return fate < GONE + CHANGED ? [id, ...rest.slice(0, -1), 'changed'] : [id, ...rest];
 }
 
-/** How many rows keep the table before, less what the feed takes away and with what it adds, from being the table after. By DuckDB. */
+/** Counts by DuckDB the rows that differ between the second table and the first table with the feed applied. */
 async function differencesOf({ before, after, changes }: TwoNights): Promise<number> {
   const rows = (path: string, where = 'true') =>
     `select ${COLUMNS.join(', ')} from read_parquet('${path}') where ${where}`;
@@ -135,7 +135,7 @@ async function differencesOf({ before, after, changes }: TwoNights): Promise<num
   return Number(counted.getRows()[0]?.[0]);
 }
 
-/** The most that a folder takes on the disk while work goes on, in bytes, as it is looked at five times a second. */
+/** The peak disk use of a folder during the work, in bytes, measured five times a second. */
 async function withPeakOfDisk<T>(dir: string, work: () => Promise<T>): Promise<{ result: T; peak: number }> {
   let peak = 0;
   const look = setInterval(() => {
@@ -150,7 +150,7 @@ async function withPeakOfDisk<T>(dir: string, work: () => Promise<T>): Promise<{
 
 function bytesIn(dir: string): number {
   return readdirSync(dir, { recursive: true }).reduce((bytes, name) => {
-    // Some are removed meanwhile.
+    // Some files are removed in the meantime.
     const file = statSync(join(dir, String(name)), { throwIfNoEntry: false });
     return bytes + (file ? file.blocks * BLOCK_BYTES : 0);
   }, 0);

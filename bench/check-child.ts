@@ -14,12 +14,12 @@ import { sheetFacts } from '../core/spreadsheet/sheet-facts.ts';
 import { type CheckJob, type CheckReading, columnsOf } from './check-files.ts';
 import { answer, costOf, givenJob } from './child.ts';
 
-/** Reads a file to its end by one reader, and reports what it cost. */
+/** Reads a file to its end with one reader and reports the cost. */
 
 /** The bucket's bytes come in TLS records of this size. */
 const CHUNK_BYTES = 16 * 1024;
 const LOOKED_AT = 64 * 1024;
-/** What the CRM lists; the last one is left out, so that every record is searched for headers with it. */
+/** The fields that the CRM lists. The last one is left out, so every record is searched for a header with it. */
 const FIELDS = [
   ...['customerId', 'firstName', 'lastName', 'phone', 'city', 'createdAt', 'status', 'email', 'street', 'amount'],
   ...['remark', 'owner', 'nationalId'],
@@ -30,7 +30,7 @@ const { reader, file, encoding, columns } = givenJob<CheckJob>();
 const secondsLeft = () => 900;
 const READ = { scan, 'csv-parse': csvParse, duckdb, packed, sheet };
 
-// PublishFile has all of this loaded when it reads a file.
+// PublishFile has loaded all these modules when it reads a file.
 if (reader === 'packed' || reader === 'sheet') await import('../lambdas/publish-file/handler.ts');
 const reading = { rows: 0, refused: null as string | null };
 const cost = await costOf(async () => {

@@ -8,45 +8,45 @@ import type { Encoding } from '../core/file/encoding.ts';
 import { streaming } from '../lib/workflow/node-options.ts';
 import { inChild, type ProcessCost } from './child.ts';
 
-/** What a process of the benchmark reads. */
+/** The job of a benchmark process. */
 export interface CheckJob {
   /** scan: the pass of PublishFile. csv-parse and DuckDB both read all fields and count records. */
   reader: 'scan' | 'csv-parse' | 'duckdb' | 'packed' | 'sheet';
   file: string;
   encoding?: Encoding | null;
-  /** How many columns a record has. */
+  /** The number of columns of a record. */
   columns: number;
 }
 
 export interface CheckReading extends ProcessCost {
-  /** Records; behind the header where the reader knows a header. */
+  /** The number of records, without the header if the reader recognises one. */
   rows: number;
-  /** Name and message of the error, where a sheet cannot be read. */
+  /** Name and message of the error if a sheet cannot be read. */
   refused: string | null;
 }
 
-/** The memory that PublishFile has by default. */
+/** The default memory of PublishFile. */
 export const DEFAULT_MEMORY_MB = 512;
 
-/** Reads a file in a fresh process, which has the heap of the function where the function reads it whole. */
+/** Reads a file in a fresh process, with the heap size of the function where the function reads the whole file. */
 export function readFile(job: CheckJob): Promise<CheckReading> {
   const asFunction = job.reader === 'packed' || job.reader === 'sheet';
   const env = { ...process.env, ...(asFunction ? streaming(DEFAULT_MEMORY_MB) : {}) };
   return inChild(join(import.meta.dirname, 'check-child.ts'), job, env);
 }
 
-/** A file that is read. */
+/** A file for the benchmark. */
 export interface Text {
   id: string;
   what: string;
-  /** What other programs read too, or only this project's own scan. */
+  /** Whether other programs read the file, too, or only this project's own scan. */
   readers: 'all' | 'ours';
-  /** Such content is rare: no least speed is aimed at. */
+  /** Rare content has no minimum speed. */
   rare?: true;
   encoding: Encoding | null;
-  /** Cells of a record. */
+  /** The number of cells of a record. */
   columns: number;
-  /** A slower reading is enough. */
+  /** A lower minimum speed for this file. */
   least?: number;
   bytes: (size: number) => Buffer;
 }
@@ -73,7 +73,7 @@ function csvOf(row: (place: number) => string, lineBreak: string, encode = (text
   };
 }
 
-/** Hebrew letters stand at 0xe0 in windows-1255. */
+/** Hebrew letters start at 0xe0 in windows-1255. */
 const windows1255 = (text: string) =>
   Buffer.from(
     text.replaceAll(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
@@ -152,7 +152,7 @@ export const TEXTS: Text[] = [
   },
 ];
 
-/** A file of which nothing is known until it is unpacked. */
+/** A file whose kind is unknown until it is unpacked. */
 export interface Packed {
   id: string;
   what: string;
@@ -187,7 +187,7 @@ export async function writePacked({ part }: Packed, path: string, size: number):
 export interface Sheet {
   id: string;
   what: string;
-  /** Texts stand in the cells, or are referred to by their numbers; each is another, or a few come again and again. */
+  /** Whether texts stand in the cells or are shared by number. Some columns repeat a few texts, others never repeat. */
   texts: 'inline' | 'shared';
 }
 
@@ -201,12 +201,12 @@ export const columnsOf = (count: number) => Array.from({ length: count }, (_, co
 export const SHEET_COLUMNS = 21;
 const COLUMNS = columnsOf(SHEET_COLUMNS);
 
-/** Every third column has a number, one a date, the others texts: half of them few, half of them all different. */
+/** Every third column has a number, one a date, the others texts: half of them repeat a few, half never repeat. */
 function textOf(row: number, column: number): string {
   return column % 2 === 0 ? `${NAMES[row % 5]} ${column}` : `person${row}.${column}@example.com`;
 }
 
-/** Columns of which each text is another. */
+/** Columns whose texts never repeat. */
 const DIFFERENT = COLUMNS.flatMap((_, column) => (column % 3 > 0 && column % 2 === 1 ? [column] : []));
 const FEW = 5 * COLUMNS.length;
 

@@ -16,23 +16,23 @@ import {
 import { atLeast, atMost, benchmark, type Found, keepToOneCore, median } from './kit.ts';
 
 /**
- * `npm run bench:check`: the pass of PublishFile over the stored bytes (checksum, encoding, records), beside csv-parse, DuckDB
- * and `wc -l`. Each reads the same file from the page cache, in a fresh process on one core; speeds are bytes per second of CPU
- * time, medians over interleaved rounds. Where another reader counts records, too, the counts must be equal. What is packed, with
- * 1 GB of content, is read in a process with the heap of the function: speed is that of the content.
+ * `npm run bench:check`: compares the pass of PublishFile over the stored bytes (checksum, encoding, records) with
+ * csv-parse, DuckDB and `wc -l`. Each reads the same file from the page cache, in a fresh process on one core. Speeds
+ * are bytes per second of CPU time, medians over interleaved rounds. Readers that count records must agree. Packed
+ * files with 1 GB of content are read in a process with the function's heap size; their speed is that of the content.
  */
 
 const LEAST_MB_PER_SECOND = 250;
-/** csv-parse is to take so many times as long. */
+/** csv-parse must take at least this many times as long. */
 const TIMES = { 'csv-parse': 5, duckdb: 1 } as const;
-/** An invocation has time for 20 GB of content with the CPU of its default memory. */
+/** The minimum speed, MB/s: an invocation can read 20 GB of content with the CPU of its default memory. */
 const LEAST_PACKED = 100;
-/** XML: 1 GB takes less than four minutes with the CPU of the default memory. */
+/** The minimum speed for XML, MB/s: 1 GB takes less than four minutes with the CPU of the default memory. */
 const LEAST_SHEET = 15;
 const WC = 'wc -l';
 const OTHERS = ['csv-parse', 'duckdb'] as const;
 
-/** Records are undefined where something else was counted. */
+/** `rows` is undefined if the reader counts something other than records. */
 type Reading = { cpuSeconds: number; rows?: number };
 
 await benchmark(async ({ quick, dir, experiment }) => {

@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Variable of the environment that holds the job of a process, as JSON. */
+/** The environment variable with the job of a process, as JSON. */
 export const JOB = 'BENCH_JOB';
 
-/** Runs a file of the benchmark in a process of its own. @returns what it answers */
+/** Runs a file of the benchmark in its own process. @returns its answer */
 export async function inChild<T>(file: string, job: unknown, env: NodeJS.ProcessEnv = process.env): Promise<T> {
   const child = fork(file, {
     env: { ...env, [JOB]: JSON.stringify(job) },
-    // The child writes its log as a function does, and nobody reads it.
+    // The child writes its log as a function does; the benchmark ignores it.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   try {
@@ -21,21 +21,21 @@ export async function inChild<T>(file: string, job: unknown, env: NodeJS.Process
   }
 }
 
-/** Returns, in a child process, the job that it was given. */
+/** Returns the job of this child process. */
 export function givenJob<T>(): T {
   return JSON.parse(process.env[JOB] ?? '');
 }
 
-/** Sends, from a child process, its answer. */
+/** Sends the answer of this child process. */
 export function answer(result: unknown): void {
   process.send?.(result);
 }
 
-/** What some work cost this process. */
+/** The cost of some work in this process. */
 export interface ProcessCost {
   seconds: number;
   cpuSeconds: number;
-  /** The most memory that the process had, in bytes. */
+  /** The peak memory of the process, in bytes. */
   maxRss: number;
 }
 

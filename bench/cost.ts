@@ -10,14 +10,14 @@ import { COUNTED_STEPS, type CostLine, costOfRuns, costTable, type Night, usageO
 import { withSession } from './session.ts';
 
 /**
- * `npm run bench:cost`: what a month costs, from what a real night used: all entities once in the local cloud, ten looks at
- * the status and 10 MB each, counted and multiplied by list prices. `--write` puts the table into docs/cost.md.
+ * `npm run bench:cost`: computes the cost of a month from the usage of a real night in the local cloud: all entities
+ * once, ten status requests and 10 MB each, multiplied by list prices. `--write` puts the table into docs/cost.md.
  */
 
 const CHECKS = 10;
 const FILE_BYTES = 10_000_000;
 const QUICK_FILE_BYTES = 100_000;
-/** Runs a night, seven for each deployment. */
+/** Runs per night, seven for each deployment. */
 const SCALES = [7, 700, 35_000];
 
 await benchmark(
@@ -33,10 +33,10 @@ await benchmark(
   ['write'],
 );
 
-/** One after the other, so that the durations of the functions are their own and not this machine's queue. */
+/** Runs the entities one after the other, so that durations do not include waits for this machine's CPU. */
 async function nightOf(session: Session): Promise<Night> {
   const runs: Night['runs'] = [];
-  await runAll(session, () => undefined); // The functions are warm from here on, as all but the first of a night are.
+  await runAll(session, () => undefined); // warm from here on, as all but a night's first run
   const before = await logBytesOf(session);
   await runAll(session, async (arn) => runs.push(await usageOf(session.target, arn)));
   return { runs, logBytes: (await logBytesOf(session)) - before };
@@ -51,7 +51,7 @@ async function runAll({ target }: Session, each: (executionArn: string) => unkno
   }
 }
 
-/** Counts the functions' own lines; AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
+/** Counts the functions' own lines. AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
 async function logBytesOf({ target: { logs: client, downloadLogGroup } }: Session): Promise<number> {
   let bytes = 0;
   for (const step of COUNTED_STEPS) {

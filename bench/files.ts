@@ -9,9 +9,9 @@ import { starts } from './files/start.ts';
 import { benchmark, type Found, type Kit } from './kit.ts';
 
 /**
- * `npm run bench:files`: the transfer engine side by side with `curl | curl`, the AWS CLI, rclone and lib-storage, each with
- * its defaults. Both ends speak TLS through nginx on the second core,
- * the client has the first. Medians over interleaved runs.
+ * `npm run bench:files`: compares the transfer engine with `curl | curl`, the AWS CLI, rclone and lib-storage, each
+ * with its defaults. Both ends speak TLS through nginx on the second core; the client has the first. Results are
+ * medians over interleaved runs.
  */
 
 const EXPERIMENTS: { ids: string[]; what: string; limits?: true; run: (bench: Bench) => Promise<Found> }[] = [
@@ -38,7 +38,7 @@ async function withServers({ quick, dir, screen, experiment }: Kit, moves: typeo
     process.exitCode = 2;
     return;
   }
-  // What watches the client must not take its core.
+  // The measuring process must not use the client's core.
   execFileSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)], { stdio: 'ignore' });
   const servers = await startServers(dir);
   const bundles = { engine: childBundle(dir, 'engine'), libStorage: childBundle(dir, 'lib-storage') };
@@ -51,7 +51,7 @@ async function withServers({ quick, dir, screen, experiment }: Kit, moves: typeo
   await servers.stop();
 }
 
-/** The modules of a client in Node.js, bundled as the functions are. */
+/** Bundles a client in Node.js as the functions are bundled. */
 function childBundle(dir: string, name: 'engine' | 'lib-storage'): string {
   const outfile = join(dir, `${name}.mjs`);
   bundle(join(import.meta.dirname, 'files', `${name}-child.ts`), outfile);

@@ -8,7 +8,7 @@ import { createScreen, type Screen } from '../local/screen.ts';
 
 export type Row = Record<string, string | number>;
 
-/** What was aimed at, and what was measured: both ratios within one run. */
+/** A target and its measurement: both ratios within one run. */
 export interface Target {
   id: string;
   aim: string;
@@ -16,15 +16,15 @@ export interface Target {
   met: boolean;
 }
 
-/** What an experiment found out: rows for its table, and the targets that it decides. */
+/** The results of an experiment: rows for its table, and the targets that it decides. */
 export interface Found {
   runs: Row[];
   targets: Target[];
 }
 
-/** What every benchmark is given. */
+/** The tools of every benchmark. */
 export interface Kit {
-  /** `--quick`: everything once and small. It shows whether a benchmark works, not how fast anything is. */
+  /** `--quick`: runs everything once and small. It tests the benchmark and measures no speed. */
   quick: boolean;
   json: boolean;
   /** An option of this benchmark alone. */
@@ -32,18 +32,18 @@ export interface Kit {
   /** A folder that is removed when the process ends. */
   dir: string;
   screen: Screen;
-  /** Whether an experiment is among those that `--only` names, or all are done. */
+  /** Whether to run an experiment: `--only` names it or is missing. */
   wanted: (ids: string[]) => boolean;
   /**
-   * Does an experiment if it is wanted, and prints what it found at once: a table for a person, or with `--json` one line. An
-   * experiment that fails is reported, the others are done all the same, and the process ends with code 1.
+   * Runs an experiment if it is wanted and prints its results at once: a table for a person, or with `--json` one line.
+   * A failed experiment is reported; the others still run, and the process ends with code 1.
    */
   experiment: (ids: string[], what: string, work: () => Promise<Found>) => Promise<void>;
 }
 
 const boolean = { type: 'boolean', default: false } as const;
 
-/** Runs a benchmark with the options that all have: `--quick`, `--only ID,ID`, `--json`. */
+/** Runs a benchmark with the common options: `--quick`, `--only ID,ID`, `--json`. */
 export async function benchmark(work: (kit: Kit) => Promise<void>, flags: string[] = []): Promise<void> {
   const own = Object.fromEntries(flags.map((name) => [name, boolean]));
   const options = { json: boolean, quick: boolean, only: { type: 'string', default: '' }, ...own } as const;
@@ -78,7 +78,7 @@ function textOf({ runs, targets }: Found): string {
 
 const AIM = ['target', 'aim', 'measured', 'met'];
 
-/** Keeps this process, and those that it starts, on one core: the last. */
+/** Binds this process and its children to one core: the last. */
 export function keepToOneCore(): void {
   const core = String(cpus().length - 1);
   execFileSync('taskset', ['-a', '-p', '-c', core, String(process.pid)], { stdio: 'ignore' });

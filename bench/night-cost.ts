@@ -5,9 +5,9 @@ import type { Target } from '../cli/support/target.ts';
 import { filesSchema } from '../core/config/file-settings.ts';
 import { NIGHTS_A_MONTH, PRICE } from './prices.ts';
 
-/** What one run used of what AWS counts. */
+/** One run's usage of the items that AWS charges for. */
 export interface Usage {
-  /** States that were entered. */
+  /** The number of states entered. */
   transitions: number;
   invocations: number;
   gbSeconds: number;
@@ -18,7 +18,7 @@ export interface Usage {
   bytes: number;
 }
 
-/** What a night of all entities used. */
+/** The usage of a night of all entities. */
 export interface Night {
   /** The usage of one run of each entity. */
   runs: Usage[];
@@ -27,20 +27,20 @@ export interface Night {
 
 export interface CostLine {
   what: string;
-  /** How much a night uses that runs every entity once. */
+  /** The usage of a night that runs every entity once. */
   counted: string;
-  /** Dollars a month for one deployment that runs each night. */
+  /** Dollars a month for one deployment that runs every night. */
   dollars: number;
 }
 
-/** What the runs of a deployment cost in a month. */
+/** The monthly cost of the runs of a deployment. */
 export function costOfRuns({ runs, logBytes }: Night): CostLine[] {
   const sum = (field: keyof Usage) => runs.reduce((total, usage) => total + usage[field], 0);
   const transitions = sum('transitions');
   const invocations = sum('invocations');
   const gbSeconds = sum('gbSeconds');
   const stored = sum('storeRequests');
-  // An upper bound each: every request to the bucket uses the key once, every function reads two secrets and the ledger.
+  // Upper bounds: every request to the bucket uses the key once; every function reads two secrets and the ledger.
   const secretReads = 2 * 3 * runs.length;
   const traces = invocations + runs.length;
   const nightly = (what: string, counted: string, nightlyDollars: number) => {
@@ -62,7 +62,7 @@ function total(lines: CostLine[]): number {
   return lines.reduce((sum, { dollars }) => sum + dollars, 0);
 }
 
-/** A table of costs: each line, and their sum, as often as each column says. */
+/** A table of costs: each line and the sum, multiplied as each column says. */
 export function costTable(first: string, lines: CostLine[], columns: { head: string; times: number }[]): string {
   const row = ({ what, counted, dollars }: CostLine) =>
     `| ${what} | ${counted} | ${columns.map(({ times }) => dollarsText(dollars * times)).join(' | ')} |`;
@@ -88,7 +88,9 @@ const MEMORY_MB: Record<string, number> = {
 };
 export const COUNTED_STEPS = Object.keys(MEMORY_MB);
 
-/** The lines of a function that are counted (`core/step/step.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
+/**
+ * The log lines that are counted (`core/step/step.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`).
+ */
 const lineSchema = z.object({
   message: z.enum(['answered', 'stored']),
   execution: z.string(),
@@ -99,7 +101,7 @@ const lineSchema = z.object({
   bytes: z.number().default(0),
 });
 
-/** Counts what a run used from its history and the logs of its functions. */
+/** Counts a run's usage from its history and the logs of its functions. */
 export async function usageOf(target: Target, executionArn: string): Promise<Usage> {
   const execution = executionArn.split(':').at(-1) ?? '';
   const usage: Usage = {

@@ -14,14 +14,14 @@ export const PRICE = {
   trace: 0.000005,
   kmsRequest: 0.000003,
   secretRequest: 0.000005,
-  /** Each of these for a month. */
+  /** Prices per month. */
   key: 1,
   secret: 0.4,
   alarm: 0.1,
   dashboard: 3,
   /** The price of a gigabyte in S3 Standard for a month. */
   storedGigabyte: 0.023,
-  /** Prorated by the hours in which it has data. */
+  /** Prorated by the hours with data. */
   metric: 0.3,
 } as const;
 

@@ -22,7 +22,7 @@ import { withSession } from './session.ts';
  */
 
 const JOB_SECONDS = 10;
-/** The first round of each warms up, and is not counted. */
+/** The first round of each warms up and does not count. */
 const FILES = [
   { id: 'after-ready', what: '10 MB', bytes: 10_000_000, rounds: 5 },
   { id: 'after-ready-1-gib', what: '1 GiB', bytes: 1024 ** 3, rounds: 2 },
@@ -91,7 +91,7 @@ async function transfer(session: Session, dir: string, file: (typeof FILES)[numb
   return { runs, targets: [atMost(id, 2, ours / theirs)] };
 }
 
-/** Seconds from the answer that the export is processed to the end of the run, and of these inside two functions. */
+/** Seconds from the PROCESSED answer to the end of the run, and how many of them two functions took. */
 async function timingsOf({ target: { sfn } }: Session, executionArn: string) {
   const { events = [] } = await sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000 }));
   const at = (fits: (event: HistoryEvent) => boolean) =>
@@ -114,7 +114,7 @@ function row(what: string, seconds: number) {
   return { what, seconds: seconds.toFixed(2) };
 }
 
-/** Seconds for `curl` to fetch a fresh export of leads, whose link is ready, and for `curl` to put it to the same S3. */
+/** Seconds for `curl` to fetch a new export of leads from its ready link and put it to the same S3. */
 async function curlSeconds({ sandbox, target, cloud }: Session, dir: string): Promise<number> {
   if (!sandbox) throw new Error('the comparison needs the sandbox');
   const link = await readyLink(sandbox);
@@ -132,7 +132,7 @@ async function curlSeconds({ sandbox, target, cloud }: Session, dir: string): Pr
   return (performance.now() - started) / 1000;
 }
 
-/** An export that is processed, and the link to its file. */
+/** Makes a processed export and returns the link to its file. */
 async function readyLink(sandbox: Sandbox): Promise<string> {
   const { accessToken } = sandbox.issueTokens();
   const http = ky.create({ baseUrl: `${sandbox.baseUrl}/`, headers: { authorization: `Bearer ${accessToken}` } });

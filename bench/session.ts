@@ -5,7 +5,7 @@ import { openSession, type Session } from '../local/session.ts';
 import type { SandboxOptions } from '../sandbox/settings.ts';
 import type { Kit } from './kit.ts';
 
-/** Does some work with a record of the processes that it starts, and ends them whatever comes of it. */
+/** Runs work with a record of the processes that it starts, and ends them in any case. */
 async function withRecord(work: (record: RunRecord) => Promise<void>): Promise<void> {
   const cacheDir = join(import.meta.dirname, '..', '.cache');
   await endLeftovers(cacheDir);
@@ -17,7 +17,7 @@ async function withRecord(work: (record: RunRecord) => Promise<void>): Promise<v
   }
 }
 
-/** Does some work with the whole product in a local cloud of its own. */
+/** Runs work with the whole product in its own local cloud. */
 export async function withSession(
   { json, screen }: Kit,
   sandboxOptions: SandboxOptions,

@@ -4,7 +4,7 @@ import { type WrittenTable, writeParquet } from '../core/table/write-parquet.ts'
 import { answer, costOf, givenJob } from './child.ts';
 import type { TableCost, TableJob } from './table-files.ts';
 
-/** Makes the table of a file, and reports what it cost. */
+/** Makes the table of a file and reports its cost. */
 
 const { path, bytes, crc32, header, settings, table } = givenJob<TableJob>();
 const out = table === undefined ? undefined : openSync(table, 'w');

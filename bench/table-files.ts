@@ -6,7 +6,7 @@ import { gathering } from '../lib/workflow/node-options.ts';
 import { crc32Text } from '../transfer/base/crc32.ts';
 import { inChild, type ProcessCost } from './child.ts';
 
-/** A kind of file, and how its table is made. */
+/** A kind of file and the settings of its table. */
 export interface PublishedFile {
   id: string;
   what: string;
@@ -15,14 +15,14 @@ export interface PublishedFile {
   settings: Pick<TableSettings, 'columns'> & { hash?: string[] };
 }
 
-/** A file that was written. */
+/** A written file. */
 export interface TableJob {
   path: string;
   bytes: number;
   crc32: string;
   header: string[];
   settings: PublishedFile['settings'];
-  /** Where the table goes; without it, it is counted and discarded. */
+  /** The path of the table; without it, the table is counted and discarded. */
   table?: string;
 }
 
@@ -80,7 +80,7 @@ export const FILES: PublishedFile[] = [
   },
 ];
 
-/** Writes rows up to the size, or as many as are asked for. */
+/** Writes rows up to the given size. */
 export function writeFile({ header, row, settings }: PublishedFile, path: string, size: number): TableJob {
   const descriptor = openSync(path, 'w');
   let bytes = 0;
@@ -96,7 +96,7 @@ export function writeFile({ header, row, settings }: PublishedFile, path: string
   return { path, bytes, crc32: crc32Text(crc), header, settings };
 }
 
-/** What the table of such a file costs a process that has the options of the function. */
+/** The cost of such a table in a process with the options of the function. */
 export function costOfTable(job: TableJob): Promise<TableCost> {
   const environment = { ...process.env, ...gathering(tableMemorySchema.parse(undefined)) };
   return inChild(join(import.meta.dirname, 'table-child.ts'), job, environment);

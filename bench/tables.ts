@@ -4,12 +4,12 @@ import { atMost, benchmark, type Found, keepToOneCore } from './kit.ts';
 import { costOfTable, FILES, type PublishedFile, writeFile } from './table-files.ts';
 
 /**
- * `npm run bench:tables`: the Parquet file of a published CSV file of 1 GB, as WriteTable makes it, in a fresh process on one
- * core: how much memory that takes, and how much CPU. What is written is counted and discarded.
+ * `npm run bench:tables`: measures memory and CPU of WriteTable for the Parquet file of a published CSV file of 1 GB,
+ * in a fresh process on one core. The output is counted and discarded.
  */
 
 const MOST_MEGABYTES = 512;
-/** Half of the time that an invocation of WriteTable has. */
+/** Half of the time of an invocation of WriteTable. */
 const MOST_SECONDS = 450;
 
 await benchmark(async ({ quick, dir, experiment }) => {

@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Checks the subjects of commits: `npm run commits -- RANGE`. Without a range it checks what this branch adds to origin/main,
- * and nothing in a clone without that branch. Merge commits and older commits of the project do not have this form.
+ * Checks the subjects of commits: `npm run commits -- RANGE`. Without a range, it checks the commits that this branch
+ * adds to origin/main, or none without origin/main. Merge commits and old commits do not have this form.
  */
 
 const TYPES = ['feat', 'fix', 'refactor', 'test', 'docs', 'build', 'ci', 'perf', 'chore', 'revert'];
 const FORM = new RegExp(`^(${TYPES.join('|')})(\\([a-z0-9-]+\\))?!?: \\S`);
 const LONGEST = 72;
 
-/** What is wrong with a subject, a phrase for each rule that it breaks. */
+/** The rules that a subject breaks, a phrase each. */
 export function subjectProblems(subject: string): string[] {
   return [
     ...(FORM.test(subject) ? [] : [`does not have the form "type(scope): summary" with a type of ${TYPES.join(', ')}`]),
@@ -17,7 +17,7 @@ export function subjectProblems(subject: string): string[] {
   ];
 }
 
-/** The commits that this branch adds to origin/main; undefined where there is no such branch. */
+/** The commits that this branch adds to origin/main; undefined if that branch does not exist. */
 function ownCommits(): string | undefined {
   const { status, stdout } = spawnSync('git', ['merge-base', 'origin/main', 'HEAD'], { encoding: 'utf8' });
   return status === 0 ? `${stdout.trim()}..HEAD` : undefined;

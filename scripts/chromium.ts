@@ -8,7 +8,7 @@ import { waitUntil } from '../local/processes/wait-until.ts';
 
 /** Chromium for the tests and for the picture of the README. */
 
-/** Where distributions install Chromium. */
+/** The paths at which distributions install Chromium. */
 const INSTALLED = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const CACHE = join(import.meta.dirname, '..', '.cache');
 const UNPACKED = join(CACHE, 'chromium');
@@ -16,21 +16,21 @@ const FONTS = `<?xml version="1.0"?>
 <fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
 `;
 
-/** A real browser without a window, by the DevTools protocol. */
+/** A headless browser, controlled by the DevTools protocol. */
 export interface Browser {
   open(url: string): Promise<void>;
-  /** The value of an expression in the page, once it is not null. */
+  /** Waits until an expression in the page is not null and returns its value. */
   value(expression: string): Promise<unknown>;
-  /** A call of the DevTools protocol to the page. */
+  /** Sends a command of the DevTools protocol to the page. */
   send(method: string, params?: object): Promise<unknown>;
-  /** Messages of the page's console and of its security policy. */
+  /** Messages from the page's console and its content security policy. */
   complaints: string[];
-  /** Addresses that the page asked for, from when `Network.enable` was sent. */
+  /** Addresses that the page requested after `Network.enable`. */
   requests: string[];
   close(): Promise<void>;
 }
 
-/** Whether there is a browser. Without one, a line says what is not tested. */
+/** Whether a browser is available. Without one, prints which tests are skipped. */
 export function hasChromium(): boolean {
   if (findChromium()) return true;
   process.stderr.write('SKIPPED: Chromium is not installed (docs/development.md), so no browser was tested.\n');
@@ -49,7 +49,7 @@ const targetSchema = z.object({ targetId: z.string() });
 const requestSchema = z.object({ request: z.object({ url: z.string() }) });
 const valueSchema = z.object({ result: z.object({ value: z.unknown() }) });
 
-/** Starts Chromium with a profile of its own and speaks its DevTools protocol. */
+/** Starts Chromium with a new profile and connects by the DevTools protocol. */
 export async function startChromium(): Promise<Browser> {
   const found = findChromium();
   if (!found) throw new Error('Chromium is not installed (docs/development.md).');
@@ -68,7 +68,7 @@ export async function startChromium(): Promise<Browser> {
     said += text;
   });
   const close = async () => {
-    // The whole group: Chromium has many processes.
+    // Kills the whole group: Chromium has many processes.
     if (child.pid && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
     await ended;
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
@@ -153,8 +153,8 @@ interface Chromium {
 }
 
 /**
- * The installed Chromium, or else that of the package `@sparticuz/chromium`, which is unpacked once into `.cache`. The package
- * has a binary for Linux on x64 only: undefined elsewhere.
+ * The installed Chromium, or else the one of the package `@sparticuz/chromium`, unpacked once into `.cache`. The
+ * package has a binary only for Linux on x64; elsewhere undefined.
  */
 function findChromium(): Chromium | undefined {
   const installed = INSTALLED.find((path) => existsSync(path));
@@ -168,13 +168,13 @@ function findChromium(): Chromium | undefined {
   };
 }
 
-/** Tests of two processes may unpack at once: the first folder that is complete stays. */
+/** Unpacks the package. Two test processes may do so at once: the first complete folder stays. */
 function unpack(): void {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, 'chromium-'));
   const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
   execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-chromium.ts')], { env });
-  // The fonts.conf of the package names the folders of a function, and a page without fonts never finishes to load.
+  // The package's fonts.conf names folders of a Lambda function. A page without fonts never finishes loading.
   writeFileSync(join(folder, 'fonts', 'fonts.conf'), FONTS);
   try {
     renameSync(folder, UNPACKED);

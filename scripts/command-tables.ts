@@ -33,10 +33,10 @@ interface Right {
   commands: string[];
 }
 
-/** By which one verify at a time makes something. */
+/** The lock that lets only one verify at a time do its work. */
 const LOCK = ['dynamodb:UpdateItem on the ledger', 'dynamodb:DeleteItem on the ledger'];
 
-/** What the checks of a command need: whoever lacks one is told by its name, and the checks that do without are made. */
+/** The rights for the checks of a command. A check without its right is skipped and reported by name. */
 function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | 'rights'>[]): Right[] {
   return checks.flatMap(({ option, rights }) =>
     rights.map((right) => {
@@ -46,10 +46,10 @@ function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | '
   );
 }
 
-/** Read and write the grant; `probe` writes one that is due, as a run does. */
+/** Commands that read and write the grant. Like a run, `probe` refreshes a grant that is due. */
 const GRANT = ['authorize', 'probe'];
 
-/** The template has the configuration that is deployed. */
+/** Commands that read the deployed configuration, which the template contains. */
 const NEEDING_SETTINGS = [
   'start',
   'authorize',
@@ -129,14 +129,14 @@ const RIGHTS: Right[] = [
   { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: GRANT },
 ];
 
-/** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
+/** The rights on AWS that a person needs for each command, besides `cloudformation:DescribeStacks` for all. */
 export const COMMAND_RIGHTS: Right[] = merged([
   ...RIGHTS,
   ...rightsOfChecks('doctor', DOCTOR_CHECKS),
   ...rightsOfChecks('verify', [{ rights: LOCK }, ...ALL_CHECKS, LEFT_OVERS]),
 ]);
 
-/** One row for each right on one thing. */
+/** Merges the rights into one row for each right on one resource. */
 function merged(rights: Right[]): Right[] {
   const same = Map.groupBy(rights, ({ action, on }) => `${action} ${on}`);
   return [...same.values()].flatMap(([first, ...more]) =>
@@ -144,7 +144,7 @@ function merged(rights: Right[]): Right[] {
   );
 }
 
-/** One row for all rights that the same commands need. */
+/** A table with one row for all rights that the same commands need. */
 export function rightsTable(): string {
   const same = Map.groupBy(COMMAND_RIGHTS, ({ commands }) => commandsText(commands));
   const rows = [...same].map(([commands, rights]) => {
@@ -155,7 +155,7 @@ export function rightsTable(): string {
   return markdownTable(['Commands', 'Rights'], rows);
 }
 
-/** Commands that follow a run are named together: the page says once which these are. */
+/** Names the commands. Those that follow a run get one common name, which the page explains once. */
 function commandsText(commands: string[]): string {
   const follow = FOLLOWING.every((command) => commands.includes(command));
   const named = follow ? commands.filter((command) => !FOLLOWING.includes(command)) : commands;

@@ -10,9 +10,9 @@ import { ensureEnvironment } from '../local/ministack/python.ts';
 import { openRunRecord } from '../local/processes/run-record.ts';
 
 /**
- * Compares how this reader and openpyxl read the workbooks in folders, cell by cell:
- * `node scripts/compare-workbooks.ts FOLDER…`, for example clones of ClosedXML, PhpSpreadsheet, SheetJS test_files, Apache POI,
- * readxl, calamine and openspout. It prints the files that are read differently, and counts.
+ * Compares how this reader and openpyxl read the workbooks in folders, cell by cell: `node scripts/compare-workbooks.ts
+ * FOLDER…`, for example clones of ClosedXML, PhpSpreadsheet, SheetJS test_files, Apache POI, readxl, calamine and
+ * openspout. It prints the files with a difference, and counts.
  */
 
 const ROOT = join(import.meta.dirname, '..');
@@ -34,7 +34,7 @@ const readSchema = z.object({
   sheets: z.array(
     z.object({
       name: z.string(),
-      /** Areas whose cells but the first have no value for openpyxl: the first column, the first row, the last ones. */
+      /** Merged areas: first column and row, last column and row. openpyxl keeps only their first value. */
       merged: z.array(z.tuple([z.int(), z.int(), z.int(), z.int()])),
       /** Row and column of cells with a link, whose value openpyxl may have replaced. */
       links: z.array(z.tuple([z.int(), z.int()])),
@@ -61,12 +61,12 @@ async function* readByOpenpyxl(python: string, files: string[]): AsyncGenerator<
   for await (const line of createInterface({ input: child.stdout })) yield readSchema.parse(JSON.parse(line));
 }
 
-/** How the first cell that is read differently is read, in words; `undefined` where all are read the same. */
+/** Describes the first cell that the readers read differently; `undefined` if there is none. */
 async function differenceOf({ file, sheets }: Read): Promise<string | undefined> {
   const workbook = await openWorkbook(fileSource(file, statSync(file).size), LIMITS);
   for (const sheet of sheets) {
     const ours = workbook.sheets.find(({ name }) => name === sheet.name);
-    // Sheets of macros and dialogs are no sheets of cells.
+    // Macro and dialog sheets contain no cells.
     const difference = ours && (await differenceIn(ours, sheet));
     if (difference !== undefined) return `${sheet.name} ${difference}`;
   }
@@ -101,7 +101,7 @@ async function differenceIn(
 function isSame(own: string, kind: Kind, text: string): boolean {
   if (kind === 's') return own.trim() === text.trim() || own.trim() === unescaped(text).trim();
   if (kind === 'b') return own === text;
-  // Excel shows no dates before its calendar begins: such a number is none.
+  // Excel shows no date before the start of its calendar, so a negative number is not a date.
   if ((kind === 'd' || kind === 'c') && Number(own) < 0) return true;
   if (kind === 'd') return Math.abs(Date.parse(`${isoText(own)}Z`) - Date.parse(`${text}Z`)) < 1000 * LEAST_SECONDS;
   if (kind === 'c') return Math.abs(clockSeconds(own) - Number(text)) < LEAST_SECONDS;
@@ -110,7 +110,7 @@ function isSame(own: string, kind: Kind, text: string): boolean {
 
 const isoText = (text: string) => (text.includes('T') ? text : `${text}T00:00:00`);
 
-/** Seconds of `36:00:00.5`. */
+/** The seconds of a clock text such as `36:00:00.5`. */
 function clockSeconds(text: string): number {
   const [hours = Number.NaN, minutes = Number.NaN, seconds = 0] = text.split(':').map(Number);
   return (hours * 3600 + minutes * 60 + seconds) % (text.length > 12 ? Number.POSITIVE_INFINITY : 1000 * DAY_SECONDS);

@@ -6,7 +6,7 @@ import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { CHECKS } from '../core/gate/checks.ts';
 import { ALARMS, type AlarmId } from '../lib/monitoring/monitoring.ts';
 
-/** The tables of the documents that repeat what the code knows. */
+/** Tables of the documents that are generated from the code. */
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
@@ -16,7 +16,7 @@ export function configurationTable(): string {
   return markdownTable(['Field', 'Default; values', 'Meaning'], fieldsOf(whole).map(fieldRow));
 }
 
-/** Every kind of records, and when its run starts unless the configuration says otherwise. */
+/** Every entity, and the default start time of its run. */
 export function entityTable(): string {
   const settings = deploymentSchema.parse({
     crm: { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com' },
@@ -25,7 +25,7 @@ export function entityTable(): string {
   return markdownTable(['Entity', 'Start (UTC)'], rows);
 }
 
-/** The names of all kinds of records, for a sentence. */
+/** The names of all entities, for a sentence. */
 export function entityNames(): string {
   return `${ENTITIES.map(code).join(', ')}.`;
 }
@@ -39,8 +39,8 @@ export function checkTable(): string {
 }
 
 /**
- * The runbook with the first line of the part "Means" of each alarm as in its mail, and the first line of the part "Fix" of each
- * error as in its cause.
+ * The runbook, in which the part "Means" of each alarm starts with the text of its mail, and the part "Fix" of each
+ * error with the advice in its cause.
  * @throws Error for an entry without that part
  */
 export function withAdvice(runbook: string): string {
@@ -66,11 +66,11 @@ interface Field {
   path: string;
   schema: Schema;
   required: boolean;
-  /** The optional object that it is a part of. */
+  /** The optional object that contains the field. */
   within: string | undefined;
 }
 
-/** The fields of an object and of the objects in it; `entities.ENTITY` is any entity. */
+/** The fields of an object and its nested objects; `entities.ENTITY` stands for any entity. */
 function fieldsOf(schema: Schema, parent = '', within?: string): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
     if (typeof value !== 'object' || key === '$schema') return [];
@@ -90,7 +90,7 @@ function fieldRow({ path, schema, required, within }: Field): string[] {
   return [code(path), [first, ...valuesOf(schema)].join('; '), schema.description ?? ''];
 }
 
-/** The values that are possible, where the description of the field does not say it. */
+/** The allowed values, if the description of the field does not list them. */
 function valuesOf({ enum: values, minimum, maximum, items }: Schema): string[] {
   if (values) return [values.map((value) => code(JSON.stringify(value))).join(', ')];
   if (typeof items === 'object' && !Array.isArray(items)) return valuesOf(items).map((each) => `list of ${each}`);

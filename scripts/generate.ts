@@ -21,8 +21,8 @@ import { synthesise } from './synthesise.ts';
 import { definitionOf } from './template.ts';
 
 /**
- * Writes what is generated and committed: the schemas, and the sections of documents that repeat what the code knows
- * (`npm run generate`). With --check nothing is written: every file that differs is named, and the exit code is 1.
+ * Writes the generated files that are committed: the schemas, and the generated sections of documents (`npm run
+ * generate`). With --check it writes nothing: it names every file that differs, and the exit code is 1.
  */
 
 type Text = () => string | Promise<string>;
@@ -31,9 +31,9 @@ const exportDiagram = () => stateDiagram(definitionOf(synthesise()));
 const tablesDiagram = () => stateDiagram(behindStep(definitionOf(synthesise(feedDeployment())), 'PublishFile'));
 const updatesDiagram = () => stateDiagram(definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates'));
 
-/** The text that each generated file has to have. */
+/** The expected text of each generated file. */
 export const GENERATED: Record<string, Text> = {
-  // Editors read draft 7 best.
+  // Editors support draft 7 best.
   'config/schema.json': () => schemaText('config/schema.json', deploymentSchema, 'draft-7'),
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
@@ -69,14 +69,14 @@ function schemaText(
   return execFileSync('node_modules/.bin/biome', args, { input: text, encoding: 'utf8' });
 }
 
-/** The document with each section between its two markers. */
+/** The document with new content between the two markers of each section. */
 async function documentText(file: string, sections: Record<string, Text>): Promise<string> {
   let text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   for (const [name, section] of Object.entries(sections)) text = withSection(file, text, name, await section());
   return text;
 }
 
-/** @throws Error where the text has no such section */
+/** @throws Error if the text has no such section */
 export function withSection(file: string, text: string, name: string, section: string): string {
   const from = `<!-- ${name}:begin -->`;
   const to = `<!-- ${name}:end -->`;
@@ -86,7 +86,7 @@ export function withSection(file: string, text: string, name: string, section: s
   return `${text.slice(0, begin + from.length)}\n\n${section}\n\n${text.slice(end)}`;
 }
 
-/** What is wrong with the committed file, or `undefined`. */
+/** Describes the difference to the committed file, or returns `undefined`. */
 export async function difference(file: string, text: Text): Promise<string | undefined> {
   const wanted = await text();
   if (!existsSync(file)) return `${file} is missing: npm run generate`;

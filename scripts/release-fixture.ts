@@ -5,13 +5,13 @@ import { basename, join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 
 /**
- * Writes the assembly of this release, as this checkout synthesises it, for the tests of upgrades: `npm run release-fixture`. Not
- * in it: source maps, and what `cdk deploy` does not read.
+ * Writes the assembly of this release, synthesised from this checkout, for upgrade tests: `npm run release-fixture`. It
+ * leaves out source maps and files that `cdk deploy` does not read.
  */
 
 const PROJECT = join(import.meta.dirname, '..');
 const FIXTURE = join(PROJECT, 'test', 'long', 'fixtures', 'release.tar.br');
-/** Tests put in their own addresses (`test/long/support/fixture-release.ts`), and one chunk of a batch at a time may wait. */
+/** Tests insert their own addresses (`test/long/support/fixture-release.ts`). One chunk of a batch may wait. */
 const DEPLOYMENT = 'upgrade';
 const CONFIGURATION = {
   local: true,
@@ -44,7 +44,7 @@ function synthesised(dir: string): string {
   return outdir;
 }
 
-/** The bundles have much in common: a window over all of them makes a third of what gzip makes. */
+/** The bundles have much in common: a window over all of them gives a third of the size that gzip gives. */
 function packed(outdir: string, dir: string): Buffer {
   const to = join(dir, 'assembly');
   for (const name of readdirSync(outdir).filter((file) => READ_BY_CDK.test(file))) {
@@ -56,7 +56,7 @@ function packed(outdir: string, dir: string): Buffer {
   return brotliCompressSync(tar, { params: { [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS } });
 }
 
-/** Metadata says where on this machine each construct was made. */
+/** Removes metadata, which contains this machine's path of each construct's source. */
 function withoutMetadata(manifest: string): string {
   return JSON.stringify(JSON.parse(manifest, (key, value) => (key === 'additionalMetadataFile' ? undefined : value)));
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** Writes the notes of a release, which are its section of CHANGELOG.md: `node scripts/release-notes.ts v0.2.0`. */
+/** Prints the notes of a release, its section of CHANGELOG.md: `node scripts/release-notes.ts v0.2.0`. */
 
 /**
  * @param tag `v` and a version
- * @throws Error where the tag is not of this version, or the version has no section with a date
+ * @throws Error if the tag does not match this version, or the version has no section with a date
  */
 export function releaseNotes(tag: string, version: string, changelog: string): string {
   if (tag !== `v${version}`) throw new Error(`The tag ${tag} is not of the version in package.json, ${version}.`);

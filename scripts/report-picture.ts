@@ -8,7 +8,7 @@ import { reportDataOf } from '../cli/report/report-data.ts';
 import { startChromium } from './chromium.ts';
 import { madeUpMonth } from './made-up-month.ts';
 
-/** `npm run pictures`: the picture of a made-up report in README.md. */
+/** `npm run pictures`: makes the picture of a made-up report in README.md. */
 
 const FILE = join(import.meta.dirname, '..', 'docs', 'pictures', 'report.png');
 const MOST_BYTES = 300_000;

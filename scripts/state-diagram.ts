@@ -4,13 +4,15 @@ interface Arrow {
   from: string;
   to: string;
   label?: string;
-  /** The arrow is no outcome of the step, but a crash, or an answer without a branch. */
+  /** The arrow is not an outcome of the step but a crash, or an answer without a branch. */
   exceptional?: boolean;
 }
 
 const ANY_STEP = 'AnyStep';
 
-/** The machine as a Mermaid state diagram. Choices become labelled arrows; what is the same for all steps is drawn once. */
+/**
+ * The machine as a Mermaid state diagram. Choices become labelled arrows; arrows common to all steps are drawn once.
+ */
 export function stateDiagram(definition: Definition): string {
   const arrows = storyOrder(definition).flatMap((id) => arrowsFrom(id, definition));
   const tasks = Object.values(definition.States).filter(isOwnStep).length;
@@ -30,12 +32,12 @@ export function stateDiagram(definition: Definition): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines.map((line) => `  ${line}`), '```'].join('\n');
 }
 
-/** Whether a crash of the task leads elsewhere than its answer. */
+/** Whether a crash of the task leads to another state than its answer. */
 function isOwnStep({ Type, Catch = [], Next }: State): boolean {
   return Type === 'Task' && Catch.some((caught) => caught.Next !== Next);
 }
 
-/** What the children of a Map run, as a state inside of it. */
+/** The machine of a Map's children, as a nested state. */
 function childrenOf({ States }: Definition): string[] {
   return Object.entries(States).flatMap(([id, { ItemProcessor: child }]) => {
     if (!child) return [];
@@ -51,7 +53,7 @@ function arrowsFrom(id: string, { States }: Definition): Arrow[] {
   if (state.Type === 'Fail') return [];
   const next = stateOf(state.Next ?? '', States);
   const forward = next.Type === 'Choice' ? branches(id, next) : [{ from: id, to: state.Next ?? '' }];
-  // A Map goes on to the same state when it could not run at all.
+  // A Map continues with the same state when it could not run.
   const caught = (state.Catch ?? []).filter(({ Next }) => Next !== state.Next);
   return [...forward, ...caught.map(({ Next }) => crash(id, Next))];
 }
@@ -63,7 +65,7 @@ function branches(from: string, choice: State): Arrow[] {
     label: StringEquals ?? Variable.replace(/^.*\./, ''),
   }));
   if (!choice.Default) return named;
-  // A choice behind a step has a branch for every outcome.
+  // A choice after a step has a branch for every outcome.
   const answers = (choice.Choices ?? []).every(({ StringEquals }) => StringEquals !== undefined);
   if (!answers) return [{ from, to: choice.Default }, ...named];
   return [...named, { from, to: choice.Default, label: 'any other answer', exceptional: true }];
@@ -77,7 +79,7 @@ function lineOf({ from, to, label }: Arrow): string {
   return `${from} --> ${to}${label ? `: ${label}` : ''}`;
 }
 
-/** All states but the choices, in the order in which a run first comes to them. */
+/** All states except the choices, in the order in which a run first reaches them. */
 function storyOrder(definition: Definition): string[] {
   const order = [definition.StartAt];
   for (const id of order) {
@@ -92,7 +94,7 @@ function stateOf(id: string, states: Definition['States']): State {
   return state;
 }
 
-/** The part of a machine that begins with a step. */
+/** The part of a machine from a step on. */
 export function behindStep(definition: Definition, id: string): Definition {
   return { ...definition, StartAt: id };
 }

@@ -10,7 +10,7 @@ import type { Template } from './template.ts';
 
 const synthesised = new Map<string, Template>();
 
-/** The stack of a deployment as CloudFormation gets it, the caller's own copy; the functions' code is not bundled. */
+/** The template of a deployment, a new copy for each caller; the functions' code is not bundled. */
 export function synthesise(deployment: Deployment = exampleDeployment()): Template {
   const key = JSON.stringify(deployment);
   const template = synthesised.get(key) ?? synthesiseOnce(deployment);
@@ -28,8 +28,8 @@ function synthesiseOnce(deployment: Deployment): Template {
 }
 
 /**
- * Synthesises the stack and writes the assembly to a folder: with the bundled code of the functions, unless the context
- * turns it off.
+ * Synthesises the stack and writes the assembly to a folder. Bundles the functions' code unless the context turns that
+ * off.
  */
 export function synthesiseInto(
   outdir: string,
@@ -42,7 +42,7 @@ export function synthesiseInto(
   return app.synth().getStackArtifact(stack.artifactId).template;
 }
 
-/** An app as the CDK CLI runs it. @param context more than `cdk.json` gives */
+/** An app as the CDK CLI runs it. @param context additions to `cdk.json` */
 export function newApp(outdir: string, context: Record<string, unknown> = {}): App {
   return new App({ outdir, analyticsReporting: false, context: { ...appContext(), ...context } });
 }

@@ -1,4 +1,4 @@
-/** CloudFormation templates and their state machines, to read. */
+/** Types and readers for CloudFormation templates and their state machines. */
 
 /** A resource of a CloudFormation template. */
 export interface Resource {
@@ -35,7 +35,7 @@ export interface State {
   ErrorPath?: string;
   Cause?: string;
   CausePath?: string;
-  /** What each child of a Map runs, and how the children are started. */
+  /** The machine of each child of a Map, and how the children start. */
   ItemProcessor?: Definition & { ProcessorConfig: { Mode: string; ExecutionType: string } };
   ItemReader?: { Resource: string; ReaderConfig: Record<string, unknown>; Parameters: Record<string, unknown> };
   ItemSelector?: Record<string, unknown>;
@@ -61,7 +61,7 @@ export interface Definition {
   States: Record<string, State>;
 }
 
-/** The definition of a machine of a template, with every reference written out as the id that it names. */
+/** The definition of a machine of a template, with every reference replaced by the logical id. */
 export function definitionOf(template: Template, name: 'ExportRun' | 'CustomerUpdates' = 'ExportRun'): Definition {
   const machine = Object.entries(template.Resources).find(
     ([id, { Type }]) => Type === 'AWS::StepFunctions::StateMachine' && id.startsWith(name),
@@ -70,7 +70,7 @@ export function definitionOf(template: Template, name: 'ExportRun' | 'CustomerUp
   return JSON.parse(resolved(machine[1].Properties.DefinitionString));
 }
 
-/** The text behind Fn::Join and Ref. */
+/** The text of a value with Fn::Join and Ref. */
 export function resolved(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'object' && value !== null) {

@@ -1,4 +1,4 @@
 import chromium from '@sparticuz/chromium';
 
-/** A process of its own, because the package unpacks into the folder that TMPDIR names, and adds libraries only in a function. */
+/** Runs in its own process: the package unpacks into TMPDIR, and adds libraries only in a Lambda function. */
 await chromium.executablePath();

@@ -43,9 +43,9 @@ def sheets_of(path):
     count = 0
     for sheet in book.worksheets:
         cells = []
-        # A walk over all rows and columns would take days for a sheet with a cell in its last corner.
+        # Visiting all rows and columns would take days for a sheet with a cell in its last corner.
         for (row, column), cell in sorted(sheet._cells.items()):
-            # openpyxl gives a cell without a value the address of its link.
+            # openpyxl fills a cell without a value with the address of its link.
             linked = cell.hyperlink is not None and cell.value in (cell.hyperlink.target, cell.hyperlink.location)
             if cell.value is None or cell.value == "" or linked:
                 continue
@@ -53,7 +53,7 @@ def sheets_of(path):
             count += 1
             if count > MOST_CELLS:
                 raise ValueError("too many cells")
-        # It drops the values of cells that others are merged over.
+        # openpyxl drops the values of all cells of a merged area but the first.
         merged = [list(area.bounds) for area in sheet.merged_cells.ranges]
         links = [[cell.row, cell.column] for cell in sheet._cells.values() if cell.hyperlink is not None]
         found.append({"name": sheet.title, "cells": cells, "merged": merged, "links": links})
@@ -61,7 +61,7 @@ def sheets_of(path):
 
 
 warnings.simplefilter("ignore")
-# openpyxl prints notes of its own.
+# openpyxl prints messages, which must not mix with the answers.
 answers, sys.stdout = sys.stdout, sys.stderr
 for line in sys.stdin:
     path = line.rstrip("\n")

@@ -13,21 +13,21 @@ export interface Client {
   env: Record<string, string>;
 }
 
-/** What a client written in Node.js is to do, in its environment as JSON. */
+/** The job of a client in Node.js, passed in its environment as JSON. */
 export interface Job {
   source: string;
   store: string;
   bucket: string;
   key: string;
   connections: { initial: number; most: number };
-  /** Everything is loaded that the function has loaded when it moves a file. */
+  /** Whether to load all modules that the function has loaded when it moves a file. */
   loaded: boolean;
 }
 
-/** The memory that DownloadFile has by default. */
+/** The default memory of DownloadFile. */
 const MEMORY_MB = filesSchema.parse({}).memoryMB.download;
 
-/** What is compared needs these; names of Debian packages by command. */
+/** Commands that the comparison needs, with the names of their Debian packages. */
 const PACKAGES = {
   curl: 'curl',
   rclone: 'rclone',
@@ -43,19 +43,19 @@ export function missingPackages(): string[] {
   return Object.entries(PACKAGES).flatMap(([command, name]) => (findCommand(command) ? [] : [name]));
 }
 
-/** Debian keeps nginx where only root's path leads. */
+/** Debian installs nginx in a folder that is only in root's PATH. */
 function findCommand(command: string): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
   return folders.map((folder) => join(folder, command)).find((path) => existsSync(path));
 }
 
-/** A shim of pyenv starts a shell of its own first: that is no part of the AWS CLI, and is not counted against it. */
+/** The AWS CLI without the shim of pyenv, whose own shell must not count against the CLI. */
 function awsCommand(): string {
   const found = findCommand('aws') ?? 'aws';
   return found.includes('/shims/') ? execFileSync('pyenv', ['which', 'aws'], { encoding: 'utf8' }).trim() : found;
 }
 
-/** First line of the version that each program prints. */
+/** The first line of each program's version output. */
 export function versions(): Record<string, string> {
   const first = (command: string, args: string[]) =>
     execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
@@ -75,7 +75,7 @@ function environment(servers: Servers): Record<string, string> {
   return { PATH: `${process.env.PATH}:/usr/sbin`, HOME: servers.dir, LC_ALL: 'C', ...KEYS };
 }
 
-/** The three that the targets name beside the floor, and the floor: each as it is by default. */
+/** The lower bound and the three programs of the targets, each with its defaults. */
 export function peers(servers: Servers, source: string, file: string, libStorage: string): Client[] {
   const { certificate, sink } = servers;
   const env = environment(servers);
@@ -102,7 +102,7 @@ export function peers(servers: Servers, source: string, file: string, libStorage
   ];
 }
 
-/** The engine, from its bundle, with the options that its function has. */
+/** The engine from its bundle, with the options of its function. */
 export function engine(servers: Servers, source: string, file: string, bundle: string, how: Partial<Job> = {}): Client {
   const job = jobOf(servers, source, file, how);
   const { initial, most } = job.connections;

@@ -3,7 +3,7 @@ import { transfer } from '../../transfer/transfer.ts';
 import { costOf, givenJob } from '../child.ts';
 import type { Job } from './clients.ts';
 
-/** One transfer by the engine in a process of its own; goes on as the machine would when the engine hands the upload back. */
+/** Runs one transfer of the engine in its own process. Like the state machine, it continues an unfinished upload. */
 
 const job = givenJob<Job>();
 if (job.loaded) await import('../../lambdas/download-file/handler.ts');
@@ -23,11 +23,11 @@ const options = {
   maxBytes: 2 ** 46,
   allowUndeclaredEnd: false,
   secondsLeft: () => 900,
-  // Nothing goes wrong here: a run that had to start over measures something else, and should be looked at.
+  // No faults are injected: a restart would distort the measurement and is reported.
   observer: { restarted: () => process.stderr.write('The engine started over.\n') },
 };
 
-// What the transfer alone takes, from the moment that the address is known.
+// Measures the transfer alone, once the address is known.
 const cost = await costOf(async () => {
   let resume: TransferOptions['resume'] = null;
   for (;;) {

@@ -8,31 +8,31 @@ import { ClientFailed, interleaved, type Limit, limitCpu, limitMemory, type Resu
 import type { Servers } from './servers.ts';
 
 const MIB = 1024 * 1024;
-/** Larger ones are sparse: no speed depends on the content, and writing 16 GiB takes long. */
+/** Larger files (MiB) are sparse: no speed depends on the content, and writing 16 GiB takes long. */
 const LARGEST_WRITTEN = 1024;
 /** Connections of the engine by default. */
 const MOST = 8;
-/** The share of a core of a function with the least memory that can be configured. */
+/** A function's share of a core at the smallest memory that can be configured. */
 const SMALLEST_SHARE = 512 / WHOLE_CORE_MB;
-/** What Lambda's network gives, MiB/s. */
+/** The throughput of Lambda's network, MiB/s. */
 const NETWORK = 71.5;
 const MEMORY_LIMIT = 96 * MIB;
 
-/** What all experiments work with. */
+/** The shared parts of all experiments. */
 export interface Bench {
   servers: Servers;
-  /** Where the bundles of the clients in Node.js lie. */
+  /** The paths of the bundles of the clients in Node.js. */
   bundles: { engine: string; libStorage: string };
-  /** MiB of the files, and how often each client moves them. */
+  /** The file sizes in MiB, and the number of rounds for each client. */
   sizes: { large: number; huge: number };
   rounds: { large: number; huge: number };
-  /** What is under way, for a person. */
+  /** Prints progress for a person. */
   print: (line: string) => void;
 }
 
 /**
- * T1, T2, T11: a fast origin. The engine's time counts from the moment that the function has the address: its modules are
- * loaded by then. The table has the whole process as well.
+ * T1, T2, T11: a fast origin. The engine's time starts when the function has the address: its modules are then loaded.
+ * The table also has the time of the whole process.
  */
 export async function fastOrigin(bench: Bench): Promise<Found> {
   const mib = bench.sizes.large;
@@ -58,7 +58,7 @@ export async function fastOrigin(bench: Bench): Promise<Found> {
   return { targets, runs };
 }
 
-/** What it costs that the function has more loaded than the engine. */
+/** The cost of the modules that the function loads besides the engine. */
 function quotient(test: string, client: string, one: Result, other: Result) {
   const of = (figure: (result: Result) => number) => `x ${(figure(one) / figure(other)).toFixed(2)}`;
   return {
@@ -72,7 +72,7 @@ function quotient(test: string, client: string, one: Result, other: Result) {
   };
 }
 
-/** T3: an origin that gives each connection 20 MB a second; how much faster than the fastest of the three. */
+/** T3: an origin that gives each connection 20 MB a second, compared with the fastest of the three programs. */
 export async function slowOrigin(bench: Bench): Promise<Found> {
   const mib = bench.sizes.large;
   const aims = [
@@ -107,7 +107,7 @@ export async function memory(bench: Bench): Promise<Found> {
   return { targets, runs: [rowOf('memory', large, before), rowOf('memory', huge, after)] };
 }
 
-/** T6: inside 96 MB the engine finishes, and lib-storage is killed. */
+/** T6: within 96 MB the engine finishes, and lib-storage is killed. */
 export async function memoryLimit(bench: Bench): Promise<Found> {
   const mib = bench.sizes.large;
   const libStorage = peersAt(bench, mib).at(-1) as Client;
@@ -140,7 +140,7 @@ async function limited(bench: Bench, clients: Client[], mib: number, limit: Limi
   }
 }
 
-/** T7: the share of a core that a function of 512 MB has. */
+/** T7: a function's share of a core with 512 MB. */
 export async function functionShare(bench: Bench): Promise<Found> {
   const mib = bench.sizes.large;
   const [floor, , , libStorage] = peersAt(bench, mib) as [Client, Client, Client, Client];
@@ -154,18 +154,18 @@ export async function functionShare(bench: Bench): Promise<Found> {
   return { targets, runs: results.map((result) => rowOf('CPU of 512 MB', mib, result)) };
 }
 
-/** The engine, moving a file of that size. */
+/** The engine as a client for a file of that size. */
 function engineAt(bench: Bench, mib: number, how: Partial<Job> = {}, slow = false): Client {
   const { servers, bundles } = bench;
   return engine(servers, slow ? servers.slow : servers.origin, sourceFile(servers.dir, mib), bundles.engine, how);
 }
 
-/** The peers, moving the same file: first the floor, then the three that the engine is compared with. */
+/** The other clients for the same file: first the lower bound, then the three that the engine is compared with. */
 function peersAt({ servers, bundles }: Bench, mib: number, slow = false): Client[] {
   return peers(servers, slow ? servers.slow : servers.origin, sourceFile(servers.dir, mib), bundles.libStorage);
 }
 
-/** How many connections the store saw, and how many GETs the origin. */
+/** The number of connections to the store and of GETs to the origin. */
 function counted({ calls }: Result) {
   const connections = new Set(calls.sink.map(({ connection }) => connection)).size;
   const downloads = calls.origin.filter(({ method }) => method === 'GET');
@@ -193,7 +193,7 @@ function rowOf(test: string, mib: number, result: Result): Row {
   };
 }
 
-/** Makes a file at the origin, once. @returns its name at both ends */
+/** Creates a file at the origin, once. @returns its name at both ends */
 function sourceFile(dir: string, mib: number): string {
   const name = `${mib}.csv`;
   const path = join(dir, 'files', 'bench', name);

@@ -3,7 +3,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { costOf, givenJob } from '../child.ts';
 import type { Job } from './clients.ts';
 
-/** The peer that everybody reaches for first: `Upload` of lib-storage, as it is by default, on the body of `fetch`. */
+/** The usual alternative: `Upload` of lib-storage with its defaults, on the body of `fetch`. */
 
 const job = givenJob<Job>();
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };

@@ -13,18 +13,18 @@ import type { Call, Servers } from './servers.ts';
 const CLIENT_CORE = '0';
 const LOOK_EVERY_MS = 100;
 const MB = 1_000_000;
-/** Length of a period in which a function's share of a core is given out; Lambda's, microseconds. */
+/** The period of CPU quotas, in microseconds, as on Lambda. */
 const PERIOD = 20_000;
 
 const costSchema = z.object({ seconds: z.number(), cpuSeconds: z.number() });
 
-/** What one run took: all processes of the client together, from start to end. */
+/** The cost of one run: all processes of the client together, from start to end. */
 interface Measured {
   wall: number;
   cpu: number;
-  /** Sum of what each process had in memory at its fullest, MB. */
+  /** The sum of each process's peak memory, MB. */
   rss: number;
-  /** What the client reports of the transfer alone; undefined for a program that does nothing else. */
+  /** The client's own measurement of the transfer alone; undefined for a program that does nothing else. */
   reported: z.infer<typeof costSchema> | undefined;
 }
 
@@ -32,7 +32,7 @@ export class ClientFailed extends Error {
   override readonly name = 'ClientFailed';
 }
 
-/** Medians of a client's runs. `wall` and `cpu` are of the whole process, `seconds` and `cpuSeconds` of the transfer. */
+/** Medians of a client's runs. `wall` and `cpu` measure the whole process, `seconds` and `cpuSeconds` the transfer. */
 export interface Result {
   name: string;
   wall: number;
@@ -46,7 +46,7 @@ export interface Result {
 }
 
 /**
- * Runs clients one after the other, round by round, so that whatever else the machine does hits all of them.
+ * Runs the clients in turn, round by round, so that other load on the machine affects all of them.
  * @throws ClientFailed, and Error when a client reports success and the sink has less than the file
  */
 export async function interleaved(
@@ -81,7 +81,7 @@ function medians(runs: Measured[]) {
   };
 }
 
-/** Runs a client on its core. @throws ClientFailed when it does not end well */
+/** Runs a client on its core. @throws ClientFailed when it fails */
 async function measure(client: Client, limit?: Limit): Promise<Measured> {
   const timed = `TIMEFORMAT='%3R %3U %3S'; set -o pipefail; time { ${client.script}; }`;
   const script = limit ? `${limit.join}; ${timed}` : timed;
@@ -109,7 +109,7 @@ async function measure(client: Client, limit?: Limit): Promise<Measured> {
   }
 }
 
-/** Notes how full each process of the group has been; the shell that leads it is none of the client's. */
+/** Records the peak memory of each process of the group, except the leading shell, which is not part of the client. */
 function look(group: number, peaks: Map<number, number>): void {
   for (const { pid } of runningProcesses().filter((entry) => entry.group === group && entry.pid !== group)) {
     const kib = /^VmHWM:\s+(\d+)/m.exec(readStatus(pid))?.[1];
@@ -125,18 +125,18 @@ function readStatus(pid: number): string {
   }
 }
 
-/** A limit under which processes are put: `join` is a line of bash that puts the shell itself there. */
+/** A limit for processes: `join` is a line of bash that puts the shell itself under the limit. */
 export interface Limit {
   join: string;
   remove(): void;
 }
 
-/** Whether limits can be set: root, and control groups of version 1. */
+/** Whether limits can be set: needs root and control groups of version 1. */
 export function canLimit(): boolean {
   return process.getuid?.() === 0 && ['cpu', 'memory'].every((name) => existsSync(`/sys/fs/cgroup/${name}/tasks`));
 }
 
-/** @param bytes more than this is refused, and the process that needs it is killed */
+/** @param bytes the limit; a process that needs more is killed */
 export function limitMemory(bytes: number): Limit {
   return limit('memory', { 'memory.limit_in_bytes': bytes });
 }

@@ -8,18 +8,18 @@ import { waitUntil } from '../../local/processes/wait-until.ts';
 
 /** The rate of one connection to the slow origin. */
 const BYTES_PER_SECOND = 20_000_000;
-/** The servers' core; the client has another to itself. */
+/** The core of the servers. The client has another core. */
 const SERVER_CORE = '1';
 
 const PARTS = '<ListPartsResult><UploadId>upload-1</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 
-/** A request as nginx has logged it. */
+/** A request in the log of nginx. */
 export interface Call {
-  /** Number of the connection that it came on. */
+  /** The number of its connection. */
   connection: string;
   method: string;
   status: number;
-  /** Bytes of the request's line, head and body. */
+  /** Bytes of the request line, headers and body. */
   bytes: number;
   path: string;
 }
@@ -41,7 +41,7 @@ export interface Servers extends Places {
   stop(): Promise<void>;
 }
 
-/** Starts both ends on free ports of loopback. @throws EnvironmentError when they do not come up */
+/** Starts both ends on free ports of loopback. @throws EnvironmentError when they do not start */
 export async function startServers(dir: string): Promise<Servers> {
   const ports = { origin: await freePort(), slow: await freePort(), sink: await freePort() };
   mkdirSync(join(dir, 'files', 'bench'), { recursive: true });
@@ -90,7 +90,7 @@ function takeCalls(log: string): Call[] {
   });
 }
 
-/** nginx for both ends: TLS, the origin's files, and an S3 that keeps nothing; bodies stream through to `world.py`. */
+/** nginx for both ends: TLS, the origin's files, and an S3 that stores nothing; `world.py` takes the bodies. */
 function nginxConf({ dir, ports }: Places): string {
   return `
 user root; worker_processes 1; worker_rlimit_nofile 4096; pid ${dir}/nginx.pid; error_log ${dir}/error.log;
@@ -123,7 +123,7 @@ http {
 `;
 }
 
-/** Makes a certificate for loopback that is valid for two days, and its key, by OpenSSL. */
+/** Creates a certificate for loopback, valid for two days, and its key with OpenSSL. */
 export function makeCertificate(certificate: string, key: string): void {
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
   const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];

@@ -8,7 +8,7 @@ import { synthesiseInto } from '../../scripts/synthesise.ts';
 import { atMost, type Found, median } from '../kit.ts';
 
 const STARTS = 15;
-/** All others have the same bounds. Nobody waits for the start of WriteTable. */
+/** Limits by bundle; unlisted functions share the engine's. No file waits for the start of WriteTable. */
 const MOST: Record<string, { kb: number; start: number }> = {
   engine: { kb: 70, start: 1.8 },
   WriteTable: { kb: 570, start: 5 },
@@ -16,7 +16,7 @@ const MOST: Record<string, { kb: number; start: number }> = {
 
 type Bundle = { name: string; file: string; kb: number };
 
-/** T8: size of what is loaded, and how long a process takes to load it, against one that loads nothing. */
+/** T8: the size of each bundle and its load time in a process, compared with an empty module. */
 export function starts(dir: string, rounds = STARTS): Found {
   const empty = join(dir, 'empty.mjs');
   writeFileSync(empty, 'export const handler = async () => {};\n');
@@ -43,7 +43,7 @@ export function starts(dir: string, rounds = STARTS): Found {
   return { targets, runs };
 }
 
-/** The functions as they are deployed, with all that a configuration can switch on: else the stack has no WriteTable. */
+/** The deployed functions with all options on: without them, the stack has no WriteTable. */
 function functionBundles(dir: string): [string, string][] {
   const outdir = join(dir, 'cdk.out');
   const template = synthesiseInto(outdir, fullDeployment({ local: true }));

@@ -86,7 +86,7 @@ def paced(connection, file, begin, end, rate):
     started = time.monotonic()
     at = begin
     while at < end:
-        # What a late waking missed is made up for, but never more than a tenth of a second of it.
+        # A late wake-up is made up for, but by at most a tenth of a second.
         due = begin + int((time.monotonic() - started + SLICE_SECONDS) * rate)
         if due - at > rate / 10:
             started += (due - at) / rate - SLICE_SECONDS

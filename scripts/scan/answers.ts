@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 
 /** A finding of a scanner about a resource of the templates. */
 export interface Finding {
-  /** The scanner's rule: CKV_AWS_117, W3005. */
+  /** The scanner's rule, such as CKV_AWS_117 or W3005. */
   check: string;
-  /** `AWS::Lambda::Function.CreateExportFunction1D2CC0EA`. */
+  /** The type and logical id, such as `AWS::Lambda::Function.CreateExportFunction1D2CC0EA`. */
   resource: string;
   text: string;
 }
 
-/** A row of the table in docs/security.md: why a finding stays. */
+/** A row of the table in docs/security.md: the reason for accepting a finding. */
 export interface Answer {
   check: string;
-  /** What the resource begins with: all resources of a type, or some by the beginning of their logical ids. */
+  /** The prefix of the resource: a type, or a type and the beginning of logical ids. */
   resource: string;
   reason: string;
   link: string;
@@ -22,7 +22,7 @@ const DOCUMENT = 'docs/security.md';
 const HEADING = '\n## Findings of scanners that stay\n';
 const ROW = /^\| `([^`]+)` \| `([^`]+)` \| (.+) \| (\S*) \|$/gm;
 
-/** The answers that the document gives. */
+/** The rows of the document. */
 export function readAnswers(document = readFileSync(DOCUMENT, 'utf8')): Answer[] {
   const section = document.split(HEADING)[1]?.split('\n## ')[0] ?? '';
   return [...section.matchAll(ROW)].map(([, check = '', resource = '', reason = '', link = '']) => {
@@ -32,7 +32,7 @@ export function readAnswers(document = readFileSync(DOCUMENT, 'utf8')): Answer[]
 
 /** Findings without an answer, answers without a finding, and answers without a reason or a source; a line each. */
 export function compare(findings: Finding[], answers: Answer[]): string[] {
-  // Errors of cfn-lint cannot be accepted.
+  // The table cannot accept errors of cfn-lint.
   const answered = ({ check, resource }: Finding) =>
     answers.find((answer) => !/^E\d/.test(check) && answer.check === check && resource.startsWith(answer.resource));
   const used = new Set(findings.map(answered));

@@ -15,7 +15,7 @@ export type Audit = { problems: string[] } | { refused: string };
 
 export async function auditPackages(): Promise<Audit> {
   const args = ['audit', '--json', '--package-lock-only', '--audit-level', 'high'];
-  // npm ends with a code other than 0 when it found something, and when it could not ask.
+  // npm ends with a code other than 0 both for findings and for a failed request.
   const { stdout } = await run('npm', args, { timeout: WITHIN_MS, maxBuffer: 64 * 1024 * 1024 }).catch(
     (error: { stdout?: string; message: string }) => ({
       stdout: error.stdout || JSON.stringify({ message: error.message }),

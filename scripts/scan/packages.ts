@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 
 /**
- * What package.json and package-lock.json must hold. The settings of `.npmrc` refuse most of it at `npm ci`, but npm 10 does not
- * know them.
+ * The rules for package.json and package-lock.json. The settings of `.npmrc` enforce most of them at `npm ci`, but npm
+ * 10 does not know these settings.
  */
 
 const packageSchema = z.looseObject({
@@ -30,7 +30,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 const REGISTRY = 'https://registry.npmjs.org/';
 
-/** Licences that require no more than attribution. The lockfile says which package has which. */
+/** Licences that require at most attribution. The lockfile lists the licence of each package. */
 const ALLOWED = [
   '0BSD',
   'Apache-2.0',
@@ -44,7 +44,7 @@ const ALLOWED = [
   'Unlicense',
 ];
 
-/** Accepted where the package is a development dependency, which no function carries. */
+/** Licences that are accepted for development dependencies, which no function contains. */
 const IN_DEVELOPMENT: { packages: RegExp; licence: string; reason: string }[] = [
   {
     packages: /^lightningcss(-|$)/,
@@ -57,7 +57,7 @@ export const readLockfile = (): Lockfile => lockfileSchema.parse(JSON.parse(read
 
 export const readManifest = (): Manifest => manifestSchema.parse(JSON.parse(readFileSync('package.json', 'utf8')));
 
-/** What is wrong with where packages come from, how they are pinned, what they run and their licences; a line each. */
+/** Problems with the sources of packages, their pinning, install scripts and licences; a line each. */
 export function findPackageProblems(lockfile: Lockfile, manifest: Manifest): string[] {
   const installed = Object.entries(lockfile.packages).flatMap(([path, entry]) =>
     path === '' ? [] : [{ name: path.split('node_modules/').at(-1) ?? path, entry }],
@@ -73,13 +73,13 @@ export function findPackageProblems(lockfile: Lockfile, manifest: Manifest): str
     ...installed
       .filter(({ name, entry }) => entry.hasInstallScript && !allowScripts[name])
       .map(({ name }) => `${name} runs a script when it is installed, and allowScripts does not list it`),
-    // The lockfile alone would let `npm update` drift.
+    // Ranges in package.json would let `npm update` change versions.
     ...ranges.map(([name, version]) => `${name} is requested as ${version}, not as one version`),
   ];
 }
 
 function originProblems(name: string, entry: LockedPackage): string[] {
-  // What is inside another package's archive is covered by that archive's hash.
+  // The hash of the outer archive covers a bundled package.
   if (entry.inBundle) return [];
   const { resolved, integrity, link, name: alias } = entry;
   return [
@@ -99,7 +99,7 @@ function licenceProblems(name: string, { license = '', dev }: LockedPackage): st
     : [`has the licence ${license || '(none)'}, which is not accepted`];
 }
 
-/** An SPDX expression of one level: one of alternatives (OR) must be allowed, all of combined parts (AND). */
+/** Evaluates an SPDX expression of one level: one alternative (OR) or all combined parts (AND) must be allowed. */
 function isAllowed(expression: string): boolean {
   const plain = expression.replace(/^\((.*)\)$/, '$1');
   if (/[()]/.test(plain)) return false;

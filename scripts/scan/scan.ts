@@ -14,13 +14,13 @@ import { auditPackages } from './audit.ts';
 import { findPackageProblems, readLockfile, readManifest } from './packages.ts';
 
 /**
- * Every check of the supply chain and of what goes to AWS, a line each: `npm run scan`. Ends with code 1 when one fails, 3 when
- * the scanners cannot be had. With `--require-audit` a registry that gives no advisories is a failure too.
+ * Checks the supply chain and everything that goes to AWS, a line each: `npm run scan`. Exit code 1: a check failed; 3:
+ * the scanners cannot be installed. With `--require-audit`, a registry without advisories is a failure, too.
  */
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** What a check found wrong, a line each, a note for the reader, and whether the check could not be made. */
+/** The result of a check: problems, a line each; a note for the reader; whether the check could not run. */
 type Result = { problems: string[]; note: string; unchecked?: boolean };
 
 function packages(): Result {
@@ -75,7 +75,7 @@ try {
   process.exitCode = error.exitCode;
 }
 
-/** cfn-lint, checkov and zizmor, as pinned in scan/requirements.txt, over what goes to AWS and to the build server. */
+/** Runs cfn-lint, checkov and zizmor, as pinned in scan/requirements.txt, on the templates and the CI workflows. */
 
 const ENVIRONMENT = {
   name: 'scan',
@@ -102,7 +102,7 @@ const checkovSchema = z.object({
 });
 const zizmorSchema = z.array(z.object({ ident: z.string(), desc: z.string(), url: z.string() }));
 
-/** Findings, and how many checks of checkov passed: a scan of nothing has no findings either. */
+/** Findings, and the number of passed checks of checkov: a scan of an empty folder has no findings either. */
 type Scanned = { findings: Finding[]; passed: number };
 
 /**
@@ -155,7 +155,7 @@ async function zizmor(home: string): Promise<Finding[]> {
     .map(({ ident, desc, url }) => ({ check: ident, resource: 'workflow', text: `${desc} (${url})` }));
 }
 
-/** Scanners end with a code of their own when they found something: what counts is whether they wrote their answer. */
+/** Returns the output of a scanner. Its exit code also reports findings, so only missing output is a failure. */
 async function outputOf(command: string, args: string[]): Promise<string> {
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, LANG: 'C.UTF-8' };
   const options = { env, timeout: WITHIN_MS, maxBuffer: LARGEST_BYTES };
@@ -167,13 +167,13 @@ async function outputOf(command: string, args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Removes repeated findings: both templates have most resources in common. */
+/** Removes repeated findings: the templates have most resources in common. */
 function distinct(findings: Finding[]): Finding[] {
   return [...new Map(findings.map((finding) => [`${finding.check} ${finding.resource}`, finding])).values()];
 }
 
 const ACTIONLINT = 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12';
-/** What actionlint finds in the workflows, a line each. It is built from the Go module proxy; `undefined` without Go. */
+/** The findings of actionlint in the workflows, a line each. Built from the Go module proxy; `undefined` without Go. */
 async function lintWorkflows(): Promise<string[] | undefined> {
   try {
     await run('go', ['run', ACTIONLINT, '-no-color', '-oneline'], { timeout: WITHIN_MS });
