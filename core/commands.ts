@@ -1,23 +1,23 @@
 /** The operator's command in a checkout. `--no` installs nothing; without `--`, npx reads the options as its own. */
 const IN_CHECKOUT = 'npx --no -- crm-export';
 
-/** The operator's command as the reader of a message types it: `cli/main.js` sets the variable after `npm link`. */
+/** The operator's command in messages: `cli/main.js` sets the variable after `npm link`. */
 export const CRM_EXPORT = process.env.CRM_EXPORT_COMMAND ?? IN_CHECKOUT;
 
-/** A command in a text: it ends with its sentence, or part of one. Values that are quoted for a shell may hold any mark. */
+/** Matches a command in a text, up to the end of its clause. Quoted arguments may contain any characters. */
 export const COMMAND = new RegExp(
   String.raw`(?:${CRM_EXPORT} [a-z]|(?:AWS_ENDPOINT_URL=\S{1,300} )?npx cdk [a-z]|aws [a-z0-9]+ [a-z-]+ -)(?:(?<=\s)'[^'\n]*'(?:\\''[^'\n]*')*|(?<=\s)"[^"\n]*"|.)*?(?=[.,;)]+(?:\s|$)|$)`,
   'gm',
 );
 
-/** A text with the operator's command as its reader types it. Functions store it as in a checkout. */
+/** Replaces the command as functions store it with the command that the reader types. */
 export const asTyped = (text: string) => text.replaceAll(IN_CHECKOUT, CRM_EXPORT);
 
 export const isCrmExport = (command: string) => command.startsWith(CRM_EXPORT);
 
 export const namesDeployment = (command: string) => / --deployment |-c deployment=/.test(command);
 
-/** The commands of a text with the name of the deployment, where they take one and have none. */
+/** Adds the deployment to the commands in a text that take one and have none. */
 export function forDeployment(text: string, deployment: string): string {
   return text.replace(COMMAND, (command) => {
     if (namesDeployment(command)) return command;

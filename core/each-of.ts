@@ -1,7 +1,7 @@
 /** Objects of the bucket that a command reads at the same time. */
 const AT_ONCE = 16;
 
-/** Does something with each item of a list, a few at a time; the answers are in the order of the list. */
+/** Calls `work` for each item, a few at a time. The results are in the order of the list. */
 export async function eachOf<T, R>(
   list: readonly T[],
   work: (item: T) => Promise<R>,

@@ -5,8 +5,8 @@ const transient = (advice: string) => ({ class: 'transient', advice }) as const;
 const machine = (advice: string) => ({ class: 'machine', advice }) as const;
 
 /**
- * The closed list of errors that a run can end in. `final` ends the run at once; `transient` is retried until its
- * deadline; `machine` names are given by the state machine. docs/runbook.md has an entry for each name, with its advice.
+ * The complete list of errors that a run can end in. `final` ends the run at once. `transient` is retried until the
+ * run's deadline. The state machine sets `machine` names. docs/runbook.md has an entry for each name.
  */
 export const ERRORS = {
   InvalidInput: final(
@@ -111,17 +111,17 @@ export const ERRORS = {
 
 export type ErrorName = keyof typeof ERRORS;
 
-/** A name that our own code may throw. */
+/** A name that the product's code may throw. */
 export type RunErrorName = { [N in ErrorName]: (typeof ERRORS)[N]['class'] extends 'machine' ? never : N }[ErrorName];
 
-/** What failed, for the commands of an advice. */
+/** The names that replace placeholders in an advice. */
 interface Failed {
   entity?: string | undefined;
   execution?: string | undefined;
   batch?: string | undefined;
 }
 
-/** What to do about an error; what is not named stays ENTITY, RUN or BATCH. */
+/** What to do about an error. Without a name, the placeholder ENTITY, RUN or BATCH stays. */
 export function adviceOf(
   name: ErrorName,
   { entity = 'ENTITY', execution = 'RUN', batch = 'BATCH' }: Failed = {},
@@ -131,17 +131,17 @@ export function adviceOf(
 }
 
 /**
- * The only error that steps and clients throw on purpose. `message` must hold no token, signed URL, record or body of an
- * answer: it ends in the execution history.
+ * The only error that steps and clients throw on purpose. The execution history shows `message`: it must not contain a
+ * token, signed URL, record or body of an answer.
  */
 export class RunError extends Error {
   override readonly name: RunErrorName;
   readonly retryAfterSeconds: number | undefined;
-  /** HTTP status of the refusal, where there was one. */
+  /** HTTP status of the refusal, if there was one. */
   readonly status: number | undefined;
   readonly #momentary: boolean;
 
-  /** @param options.momentary waited out like a transient one, though others of its name are final */
+  /** @param options.momentary treats this error as transient, even if its name is final */
   constructor(
     name: RunErrorName,
     message: string,
@@ -163,12 +163,12 @@ export class RunError extends Error {
     return this.#momentary || ERRORS[this.name].class === 'transient';
   }
 
-  /** Error and cause of the failed execution: what happened, then what to do. */
+  /** Error and cause of the failed execution: message, then advice. */
   get failure(): { error: RunErrorName; cause: string } {
     return this.failureOf({});
   }
 
-  /** The same with the names of what failed in the commands of its advice. */
+  /** Error and cause, with names in the commands of the advice. */
   failureOf(failed: Failed): { error: RunErrorName; cause: string } {
     return { error: this.name, cause: `${this.message} ${adviceOf(this.name, failed)}` };
   }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 
-/** The value of a JSON text, or `undefined` where it is none. `JSON.parse` would quote the text in its error. */
+/** The value of a JSON text; `undefined` for other text, because the error of `JSON.parse` would quote it. */
 export function jsonOrUndefined(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');
@@ -10,13 +10,13 @@ export function jsonOrUndefined(text: string | undefined): unknown {
   }
 }
 
-/** The value of a JSON text of this shape, or `undefined` where it is none. */
+/** The value of a JSON text; `undefined` if it does not match the schema. */
 export function parseJson<T>(schema: z.core.$ZodType<T>, text: string | undefined): T | undefined {
   const parsed = z.safeParse(schema, jsonOrUndefined(text));
   return parsed.success ? parsed.data : undefined;
 }
 
-/** A text of a value of JSON that does not depend on the order of keys. */
+/** A JSON text that does not depend on the order of keys. */
 export function canonicalText(value: unknown): string {
   return JSON.stringify(sorted(value));
 }
@@ -28,7 +28,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The text of an object in the bucket: equal values have equal bytes. A value with keys that the schema lacks is a bug. */
+/** The text of an object in the bucket: equal values give equal bytes. A key that the schema lacks is a bug. */
 export function strictText(schema: z.core.$ZodType, value: object): string {
   const known = z.parse(schema, value);
   if (!isDeepStrictEqual(known, value))

@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 
-/** ` (did you mean "leads"?)` when something known is near, else nothing. Case, blanks and underscores do not count. */
+/** Returns ` (did you mean "leads"?)` if a known name is similar. Case, blanks and underscores do not count. */
 export function suggestion(typed: string, known: readonly string[]): string {
   const plain = (text: string) => text.toLowerCase().replace(/[_ ]/g, '-');
   const plainKnown = known.map(plain);
@@ -9,7 +9,7 @@ export function suggestion(typed: string, known: readonly string[]): string {
   return near && distance(plain(typed), nearest) <= Math.max(2, near.length / 3) ? ` (did you mean "${near}"?)` : '';
 }
 
-/** A name from outside, for a message. What could be a pasted token or a piece of a record is not repeated. */
+/** A name from outside, for a message. A text that may be a token or a record is not repeated. */
 export function quotedName(typed: string, known: readonly string[] = []): string {
   const quoted = isPlainName(typed) ? `"${typed}"` : `a name of ${typed.length} characters that is not repeated here`;
   return `${quoted}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;

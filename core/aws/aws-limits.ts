@@ -1,14 +1,14 @@
-/** The SDK waits without end by default. */
+/** By default the SDK has no timeouts. */
 export const AWS_LIMITS = { requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 } };
 
 /**
- * Limits of calls under a claim of the ledger, which a hung connection must not outlive; the SDK repeats a call twice.
+ * Timeouts of calls under a claim of the ledger: a hung call must end before the claim. The SDK retries a call twice.
  */
 export const LEASE_LIMITS = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
 };
 
-/** Limits of a command that asks many deployments: a call that takes longer has failed, and is repeated once. */
+/** Timeouts for a command that queries many deployments: a call that takes longer fails, and is retried once. */
 export function limitsOf(seconds: number) {
   const timeout = seconds * 1000;
   const requestHandler = { connectionTimeout: timeout, requestTimeout: timeout, socketTimeout: timeout };

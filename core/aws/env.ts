@@ -18,7 +18,7 @@ export function bucketAddress(env: NodeJS.ProcessEnv): { bucket: string; region:
   return { bucket: BUCKET_NAME, region: AWS_REGION, urlSuffix: URL_SUFFIX };
 }
 
-/** The configuration that is bundled with the code. Synth has checked it; the schema is too large for a function. */
+/** The configuration that is bundled with the code. It is not checked again: the schema is too large. */
 export function readDeployment(file: string | URL): Deployment {
   return JSON.parse(readFileSync(file, 'utf8'));
 }

@@ -1,6 +1,6 @@
 /**
- * Replaces `@aws-sdk/credential-provider-node` in the bundles (`lib/workflow/step-function.ts`): Lambda passes credentials
- * in the environment only, and the other sources are 140 KB of code.
+ * Replaces `@aws-sdk/credential-provider-node` in the bundles (`lib/workflow/step-function.ts`). Lambda passes
+ * credentials only in the environment, and the code for other sources has 140 KB.
  * @throws Error `CredentialsProviderError`, as the provider of the SDK does
  */
 export function defaultProvider() {

@@ -21,7 +21,7 @@ const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [LineOutcome, ...LineOutco
     .join(' '),
 );
 
-/** One line of `result.jsonl`: the outcome of one line of the input. An id, and no other value of a customer. */
+/** One line of `result.jsonl`: the outcome of one input line. It has the id and no other data of the customer. */
 export const resultLineSchema = z.strictObject({
   line: z.int().min(1).describe('Line of the input.'),
   id: z.guid().describe('The customer.'),
@@ -44,10 +44,10 @@ export function resultLineText(result: ResultLine): string {
   return `${JSON.stringify(result)}\n`;
 }
 
-/** Prefix of the last line of a part whose writer left lines in doubt. It is no result. */
+/** Prefix of the last line of a part if its writer did not know the result of some lines. The line is not a result. */
 export const DOUBT = '{"doubt":';
 
-/** @throws RunError `StorageConflict` for anything but result lines; nothing is quoted */
+/** @throws RunError `StorageConflict` for any text that is not result lines; the message quotes no content */
 export function parseResults(text: string): ResultLine[] {
   try {
     return text
@@ -69,7 +69,7 @@ const outcomes = Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]];
 const countsSchema = z.record(z.enum(outcomes), z.int().min(0)).describe('Lines by outcome; together all records.');
 export type Counts = z.infer<typeof countsSchema>;
 
-/** `_manifest.json` of a batch, written once after `result.jsonl`: no manifest, no result. Read loosely, as those of exports. */
+/** `_manifest.json` of a batch, written once after `result.jsonl`. Without it, the result is not complete. */
 export const batchManifestSchema = z.object({
   schemaVersion: z
     .int()
@@ -108,31 +108,30 @@ export function batchManifestText(manifest: BatchManifest): string {
   return strictText(writtenSchema, manifest);
 }
 
-/** Counts that are all 0. */
 export function noCounts(): Counts {
   return { APPLIED: 0, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 };
 }
 
-/** Results in one object: a function that dies leaves at most so many lines in doubt. */
+/** Results in one object. If a function dies, at most this many lines are in doubt. */
 export const RESULTS_PER_PART = 100;
 
 const triesSchema = z.object({
   attempts: z.int(),
-  /** An attempt may have made the change: nothing confirms it, and nothing rules it out. */
+  /** An attempt may have made the change, and its answer neither confirms nor excludes it. */
   lost: z.boolean(),
   /** HTTP status of the last answer. */
   status: z.int().nullable(),
 });
-/** What is known of a line that has no result yet. */
+/** The attempts of a line that has no result yet. */
 export type Tries = z.infer<typeof triesSchema>;
 export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
-/** A line whose function died: it may have been sent. */
+/** A line whose function died, so that it may have been sent. */
 export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
 
 /**
- * The result of a line that is not sent any more.
- * @param reason why
- * @param at when, where the outcome was known before the batch was summarized
+ * The result of a line that will not be sent again.
+ * @param reason why it is not sent
+ * @param at when the outcome was known, if that was before the summary of the batch
  */
 export function unfinishedLine(
   { line, record }: UpdateRecord,
@@ -143,7 +142,7 @@ export function unfinishedLine(
   const of = { line, id: record.id, attempts };
   if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
-  // The line was refused, and would have been retried.
+  // The line was refused, and was waiting for a retry.
   const refused = status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
   return { ...of, outcome: 'FAILED', error: status === 429 ? 'RateLimited' : refused, status, at };
 }
@@ -151,13 +150,13 @@ export function unfinishedLine(
 const doubtSchema = z.object({
   firstLine: z.int(),
   records: z.int(),
-  /** What is known of the first; null when its function died. The others may have been sent. */
+  /** The attempts of the first record; null if its function died. The other records may have been sent. */
   tries: triesSchema.nullable().default(null),
 });
 /** Consecutive records without a result that were, or may have been, sent. */
 export type Doubt = z.infer<typeof doubtSchema>;
 
-/** The text of a part: results, and what its writer knew of lines without one. */
+/** The text of a part: results, and the doubt about lines without a result. */
 export function partText(results: ResultLine[], doubt: Doubt | undefined): string {
   return results.map(resultLineText).join('') + (doubt ? `${DOUBT}${JSON.stringify(doubt)}}\n` : '');
 }
@@ -175,7 +174,7 @@ export function parseDoubt(text: string): Doubt {
   throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
 }
 
-/** What the bucket knows of a chunk. */
+/** The results of a chunk in the bucket, and its lines in doubt. */
 export interface ChunkParts {
   /** The result of each line that has one. */
   results: Map<number, ResultLine>;
@@ -188,20 +187,20 @@ export async function readParts(store: BatchStore, keys: BatchKeys, chunk: numbe
     found.map(async ({ key }) => ({ isClaim: key.endsWith(CLAIM), text: (await store.read(key))?.text ?? '' })),
   );
   const results = parts.filter(({ isClaim }) => !isClaim).flatMap(({ text }) => parseResults(text));
-  // Parts come in order, each claim before its results. No line is sent under a claim before the part in front of it is stored:
-  // the last object has all that is in doubt.
+  // Objects are in order, each claim before its results. Lines are sent under a claim only after the previous part is
+  // stored, so the last object has all doubt.
   const doubts = parts.map(({ isClaim, text }) => (isClaim ? parseDoubt(text) : doubtIn(text)));
   return { results: new Map(results.map((result) => [result.line, result])), doubt: doubts.at(-1) };
 }
 
-/** A part without results has a single line of some 100 bytes. */
+/** A part without results has one line of about 100 bytes. */
 const LARGEST_DOUBT_BYTES = 256;
-/** Parts that are read at the same time. */
+/** Number of parts that are read at the same time. */
 const AT_ONCE = 10;
 
 /**
- * Counts the parts that a function may still be sending: claimed after `since`, and without results, or closed by another function
- * (`chunk-results.ts`). A finished batch costs a listing only.
+ * Counts the parts that a function may still be sending: claimed after `since`, and either without results or closed
+ * by another function (`chunk-results.ts`). A finished batch costs only a listing.
  */
 export async function openClaims(
   store: Pick<BatchStore, 'list' | 'read'>,
@@ -221,7 +220,7 @@ export async function openClaims(
   return open;
 }
 
-/** The function that closes another's claim knows no tries; one that stores a doubt about its own line does. */
+/** A function that closes another's claim writes no tries. A function with its own doubt does. */
 function closedByAnother(part: string): boolean {
   return part.startsWith(DOUBT) && doubtIn(part)?.tries === null;
 }

@@ -19,15 +19,15 @@ import type { UpdateStepName } from '../step/steps.ts';
 import type { BatchStore } from './batch-store.ts';
 
 /*
- * What passes between the states of the machine CustomerUpdates. It ends in the execution history: keys, counts and numbers of
- * lines only. Objects are loose, so that what a later release wrote passes unchanged.
+ * The state that passes between the steps of CustomerUpdates. The execution history shows it, so it has only keys,
+ * counts and line numbers. Objects are loose: keys that a later release wrote pass unchanged.
  */
 
 const batchSchema = z.looseObject({
   schemaVersion: z.literal(1),
   batch: z.string(),
   inputKey: z.string(),
-  /** ETag of the bytes that were validated: others are not applied. */
+  /** ETag of the validated input: another version of it is not applied. */
   etag: z.string(),
   bytes: z.int(),
   /** CRC-32 of all bytes, base64 of 4 bytes big-endian. */
@@ -36,7 +36,7 @@ const batchSchema = z.looseObject({
   records: z.int(),
   chunks: z.int(),
   chunksKey: z.string(),
-  /** Changes per second of the whole batch, and of each of the chunks that are applied at the same time. */
+  /** Changes per second: of the whole batch, and of each chunk that is applied at the same time. */
   maxRate: z.number(),
   chunkRate: z.number(),
   stopAfterFailures: z.int().nullable(),
@@ -46,10 +46,10 @@ const batchSchema = z.looseObject({
 });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** Children of one Distributed Map; a result of more could pass the 256 KB that its answers may have together. */
+/** The most children of one Distributed Map: the results of more could exceed the 256 KB for all of them. */
 export const MOST_CHUNKS = 1000;
 
-/** One line of `chunks.jsonl`: what one child applies. Holds no customer data. */
+/** One line of `chunks.jsonl`: the chunk that one child applies, without customer data. */
 export const chunkSchema = z.strictObject({
   chunk: z.int().min(1).max(MOST_CHUNKS).describe('Number of the chunk, from 1.'),
   from: z.int().min(0).describe('First byte in input.jsonl.'),
@@ -65,32 +65,32 @@ const positionSchema = z.looseObject({
   /** The next line to send, and where it begins in the input. */
   line: z.int(),
   byte: z.int(),
-  /** Number of the last results object of the chunk, or of its first. */
+  /** Number of the last results object of the chunk, or 1 before there is one. */
   part: z.int(),
-  /** Invocations so far. */
+  /** Number of invocations so far. */
   rounds: z.int(),
-  /** How many of the last lines in a row were answered 403. */
+  /** Number of consecutive last lines that were answered 403. */
   forbidden: z.int(),
 });
 export type ChunkPosition = z.infer<typeof positionSchema>;
 
 export const batchStateSchema = z.looseObject({
   machineVersion: z.int(),
-  /** The input of the execution, whatever a person or the command gave. */
+  /** The unchecked input of the execution, from a person or the command. */
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** Waits in a row without progress. */
+  /** Consecutive waits without progress. */
   waits: z.int().default(0),
   batch: batchSchema.nullable().default(null),
-  /** The chunk that a child of the map works on; `null` outside of the map. */
+  /** The chunk of this child of the map; `null` outside the map. */
   chunk: chunkSchema.nullable().default(null),
   place: positionSchema.nullable().default(null),
   resultKey: z.string().nullable().default(null),
   manifestKey: z.string().nullable().default(null),
   /** Why the map failed. */
   crash: z.object({ Error: z.string() }).nullable().default(null),
-  /** Functions that may still have been sending have been waited for. */
+  /** The batch has waited for functions that may still have been sending. */
   awaited: z.boolean().default(false),
   outcome: z.string().nullable().default(null),
   waitSeconds: z.int().min(0).default(0),
@@ -98,13 +98,13 @@ export const batchStateSchema = z.looseObject({
 });
 export type BatchState = z.infer<typeof batchStateSchema>;
 
-/** The batch that ValidateBatch began. Only a broken definition could come here without one: a bug. */
+/** The batch from ValidateBatch. It is missing only if the state machine is wrong: a bug. */
 export function batchOf({ batch }: BatchState): Batch {
   if (!batch) throw new Error('the state has no batch: ValidateBatch was skipped');
   return batch;
 }
 
-/** The most waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
+/** The most consecutive waits without progress: 9 that grow to a minute, then 36 of a minute, 38 minutes in all. */
 const MOST_WAITS = 45;
 /** The time limit of the functions (`lib/workflow/customer-updates.ts`). */
 export const LONGEST_INVOCATION_SECONDS = 900;
@@ -113,7 +113,7 @@ export const LONGEST_WAIT_SECONDS = 3600;
 
 const CUSTOMER_UPDATES: Machine<BatchState> = {
   schema: batchStateSchema,
-  // A batch may take a day: it fails after errors without progress, not at a time.
+  // A batch may take a day: it has no deadline, and fails after repeated errors without progress.
   pacing: (state, { now }) => ({
     firstWaitSeconds: 2,
     largestWaitSeconds: 60,
@@ -126,7 +126,7 @@ const CUSTOMER_UPDATES: Machine<BatchState> = {
   endOf: batchEnd,
 };
 
-/** Whether an error in this invocation would be final. */
+/** Whether a transient error in this invocation ends the batch. */
 export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
   return waits >= MOST_WAITS;
 }
@@ -141,17 +141,17 @@ export function asBatchStep<S extends UpdateStepName, D extends Invocation>(
   return handlerOf(CUSTOMER_UPDATES, name, step, connect, platform);
 }
 
-/** What a step returns: an outcome of its own and the parts of the state that it changes. */
+/** The answer of a step: one of its outcomes, and the parts of the state that it changes. */
 export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;
 
-/** How a run of CustomerUpdates ended. A chunk ends no batch; `apply-chunk.ts` counts a dead grant itself. */
+/** How a batch ended. The end of a chunk does not count; `apply-chunk.ts` counts a dead grant itself. */
 export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | undefined {
   if (answer.outcome === 'SUMMARIZED') return { outcome: 'APPLIED', measures: { RunsEnded: 1 } };
   return answer.chunk ? undefined : failedEnd(answer);
 }
 
 const stopSchema = z.object({
-  /** Name of the error for which it was stopped. */
+  /** Name of the error that stopped the batch. */
   reason: z.enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]]),
   /** What happened, in a sentence. */
   sentence: z.string(),
@@ -159,7 +159,7 @@ const stopSchema = z.object({
 });
 export type Stop = z.infer<typeof stopSchema>;
 
-/** A person may put anything there: the time is that of the object. */
+/** A stop flag from a person may have any content. Its time is that of the object. */
 function byHand(at = new Date()): Stop {
   return { reason: 'UpdateStopped', sentence: 'It was stopped by hand.', at: at.toISOString() };
 }
@@ -168,14 +168,14 @@ function byHand(at = new Date()): Stop {
 export function createStopFlag(store: Pick<BatchStore, 'putOnce' | 'read'>, key: string) {
   let seen: Stop | undefined;
   return {
-    /** Whether it was seen: nothing takes it back. */
+    /** Whether a read has found the flag. It is never taken back. */
     seen: () => seen !== undefined,
     read: async (): Promise<Stop | undefined> => {
       const object = seen ? undefined : await store.read(key);
       if (object) seen = parseJson(stopSchema, object.text) ?? byHand(object.at);
       return seen;
     },
-    /** The first that raises it gives the reason. */
+    /** Sets the flag. The reason of the first caller is kept. */
     raise: async (stop: Stop): Promise<void> => {
       await store.putOnce(key, JSON.stringify(stop));
     },

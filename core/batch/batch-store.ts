@@ -7,14 +7,14 @@ import { type Bucket, createBucket } from '../storage/bucket.ts';
 import { fastReadFromEnv } from '../storage/fast-read.ts';
 import { refusedCondition, storageError } from '../storage/storage-errors.ts';
 
-/** Parts of this size keep the memory flat; two are on their way at once. */
+/** Part size of an upload. It keeps memory low: two parts are sent at the same time. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 const JSON_LINES = 'application/x-ndjson';
 
-/** The bucket of a batch: it also takes what is made while it is stored. */
+/** The bucket of a batch, with an upload for content that is produced while it is stored. */
 export interface BatchStore extends Bucket {
-  /** Streams an object into place once; `false` when the key exists. What `body` throws passes through. */
+  /** Writes a streamed object once; `false` if the key exists. Errors of `body` pass through. */
   uploadOnce(key: string, body: Readable): Promise<boolean>;
 }
 
@@ -36,31 +36,31 @@ export function createBatchStore(client: S3Client, name: string): BatchStore {
 
 const INPUT_KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
 
-/** The batch of which this is the key of the input; `undefined` where it is none. */
+/** The batch whose input has this key; `undefined` for another key. */
 export function batchOfInput(key: string): string | undefined {
   return INPUT_KEY.exec(key)?.[1];
 }
 
-/** What the key of a claim ends in. */
+/** Suffix of the key of a claim. */
 export const CLAIM = '.begun.json';
 
-/** Keys of everything of a batch in the bucket. */
+/** The keys of all objects of a batch. */
 export function keysOf(batch: string) {
   const folder = `updates/${batch}/`;
   const chunkOf = (chunk: number) => `${folder}results/chunk-${String(chunk).padStart(4, '0')}.`;
   return {
     input: `${folder}input.jsonl`,
-    /** The claim of the one execution that applies the batch. */
+    /** The claim of the execution that applies the batch. */
     started: `${folder}_started.json`,
     chunks: `${folder}chunks.jsonl`,
     /** No line is sent while this object exists. */
     stop: `${folder}stop.json`,
-    /** An empty object for each line that failed, where failures are counted. */
+    /** One empty object for each failed line, if failures are counted. */
     failures: `${folder}failures/`,
     results: `${folder}results/`,
     /** Prefix of the results of a chunk. */
     chunkOf,
-    /** The claim of a part, which is written before its lines are sent, and after. */
+    /** The claim of a part, written before its lines are sent; and the part, written afterwards. */
     claim: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}${CLAIM}`,
     part: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}.jsonl`,
     result: `${folder}result.jsonl`,
@@ -74,7 +74,7 @@ function numbered(part: number): string {
   return String(part).padStart(6, '0');
 }
 
-/** One invocation validates so much with time and memory to spare, even with the shortest lines (docs/adr/0016). */
+/** The largest input that one invocation validates, even with the shortest lines (docs/adr/0016). */
 export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;
 
 /** The bucket that the environment of a function names. */

@@ -4,7 +4,7 @@ import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
 import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema, resultLineText } from './batch-results.ts';
 
-/** Lines to correct or to send again: all that are not known to be applied. */
+/** Outcomes of lines to correct or to send again: all except APPLIED. */
 export const NOT_APPLIED: readonly (LineOutcome | undefined)[] = [
   'REJECTED',
   'FAILED',
@@ -12,15 +12,15 @@ export const NOT_APPLIED: readonly (LineOutcome | undefined)[] = [
   'NOT_SENT',
   undefined,
 ];
-/** Lines to send again unchanged: rejected ones would be refused again. */
+/** Outcomes of lines to send again unchanged: rejected lines would be rejected again. */
 export const TO_RESUME: readonly (LineOutcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
 
 /**
- * The lines of an input that ended in one of the given outcomes (`undefined`: that have no result), byte for byte, as a new
- * input. Both files are read once, side by side.
+ * The lines of an input with one of the given outcomes (`undefined`: no result), byte for byte, as a new input. Both
+ * files are read once, in parallel.
  *
- * @param results `result.jsonl`, or the results of chunks one behind the other
- * @throws RunError `StorageConflict` when the results are of another input, or not in order
+ * @param results `result.jsonl`, or the concatenated results of chunks
+ * @throws RunError `StorageConflict` if the results belong to another input or are not in order
  */
 export async function* failedLines(
   input: AsyncIterable<Uint8Array>,
@@ -63,10 +63,10 @@ function resultOf(line: number, id: string, { value }: IteratorResult<ResultLine
   return value;
 }
 
-/** The results in the bytes of one or more files of them, in their order. */
+/** The results in the bytes of one or more result files, in order. */
 async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
   for await (const { line, text } of numberedLines(bytes)) {
-    // A function left lines in doubt: they have no result, or one in a later part.
+    // Lines in doubt have no result here. A later part may have it.
     if (text.startsWith(DOUBT)) continue;
     const result = parseJson(resultLineSchema, text);
     if (!result)
@@ -101,9 +101,9 @@ async function* numberedLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
 }
 
 /**
- * The results of a batch with those of the batch that resumes it, whose lines keep their numbers: of a line that both have, the later.
- * Both are read once, side by side, in the order of lines.
- * @throws RunError `StorageConflict` when one of them is not made of result lines
+ * Merges the results of a batch and of the batch that resumes it, whose lines keep their numbers. If both have a
+ * result for a line, the later one counts. Both are read once, in parallel.
+ * @throws RunError `StorageConflict` if one of them has lines that are not result lines
  */
 export async function* latestResults(
   first: AsyncIterable<Uint8Array>,

@@ -5,18 +5,18 @@ import { FOUND_VALID, isProblem, JsonlReader, type UpdateEntry, type UpdateRecor
 import type { Batch } from './batch-state.ts';
 import type { BatchStore } from './batch-store.ts';
 
-/** A piece holds at least one whole line. No stream stays open while lines are sent: it would be closed as idle. */
+/** A piece holds at least one whole line. The input is read in pieces: an idle stream would be closed. */
 const PIECE_BYTES = LONGEST_LINE + 1;
 const LF = 0x0a;
 
-/** A place in the input: the line that begins at a byte; `to` is the first byte behind what is read. */
+/** A part of the input: the line that begins at a byte; `to` is the first byte after the part. */
 export interface Stretch {
   line: number;
   byte: number;
   to: number;
 }
 
-/** The records of a stretch, in order. @throws RunError `StorageConflict` when the input is not what was validated */
+/** The records of a stretch, in order. @throws RunError `StorageConflict` if the input was changed after validation */
 export async function* readRecords(
   store: BatchStore,
   batch: Batch,
@@ -39,7 +39,7 @@ export async function* readRecords(
   }
 }
 
-/** Bytes of exactly the version that was validated. */
+/** Reads bytes of the validated version only. */
 async function pieceOf(store: BatchStore, { inputKey, etag }: Batch, from: number, to: number): Promise<Buffer> {
   const piece = await store.stream(inputKey, { from, to, etag }).catch((error: unknown) => {
     throw error instanceof RunError && error.name === 'StorageConflict' ? changed(inputKey) : error;

@@ -5,16 +5,16 @@ import { type Problem, STRICT } from '../updates/update-line.ts';
 import { type Chunk, MOST_CHUNKS } from './batch-state.ts';
 
 export interface Validation {
-  /** Valid records; all of them where `problems.total` is 0. */
+  /** Number of valid records; all records if `problems.total` is 0. */
   records: number;
   lines: number;
   bytes: number;
-  /** CRC-32 of the bytes that were read: shows whether what is uploaded later is the same. */
+  /** CRC-32 of the bytes that were read, to compare with a later upload. */
   crc32: number;
   problems: ProblemReport;
-  /** What is sent all the same: in how many records, and where first. */
+  /** Values that are sent although they look wrong: number of records, and the first line. */
   warnings: Warning[];
-  /** How to cut the file; empty for CSV and where there are problems. */
+  /** The chunks of the file; empty for CSV and if there are problems. */
   chunks: Chunk[];
 }
 
@@ -30,7 +30,7 @@ const OTHER_FUND = 'is a plan of another fund than kupatHolim names';
 
 const DEPRECATED = [...FIELD_RULES].filter(([, rule]) => rule.deprecated).map(([name]) => name);
 
-/** Reads a file of updates whole and tells everything about it that holds no customer data but names of fields. */
+/** Reads a whole file of updates and reports its problems. The report has field names, but no customer data. */
 export async function validateUpdates(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
@@ -71,15 +71,15 @@ class Tally {
   }
 }
 
-/** Problems that are listed; the rest is counted. */
+/** The most problems that are listed; further ones are only counted. */
 const KEPT = 20;
-/** Names are the file's own: there may be any number of them. */
+/** The most field names that are counted separately, because a file may have any number of names. */
 const COUNTED_FIELDS = 200;
 
 export interface ProblemReport {
   total: number;
   first: Problem[];
-  /** How many problems each field has; the line as a whole under `(line)`, fields beyond 200 under `(others)`. */
+  /** Problems per field. `(line)` counts problems of whole lines, `(others)` fields after the first 200. */
   perField: Record<string, number>;
 }
 
@@ -108,9 +108,9 @@ export class Problems {
   }
 }
 
-/** A chunk of fewer lines is not worth a child. */
+/** The fewest lines for which a chunk is worth a child execution. */
 const SMALLEST_CHUNK = 100;
-/** So many starts that chunks put together from them differ by an eighth at most. */
+/** With this many starts, the sizes of chunks differ by at most an eighth. */
 const MOST_STARTS = 16 * MOST_CHUNKS;
 
 interface Start {
@@ -119,12 +119,12 @@ interface Start {
   records: number;
 }
 
-/** Cuts a file into chunks while it is read once: groups of records are noted, and joined by two when there are too many. */
+/** Cuts a file into chunks while it is read once: it notes groups of records, and merges them if there are too many. */
 export class ChunkIndex {
   #starts: Start[] = [];
   #groupSize = SMALLEST_CHUNK;
 
-  /** Notes a record: its line, and the byte at which it begins. Lines come in order. */
+  /** Adds a record: its line, and the byte at which it begins. Lines come in order. */
   add(line: number, from: number): void {
     const open = this.#starts.at(-1);
     if (open && open.records < this.#groupSize) {
@@ -132,7 +132,7 @@ export class ChunkIndex {
       return;
     }
     if (this.#starts.length === MOST_STARTS) this.#halve();
-    // The first chunk begins with the file, whatever is before its first record.
+    // The first chunk begins at the start of the file, even if its first record comes later.
     this.#starts.push(open ? { line, from, records: 1 } : { line: 1, from: 0, records: 1 });
   }
 
@@ -143,7 +143,7 @@ export class ChunkIndex {
     this.#groupSize *= 2;
   }
 
-  /** The chunks of the whole file; they leave nothing out. */
+  /** The chunks, which together cover the whole file. */
   chunks(lines: number, bytes: number): Chunk[] {
     const count = Math.min(this.#starts.length, MOST_CHUNKS);
     const cut = (chunk: number) => Math.floor((chunk * this.#starts.length) / count);

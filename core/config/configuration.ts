@@ -42,26 +42,25 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   return { name, file: path, deployment: parsed.data };
 }
 
-/** Whether a deployment can have this name: that of its stack and of its functions is made of it. */
+/** Whether a deployment can have this name, which becomes part of the names of its stack and functions. */
 export function isDeploymentName(name: string): boolean {
   return /^[a-z][a-z0-9-]{0,30}$/.test(name);
 }
 
-/** What is wrong with the content of a configuration, a line for each field; empty where it can be deployed. */
+/** The mistakes in a configuration, a line for each field; empty if it can be deployed. */
 export function configurationProblems(content: unknown): string[] {
   const parsed = deploymentSchema.safeParse(content);
   return parsed.success ? [] : problems(parsed.error);
 }
 
-/** The file of a deployment. */
 export function configurationFile(name: string): string {
   return join(configurationFolder(), `${name}.json`);
 }
 
 /**
- * The folder of the configurations: `config/` of the checkout. Tests name another one, for they must not depend on the deployments
- * of the person who runs them.
- * @returns a path relative to the current directory if the folder is below it, else the whole path
+ * The folder of the configurations: `config/` of the checkout. Tests set another folder, because they must not depend
+ * on the deployments of the person who runs them.
+ * @returns a path relative to the current directory if the folder is below it, else the absolute path
  */
 export function configurationFolder(): string {
   const folder = process.env.CRM_EXPORT_CONFIG || resolve(import.meta.dirname, '../../config');
@@ -73,7 +72,7 @@ function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    // The parser quotes the lines around the mistake; a mistake is one line.
+    // The parser quotes the lines around the mistake, but each mistake is reported in one line.
     const what = error instanceof Error ? error.message.replace(/\s+/g, ' ') : error;
     throw new ConfigurationError(`${path}: is not JSON: ${what}`);
   }
@@ -90,7 +89,7 @@ function problems(error: z.ZodError): string[] {
   return [...new Set(lines.flat())];
 }
 
-/** The keys that a setting may have; all of its forms count. */
+/** The keys that a setting may have, in any of its forms. */
 function keysAt(path: PropertyKey[]): string[] {
   let found: z.core.JSONSchema.BaseSchema[] = [z.toJSONSchema(deploymentSchema, { io: 'input' })];
   for (const part of path) found = found.flatMap(formsOf).flatMap((schema) => childOf(schema, part));

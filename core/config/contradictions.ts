@@ -18,9 +18,9 @@ import type { Settings } from './settings.ts';
 
 interface Row<T> {
   at: readonly PropertyKey[];
-  /** Names in the setting that break the rule, or whether the setting as a whole does. */
+  /** The names in the setting that break the rule, or whether the whole setting breaks it. */
   breaks: (settings: T) => readonly string[] | boolean;
-  /** The message; of a row with names what follows `names "X", `, unless it is a function. */
+  /** The message. If `breaks` returns names, it follows `names "X", `, unless it is a function. */
   says: string | ((settings: T, name: string) => string);
 }
 
@@ -39,7 +39,7 @@ export function contradictions(settings: Settings): Problem[] {
     ...ENTITIES.flatMap((entity) => {
       const own = settings.entities[entity];
       const place = ['entities', entity];
-      // A mistake of the deployment's own polling is reported once, at its own place.
+      // A mistake in the polling of the deployment is reported once, with that setting.
       const ofPolling = own.polling ? broken(POLLING, waits(own.polling), [...place, 'polling']) : [];
       return [...ofPolling, ...extraProblems(own, settings, place), ...broken(ENTITY, own, place)];
     }),
@@ -72,7 +72,7 @@ const DEPLOYMENT: Row<Settings>[] = [
   },
   {
     at: ['crm', 'fileHosts'],
-    // A mistake in the address itself is reported at its own place.
+    // A mistake in the address itself is reported with the address.
     breaks: ({ local, crm }) =>
       !local && URL.parse(crm.baseUrl)?.protocol === 'https:' && fileHostsOf(crm).length === 0,
     says: 'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name',
@@ -124,7 +124,7 @@ const POLLING: Row<Polling & { local: boolean }>[] = [
   },
 ];
 
-/** Readers of tables that nothing writes. */
+/** Readers of tables whose entity has no `tables` setting. */
 function readerProblems({ readers, entities }: Settings): Problem[] {
   const hasTable = (entity: Entity) => entities[entity].tables !== undefined;
   return readers.flatMap(({ entities: named, of }, index) => {
@@ -136,7 +136,7 @@ function readerProblems({ readers, entities }: Settings): Problem[] {
   });
 }
 
-/** Keys of the request that have settings of their own. */
+/** Keys in `extra` that have their own setting. */
 function extraProblems({ extra }: EntitySettings, { crm }: Settings, place: string[]): Problem[] {
   const reserved = [...Object.keys(requestKeys), crm.operatorField, crm.emailField];
   const message = 'has a setting of its own: give it there';
@@ -146,7 +146,7 @@ function extraProblems({ extra }: EntitySettings, { crm }: Settings, place: stri
 
 type EntityRow = Row<EntitySettings>;
 
-/** A column is left out, or ignored, in whatever spelling. */
+/** Names are compared folded, as columns are when they are left out or ignored. */
 const isIn = (names: readonly string[], name: string) => names.map(folded).includes(folded(name));
 const labelTexts = (plan: EntitySettings) => Object.entries(labelsOf(plan)).flat();
 const namelessOf = (plan: EntitySettings) =>
@@ -204,7 +204,7 @@ const LEFT_OUT = 'which `columns.except` leaves out';
 const LEFT_OUT_OF_ENTITY = 'which `columns.except` of the entity leaves out';
 const UNKNOWN_COLUMNS = 'which columns such a file has is not known';
 
-/** Promises about the content of a file, beside kinds of files whose content is not read. */
+/** Settings that need the content of a file, and so contradict `opaque` kinds, whose content is not read. */
 const OPAQUE: [promises: (plan: EntitySettings) => boolean, what: string, why: string][] = [
   [(plan) => exceptedOf(plan).length > 0, '`columns.except`', UNKNOWN_COLUMNS],
   [(plan) => requiredOf(plan).length > 0, '`columns.required`', UNKNOWN_COLUMNS],

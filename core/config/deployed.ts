@@ -6,28 +6,28 @@ import type { EntityPlan } from './entity-settings.ts';
 import { dependsOnDate } from './relative-date.ts';
 
 /**
- * What stands where a value stood that not everybody may read. It tells whether two values are equal, and has the form of what it
- * stands for: a deployed configuration is read by the same code as any other.
+ * Replaces a value that not everybody may read. It shows whether two values are equal. It has the form of the value,
+ * so that the same code reads a deployed configuration and a file.
  */
 interface Digest extends Record<string, unknown> {
   digest: string;
 }
 
-/** The filters of an entity as the template has them. */
+/** The filters of an entity in the template. */
 interface HiddenFilters extends Digest {
-  /** Whether they select other records for another day. */
+  /** Whether the selected records depend on the date. */
   dependsOnDate: boolean;
 }
 
 type DeployedPlan = EntityPlan & { filters?: HiddenFilters[]; extra: Digest };
 
-/** The configuration that is deployed, with all defaults. Filters, extra keys and mail addresses are digests. */
+/** The deployed configuration with all defaults. Filters, extra keys and mail addresses are digests. */
 export type Deployed = Deployment & { entities: Record<Entity, DeployedPlan> };
 
-/** The key of the template's `Metadata`. Its number is raised where commands can no longer read what an earlier release wrote. */
+/** The key in the template's `Metadata`. Raise its number when commands can no longer read an earlier form. */
 const METADATA_KEY = 'CrmExportConfiguration1';
 
-/** The configuration of a deployment as everybody may read it who may read the template of its stack. */
+/** The configuration without the values that readers of the stack's template must not see. */
 export function deployedOf({ $schema: _, ...deployment }: Deployment): Deployed {
   const { alarms } = deployment;
   const plans = ENTITIES.map((entity) => [entity, hidden(deployment.entities[entity])]);
@@ -46,20 +46,20 @@ function hidden({ filters, extra, ...plan }: EntityPlan): DeployedPlan {
   };
 }
 
-/** Addresses are compared without case, as mail is delivered. */
+/** The letter case of an address is ignored, as in mail delivery. */
 export function mailDigest(address: string): string {
   return digestOf(address.toLowerCase());
 }
 
-/** The `Metadata` of the template: in base64, for GetTemplate returns every character that is not ASCII as `?`. */
+/** The `Metadata` of the template, in base64: GetTemplate returns every character outside ASCII as `?`. */
 export function metadataOf(deployed: Deployed): Record<string, string> {
   return { [METADATA_KEY]: Buffer.from(JSON.stringify(deployed)).toString('base64') };
 }
 
-/** @returns `undefined` where the template is of a release that wrote none, another form, or fewer entities */
+/** @returns `undefined` if the template has no configuration, another form of it, or fewer entities */
 export function deployedBy(metadata: Record<string, unknown> = {}): Deployed | undefined {
   const text = Buffer.from(String(metadata[METADATA_KEY] ?? ''), 'base64').toString();
-  // What a synthesis has written is trusted, as the functions trust their own copy of it.
+  // The output of a synthesis is trusted, as functions trust their copy of it.
   const deployed = jsonOrUndefined(text) as Deployed | undefined;
   return deployed && ENTITIES.every((entity) => entity in deployed.entities) ? deployed : undefined;
 }
@@ -67,14 +67,14 @@ export function deployedBy(metadata: Record<string, unknown> = {}): Deployed | u
 /** A setting that a deployment of the file would change. */
 export interface Difference {
   path: string;
-  /** Both values, as far as they may be shown; `undefined` where there is none. */
+  /** Both values; left out if they must not be shown. A missing value is `undefined`. */
   values?: { deployed: unknown; file: unknown };
 }
 
-/** Setting by setting. Offsets of the time zone are no setting: they come from the machine that deploys. */
+/** Compares setting by setting. Time zone offsets are ignored, because they come from the machine that deploys. */
 export function differencesFrom(deployed: Deployed, file: Deployment): Difference[] {
   const all = differences('', { ...deployed, zoneOffsets: undefined }, { ...deployedOf(file), zoneOffsets: undefined });
-  // A change of the deployment's own polling is one difference, not one of each entity too.
+  // A change of the deployment's polling is one difference, not one more for each entity.
   const common = new Set(all.map(canonicalText));
   return all.filter(({ path, ...values }) => {
     const ofAll = path.replace(/^entities\.[^.]+\./, '');
@@ -82,7 +82,7 @@ export function differencesFrom(deployed: Deployed, file: Deployment): Differenc
   });
 }
 
-/** Settings whose digests say only that they differ. */
+/** Settings that are shown only as different, because they are digests. */
 const HIDDEN = /^(entities\.[^.]+\.(filters|extra)|alarms\.email)$/;
 
 function differences(path: string, deployed: unknown, file: unknown): Difference[] {
@@ -94,13 +94,13 @@ function differences(path: string, deployed: unknown, file: unknown): Difference
   return keys.flatMap((key) => differences(path === '' ? key : `${path}.${key}`, ours?.[key], theirs?.[key]));
 }
 
-/** What is not there has no parts; `undefined` for a value that is not made of named parts. */
+/** The named parts of a value: empty for a missing value, `undefined` for a value without named parts. */
 function partsOf(value: unknown = {}): Record<string, unknown> | undefined {
   const named = typeof value === 'object' && value !== null && !Array.isArray(value);
   return named ? { ...value } : undefined;
 }
 
-/** Short, for people see it; whatever the order of keys. */
+/** Short, because people see it. The order of keys does not matter. */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 8);
 }

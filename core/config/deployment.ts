@@ -7,10 +7,10 @@ import { UPDATE_SCOPE } from './scopes.ts';
 import { type Settings, settingsSchema } from './settings.ts';
 
 /**
- * The configuration of a deployment with all defaults. It is checked at synthesis, and goes into the bundle of every function as
- * `deployment.json`, because a function's environment is limited to 4 KB.
+ * The configuration of a deployment with all defaults. Synthesis checks it and bundles it with every function as
+ * `deployment.json`, because the environment of a function is limited to 4 KB.
  *
- * Functions import types from here and no values, because all of zod is large.
+ * Functions import only types from here, no values, because zod is large.
  */
 
 export const deploymentSchema = settingsSchema
@@ -24,11 +24,11 @@ export const deploymentSchema = settingsSchema
   }));
 
 /**
- * What a configuration says, with all defaults; each entity has a complete plan. In the bundle of a function with the offsets of the
- * time zone, in minutes, as they were when the rules were made.
+ * The configuration with all defaults; each entity has a complete plan. The bundle of a function also has the offsets
+ * of the time zone in minutes, from when the rules were made.
  */
 export type Deployment = z.infer<typeof deploymentSchema> & { zoneOffsets?: number[] };
-/** What OAuth needs to know. */
+/** The settings that OAuth needs. */
 export type OAuthSettings = Pick<Deployment['crm'], 'authUrl' | 'scopes' | 'clientAuthentication'>;
 
 function withUpdateScope({ crm: { scopes }, customerUpdates }: Settings): string[] {

@@ -6,11 +6,11 @@ import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
 import { tableSettingsSchema } from './table-settings.ts';
 
-/** The parts of an entity's configuration by which the gate stops a file, or a run, or does not look. */
+/** The settings of an entity that make the gate stop a file or a run, or skip its checks. */
 
 const share = z.number().min(0).max(1);
 
-/** What a file must show before readers get it. */
+/** The conditions that a file must meet before it is published. */
 const guardsSchema = z.strictObject({
   minRows: z
     .int()
@@ -39,7 +39,7 @@ const policy = (ofWhat: string) =>
     .default('warn')
     .describe(`${ofWhat}: \`accept\`, \`warn\` (in the manifest, with an alarm) or \`stop\` (exports nothing).`);
 
-/** What follows where the columns that the CRM lists are not those of the last published export. */
+/** What to do when the CRM lists other columns than at the last published export. */
 const driftSettingsSchema = z.strictObject({
   added: policy('The CRM adds a column'),
   removed: policy('The CRM removes a column'),
@@ -55,7 +55,7 @@ const opaqueSchema = z
     'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Not allowed beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
   );
 
-/** The part of an entity's configuration that is about its feed of changes: what WriteChanges makes of two tables. */
+/** The settings of an entity's feed, which WriteChanges makes from two tables. */
 
 const keyName = z.string().min(1).max(200);
 const keyNames = z
@@ -81,12 +81,12 @@ const changeSettingsSchema = z.strictObject({
     ),
 });
 
-/** The part of a deployment's configuration that is about waiting for the CRM: for all entities, and in parts for one. */
+/** The settings for waiting for the CRM: for all entities, and partly for one. */
 
-/** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.slow.test.ts` needs it. */
+/** 500 waits of the largest length fill the longest deadline. `test/lib/history-budget.slow.test.ts` relies on it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
-/** A CRM that restarts at night is back after so long. Less is for local deployments. */
+/** A CRM that restarts at night is available again after this time. Local deployments may set less. */
 export const LEAST_CREATE_PAUSE_SECONDS = 300;
 
 const polling = {
@@ -124,7 +124,7 @@ const ownPollingSchema = z
   .optional()
   .describe('Replaces single values of `polling` for this entity.');
 
-/** The part of a deployment's configuration that is about when the night begins. */
+/** The settings for the start of the night. */
 
 export const timeZone = z
   .string()
@@ -220,7 +220,7 @@ const configuredColumns = z
   );
 export type ConfiguredColumns = z.infer<typeof configuredColumns>;
 
-/** The part of a deployment's configuration that is about one entity. */
+/** The settings of one entity. */
 
 // CloudWatch looks back seven days at most.
 export const freshnessHours = z.int().min(1).max(168);
@@ -258,13 +258,13 @@ export const entitySettingsSchema = z.strictObject({
     .describe('Writes a feed after every night: what changed since the night before, row by row (docs/changes.md).'),
 });
 
-/** What the configuration says of an entity, with its defaults. */
+/** The settings of an entity with defaults. */
 export type EntitySettings = z.infer<typeof entitySettingsSchema>;
 
-/** All that counts for an entity: nothing of it is to be looked for elsewhere. */
+/** The complete settings of an entity, including those that it takes from the deployment. */
 export type EntityPlan = Omit<EntitySettings, 'polling'> & { polling: Polling };
 
-/** @param polling of the deployment, which counts for what the entity does not say */
+/** @param polling the deployment's polling, for each value that the entity does not set */
 export function planFrom(settings: EntitySettings, polling: Polling): EntityPlan {
   return { ...settings, polling: { ...polling, ...settings.polling } };
 }

@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
 import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
 
-/** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
+/** The settings for files: which hosts they come from, and how they are moved. */
 
 const GIB = 1024 ** 3;
-/** One invocation of PublishFile reads a file of this size: the network of a function gives about 70 MiB a second for 15 minutes. */
+/** The largest file that one invocation of PublishFile can read: about 70 MiB a second for 15 minutes. */
 const LARGEST_FILE_BYTES = 50 * GIB;
 
 const fileHost = z.string().max(254).regex(HOST_PATTERN, {
@@ -21,11 +21,9 @@ export const fileHostsSchema = z
     'Hosts that files may come from, by https on port 443: exact names (`"files.example.com"`), or with a leading dot every name below one (`".s3.eu-west-1.amazonaws.com"`). If empty: the host of `crm.baseUrl`.',
   );
 
-/**
- * A smaller memory leaves V8's heap too little room for what a function loads; more than Lambda has is refused there.
- */
+/** With less memory, the heap of V8 is too small for the code of a function. Lambda refuses more than the maximum. */
 export const functionMemory = z.int().min(512).max(10_240);
-/** New accounts refuse functions of more: https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/1139 */
+/** New accounts allow at most this: https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/1139 */
 export const NEW_ACCOUNT_MEMORY_MB = 3008;
 export const MEMORY_NOTE = 'A new account allows at most 3008.';
 
@@ -84,8 +82,8 @@ interface Origin {
 }
 
 /**
- * The hosts of files: by default the host of the interface; empty where that is an IP address or a name of the own
- * network.
+ * The hosts of files. The default is the host of the interface; it is empty if that host is an IP address or a name in
+ * the deployment's own network.
  */
 export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
   if (fileHosts.length > 0) return fileHosts;

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-/** A date in a filter that is counted from the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
+/** A date in a filter, relative to the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
 const relativeDateSchema = z.strictObject({
   $date: z.string().check(z.regex(/^(day|weekStart|monthStart)([+-]\d{1,4}d)?$/)),
   as: z._default(z.enum(['date', 'instant']), 'date'),
@@ -13,7 +13,7 @@ export interface RelativeDate {
   as: 'date' | 'instant';
 }
 
-/** What a value of a filter says, or `undefined` where it is any other value. @throws where it is malformed */
+/** The relative date in a filter value; `undefined` for any other value. @throws if it is malformed */
 export function relativeDateOf(value: unknown): RelativeDate | undefined {
   if (!claimsToBeOne(value)) return undefined;
   const { $date, as } = z.parse(relativeDateSchema, value);
@@ -37,12 +37,12 @@ export function dateProblems(filters: readonly unknown[]): Problem[] {
   });
 }
 
-/** Dates where none is replaced: the CRM would get them as they are written. */
+/** Relative dates outside of filters: they are not replaced, so the CRM would get them as written. */
 export function misplacedDates(value: unknown): Problem[] {
   return datesIn(value).map(({ path }) => ({ path, message: 'holds a "$date", which only `filters` may' }));
 }
 
-/** Whether filters select other records for another day. */
+/** Whether the selected records depend on the date. */
 export function dependsOnDate(filters: unknown): boolean {
   return datesIn(filters).length > 0;
 }

@@ -3,14 +3,14 @@ import { dateProblems, misplacedDates } from './relative-date.ts';
 
 const described = z.record(z.string(), z.unknown());
 
-/** A problem that is found in a value becomes one of its field, with the path in it. */
+/** Reports each problem in a value at its path inside the field. */
 export function refuse<T>(problemsOf: (value: T) => { path: PropertyKey[]; message: string }[]) {
   return z.check<T>(({ value: input, issues }) => {
     for (const { path, message } of problemsOf(input)) issues.push({ code: 'custom', path, message, input });
   });
 }
 
-/** What an export requests: set for every night in the configuration, and for one run in the input of an execution. */
+/** The keys of an export request: configured for every night, or given for one run in the input of an execution. */
 export const requestKeys = {
   columns: z
     .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])

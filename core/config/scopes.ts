@@ -1,8 +1,8 @@
-/** Scopes about the person or the refresh token: many services give them without naming them, and no function needs one. */
+/** Scopes about the person or the refresh token. Many services grant them without listing them. */
 export const PERSONAL_SCOPES = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'];
 
 /** The CRM refuses updates of customers without this scope (`docs/interface/reference.md`). */
 export const UPDATE_SCOPE = 'customers:update';
 
-/** Without this scope it refuses exports; `crm.scopes` may name another. */
+/** The CRM refuses exports without this scope; `crm.scopes` may name another one. */
 export const EXPORT_SCOPE = 'global:export';

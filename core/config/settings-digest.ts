@@ -3,12 +3,12 @@ import { canonicalText } from '../json.ts';
 import { exceptedOf } from './chosen-columns.ts';
 import type { EntityPlan } from './entity-settings.ts';
 
-/** How the settings are understood. To be raised when a release reads the same settings otherwise: then tables are written again. */
+/** The version of how settings are read. Raise it if a release reads them differently: tables are then rewritten. */
 const RULES = 1;
 
 /**
- * Says whether two tables were written under the same settings of what is readable, and names no column: 16 hexadecimal digits.
- * The order of the names does not matter.
+ * A digest of the settings that decide which values readers see: 16 hexadecimal digits, without column names. It shows
+ * whether two tables were written with the same settings. The order of the names does not matter.
  */
 export function settingsDigest(plan: Pick<EntityPlan, 'columns' | 'tables'>): string {
   const sorted = (names: readonly string[] = []) => [...new Set(names)].sort();

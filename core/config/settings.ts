@@ -6,13 +6,13 @@ import { fileHostsSchema, filesSchema } from './file-settings.ts';
 import { EXPORT_SCOPE } from './scopes.ts';
 import { tableMemorySchema } from './table-settings.ts';
 
-/** The part of a deployment's configuration that is about the CRM: its addresses, how it is spoken to, and from which network. */
+/** The settings for the CRM: its addresses, how to call it, and from which network. */
 
 const webAddress = z
   .url({ protocol: /^https?$/, abort: true })
   .refine((url) => !/[?#@]/.test(url), { error: 'must have no query, no fragment and no user name', abort: true });
 
-/** The interface document says how the base address ends, and adds `/authorize` to the other one itself. */
+/** The interface document defines the end of the base address, and appends `/authorize` to `authUrl`. */
 const baseUrl = webAddress.regex(/\/api\/v1\/*$/, {
   error: 'must end in /api/v1: write the address from which all paths start, such as "https://crm.example.com/api/v1"',
 });
@@ -20,7 +20,7 @@ const authUrl = webAddress.regex(/^(?!.*\/authorize\/*$)/, {
   error: 'must not end in /authorize: write the address before it, such as "https://auth.example.com"',
 });
 
-/** Exact names: who lists every name below one cannot say what is in the network. */
+/** Only exact host names: a pattern such as `.example.com` would not show which hosts are in the network. */
 const privateHost = z
   .string()
   .max(253)
@@ -77,7 +77,7 @@ const idOf = (kind: string, what: string) =>
     error: `must be the id of ${what}, such as "${kind}-0123456789abcdef0"`,
   });
 
-/** As many as Lambda takes (https://docs.aws.amazon.com/lambda/latest/api/API_VpcConfig.html). */
+/** `most` is the limit of Lambda (https://docs.aws.amazon.com/lambda/latest/api/API_VpcConfig.html). */
 const idsOf = (kind: string, what: string, most: number) =>
   z
     .array(idOf(kind, what))
@@ -97,7 +97,7 @@ const networkSchema = z
 
 /** The part of a deployment's configuration that is about readers in other accounts. */
 
-// Wildcards and variables of policies are not among these: a role is one role.
+// The pattern excludes wildcards and policy variables, so that an entry names exactly one role.
 const ROLE = /^arn:aws(-cn|-us-gov)?:iam::\d{12}:role\/([\w+=,.@-]{1,64}\/){0,8}[\w+=,.@-]{1,64}$/;
 
 const principal = z.union(
@@ -132,7 +132,7 @@ const readersSchema = z
   .default([])
   .describe('Who may read from other accounts (docs/configuration.md, "Readers in other accounts").');
 
-/** The configuration of a deployment as it is written, `config/NAME.json`: one setting after the other. */
+/** The configuration of a deployment as written in `config/NAME.json`. */
 
 const updatesSchema = z.strictObject({
   concurrency: z

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { WHOLE_CORE_MB } from '../whole-core.ts';
 import { functionMemory, MEMORY_NOTE } from './file-settings.ts';
 
-/** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published file. */
+/** The settings of an entity's table: the Parquet file that WriteTable makes from the published file. */
 
 const columnName = z.string().min(1).max(200);
 const columnNames = z

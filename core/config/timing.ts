@@ -3,13 +3,13 @@ import { START_UTC, type Timing } from '../schedule/next-starts.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 
-/** When the rule of an entity starts it: by its own schedule, or at its place in the night. */
+/** When the rule of an entity starts it: by its own schedule, or at its place in the nightly order. */
 export function timingOf(deployment: Deployment, entity: Entity): Timing {
   const { timeZone, zoneOffsets, nightly } = deployment;
   const { schedule, at: own } = deployment.entities[entity];
   if (schedule !== undefined) return { timeZone, expression: schedule, starts: dailyStart(schedule), at: null };
   const at = own ?? (nightly.at && inTheNight(deployment, entity, nightly.at));
-  // UTC knows no summer time: a start at a time in UTC is one, and it counts.
+  // UTC has no summer time, so a time in UTC has exactly one start a day.
   if (at === undefined || timeZone === 'UTC') {
     const starts = [at ?? inTheNight(deployment, entity, START_UTC)];
     return { timeZone, expression: cronOf(starts), starts, at: null };
@@ -18,14 +18,14 @@ export function timingOf(deployment: Deployment, entity: Entity): Timing {
   return { timeZone, expression: cronOf(starts), starts, at };
 }
 
-/** The offsets of a time zone by the zone data of this machine, for this year and those to come. */
+/** The offsets of a time zone for this year and the next ten, from the zone data of this machine. */
 export function offsetsNow(timeZone: string): number[] {
   return offsetsFrom(new Date().getUTCFullYear(), timeZone);
 }
 
 /**
- * The hours without a published export after which an entity raises its alarm. `needed` by its deadline: the longest
- * night after the shortest, and an hour more.
+ * The hours without a published export after which an entity raises its alarm. `needed` is the minimum for its
+ * deadline: the longest night after the shortest, plus an hour.
  */
 export function freshnessOf(deployment: Deployment, entity: Entity): { hours: number; needed: number } {
   const { polling, freshnessHours } = deployment.entities[entity];
@@ -35,7 +35,7 @@ export function freshnessOf(deployment: Deployment, entity: Entity): { hours: nu
   return { hours: freshnessHours ?? deployment.alarms.freshnessHours ?? needed, needed };
 }
 
-/** "31 hours", or "31 to 35 hours, by entity". */
+/** Returns "31 hours", or "31 to 35 hours, by entity". */
 export function freshnessText(deployment: Deployment, entities: readonly Entity[]): string {
   const hours = entities.map((entity) => freshnessOf(deployment, entity).hours);
   const least = Math.min(...hours);
@@ -43,12 +43,12 @@ export function freshnessText(deployment: Deployment, entities: readonly Entity[
   return least === most ? `${least} hours` : `${least} to ${most} hours, by entity`;
 }
 
-/** The start of an entity in the night: some minutes after the entity before. */
+/** The start of an entity in the nightly order, `spreadMinutes` after the entity before it. */
 function inTheNight({ nightly }: Deployment, entity: Entity, first: string): string {
   return timeOf(minuteOf(first) + ENTITIES.indexOf(entity) * nightly.spreadMinutes);
 }
 
-/** The time of an expression for every day at one time. */
+/** The time of an expression that fires once every day, else `null`. */
 function dailyStart(schedule: string): string[] | null {
   const [, minute, hour] = /^cron\((\d{1,2}) (\d{1,2}) (?:\*|\?) \* (?:\*|\?) \*\)$/.exec(schedule) ?? [];
   return minute === undefined ? null : [timeOf(Number(hour) * 60 + Number(minute))];
@@ -56,10 +56,10 @@ function dailyStart(schedule: string): string[] | null {
 
 const DAY_MINUTES = 24 * 60;
 const WEEK_MS = 7 * 86_400_000;
-/** Ahead of the year in which the rules are made: so long they hold. */
+/** The rules are correct for this many years after they are made. */
 const YEARS = 10;
 
-/** How many minutes clocks are ahead of UTC at one time or another, from a year on. */
+/** All offsets from UTC in minutes that a time zone has from a year on. */
 export function offsetsFrom(year: number, timeZone: string): number[] {
   const first = Date.UTC(year, 0, 1);
   const weeks = Math.ceil((Date.UTC(year + YEARS + 1, 0, 1) - first) / WEEK_MS);
@@ -68,8 +68,8 @@ export function offsetsFrom(year: number, timeZone: string): number[] {
 }
 
 /**
- * Every time in UTC at which a rule for a local time fires: those that the local time has as clocks are set forward and back,
- * and what a single cron expression for all of them adds.
+ * Every UTC time at which a rule for a local time fires: one for each offset of the time zone, and the further times
+ * that a single cron expression for all of them includes.
  * @param time `HH:MM`
  */
 export function utcStartsOf(time: string, offsets: number[]): string[] {
@@ -79,7 +79,7 @@ export function utcStartsOf(time: string, offsets: number[]): string[] {
   return hours.flatMap((hour) => minutes.map((minute) => timeOf(hour * 60 + minute)));
 }
 
-/** The expression of a rule that fires at these times, each hour of which has the same minutes. */
+/** The expression of a rule that fires at these times. Each hour has the same minutes. */
 export function cronOf(starts: string[]): string {
   const minutes = sortedSet(starts.map((start) => minuteOf(start) % 60));
   const hours = sortedSet(starts.map((start) => Math.floor(minuteOf(start) / 60)));
@@ -92,7 +92,7 @@ function minuteOf(time: string): number {
   return hours * 60 + minutes;
 }
 
-/** `HH:MM` so many minutes after midnight, of whatever day. */
+/** The time `HH:MM` of a number of minutes after midnight. Whole days are dropped. */
 function timeOf(minute: number): string {
   return new Date((minute % DAY_MINUTES) * 60_000).toISOString().slice(11, 16);
 }

@@ -10,9 +10,9 @@ import { errorCode } from './error-code.ts';
 import { exportIdIn, hasStatus, isWithoutAddress, linkSchema, shapeOf } from './read-body.ts';
 
 /**
- * Decides what an answer of the CRM means: a table of conditions for each operation, of which the first that holds
- * counts. The token endpoint has its tables in `core/oauth/token-answers.ts`, the GET of the file in
- * `transfer/source/file-answers.ts`: the engine imports nothing of `core`.
+ * Decides what an answer of the CRM means: each operation has a table of conditions, and the first match counts. The
+ * tables of the token endpoint are in `core/oauth/token-answers.ts`, those of the GET of the file in
+ * `transfer/source/file-answers.ts`, because the transfer engine imports nothing from `core`.
  */
 
 /** An answer of the interface, with its whole body read. */
@@ -24,30 +24,30 @@ export interface CrmAnswer {
   body: unknown;
   /** The body is a web page. */
   isPage: boolean;
-  /** Characters of the body. */
+  /** Number of characters in the body. */
   characters: number;
   /** Why the body could not be read. */
   unread?: UnreadableBody | undefined;
-  /** The code of an error for programs, if it may be shown. */
+  /** The machine-readable error code, if it may be shown. */
   code?: string | undefined;
   /** The path of the address that was called. */
   path: string;
 }
 
 /**
- * `done`: the body counts. `notTaken`: nothing happened, the call may be repeated later. `unknown`: the call may have been
- * processed. `refused`: the call was not processed, and would not be the next time. `contradiction`: the answer does not
- * match the interface document.
+ * `done`: the body counts. `notTaken`: not processed, can be repeated later. `unknown`: perhaps processed. `refused`:
+ * not processed, and a repetition would be refused too. `contradiction`: the answer does not match the interface
+ * document.
  */
 export type Outcome = 'done' | 'notTaken' | 'unknown' | 'refused' | 'contradiction';
 
 export interface Meaning {
   outcome: Outcome;
-  /** The error that the run may end in; `undefined` if the call is done. */
+  /** The error that may end the run; `undefined` if the call is done. */
   error: RunError | undefined;
 }
 
-/** What the sentence of an answer may name. */
+/** The data for the message about an answer. */
 interface About {
   call: CrmCall;
   answer: CrmAnswer;
@@ -59,7 +59,7 @@ interface Row {
   when: (about: About) => boolean;
   outcome: Outcome;
   name: RunErrorName;
-  /** What follows `POST /leads/exports was answered 409`; by default the media type and the code. */
+  /** The end of the message `POST /leads/exports was answered 409…`; by default the media type and the code. */
   says?: (about: About) => string;
 }
 
@@ -68,7 +68,7 @@ interface Row {
  * may have been processed.
  */
 const BUSY_SERVER = [503, 521, 523, 525, 526];
-/** The CRM works on another export of the client, or has locked the record. */
+/** The CRM is processing another export of the client, or has locked the record. */
 const BUSY_RECORD = [409, 423];
 
 const status =
@@ -120,14 +120,14 @@ const REFUSED: Row = { when: isRefusal, outcome: 'refused', name: 'CrmRejectedRe
 const UNCLEAR: Row = { when: isUnclearStatus, outcome: 'unknown', name: 'CrmUnavailable' };
 const NO_EXPORT: Row = { when: status(404, 410), outcome: 'refused', name: 'ExportNotFound' };
 
-/** The run has its export, and this CRM has answered JSON before: the next answer may be readable. */
+/** Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before. */
 const UNREADABLE_FOR_NOW: Row[] = [
   { when: isCut, outcome: 'notTaken', name: 'CrmContractError', says: unreadText },
   { when: isUnread, outcome: 'contradiction', name: 'CrmContractError', says: unreadText },
   { when: isNoJson, outcome: 'notTaken', name: 'CrmContractError', says: unreadText },
 ];
 
-/** `GET /{entity}/fields` is the first call of a run: another service at its address is a mistake of the configuration. */
+/** `GET /{entity}/fields` is the first call of a run. An answer from another service is a wrong configuration. */
 const ELSEWHERE: Row[] = [
   {
     when: REDIRECT.when,
@@ -239,7 +239,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
   ],
 };
 
-/** What an answer means for its call, by the first row of its operation that holds. */
+/** The meaning of an answer: the first matching row in the table of its operation. */
 export function meaningOf(about: About, now: Date): Meaning {
   const row = ANSWERS[operationOf(about.call)].find(({ when }) => when(about));
   if (!row) return { outcome: 'done', error: undefined };
@@ -249,11 +249,11 @@ export function meaningOf(about: About, now: Date): Meaning {
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
   const seconds = isRepeated ? retryAfterSeconds(headers.get('retry-after'), now) : undefined;
   const options = { ...(!ok && { status: code }), retryAfterSeconds: seconds, cause };
-  // The table decides what is waited for, also where other errors of that name are final.
+  // The table decides whether the run waits, even if other errors of that name are final.
   return { outcome, error: new RunError(name, message, { ...options, momentary: outcome === 'notTaken' }) };
 }
 
-/** The body of a call that is done. @throws RunError `CrmContractError`, which names keys and wrong places, no values */
+/** The body of a call that is done. @throws RunError `CrmContractError`, which names keys and paths, no values */
 export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$ZodType<T>): T {
   const parsed = z.safeParse(schema, answer.body);
   if (parsed.success) return parsed.data;
@@ -263,7 +263,7 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
   throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(answer.body)}.`);
 }
 
-/** Reads the body of an answer, whatever it is. @param path of the address that was called */
+/** Reads the body of an answer in any format. @param path of the address that was called */
 export async function readAnswer(
   whole: WholeAnswer,
   sent: { call: CrmCall; accessToken: string },
@@ -289,13 +289,13 @@ export function contentType({ headers }: Pick<CrmAnswer, 'headers'>): string {
   return type ? ` (${type})` : '';
 }
 
-/** ` (application/json), code "unknown_field"`. The body may hold records: nothing else of it is shown. */
+/** Returns ` (application/json), code "unknown_field"`. The rest of the body may hold records and is not shown. */
 function described({ answer }: About): string {
   return `${contentType(answer)}${answer.code === undefined ? '' : `, code "${answer.code}"`}`;
 }
 
 function unreadText({ answer }: About): string {
-  // Its message begins with the status.
+  // The message begins with the status, which is removed here.
   if (answer.unread) return `${answer.unread.message.replace(/^\d+/, '')}.`;
   return `${contentType(answer)}, but not in JSON (${answer.characters} characters).`;
 }
@@ -327,7 +327,7 @@ function isObject(value: unknown): value is object {
 
 const updateSchema = z.record(z.string(), z.unknown());
 
-/** What the answer to an update says of the change; with `updates.confirmation: "status"` no value of it is compared. */
+/** Whether the answer to an update confirms the change. `updates.confirmation: "status"` compares no values. */
 function saidOfUpdate({ call, answer }: About): Said {
   if (call.confirmation === 'status') return saidIn(answer.body);
   const fields = z.safeParse(updateSchema, call.json).data ?? {};

@@ -1,4 +1,4 @@
-/** One call of the CRM's interface. */
+/** One call of the CRM's API. */
 export interface CrmCall {
   method: 'get' | 'post' | 'patch';
   /** The path relative to the base address, without a leading slash. */
@@ -6,20 +6,20 @@ export interface CrmCall {
   /** The path in the interface document, for logs and errors. */
   template: string;
   json?: unknown;
-  /** How long the call may take until the whole answer is there; the default is in `client.ts`. */
+  /** Time limit until the whole answer has arrived; the default is in `client.ts`. */
   timeoutMs?: number;
-  /** What confirms an update: `status` ignores the values that an answer repeats. Default: `answer`. */
+  /** What confirms an update. `status` ignores the values in the answer. Default: `answer`. */
   confirmation?: 'answer' | 'status';
-  /** Seconds until the invocation is killed. The call is sent only while its whole time is left. */
+  /** Seconds until the invocation is killed. The call is sent only if its full time limit is left. */
   secondsLeft?: () => number;
 }
 
-/** What a call is named in logs and errors: `GET /leads/fields`. */
+/** The name of a call in logs and errors: `GET /leads/fields`. */
 export function nameOf({ method, template }: CrmCall): string {
   return `${method.toUpperCase()} ${template}`;
 }
 
-/** The operations of the interface (`docs/interface/reference.md`). `address` is stage 3: it answers the address of the file. */
+/** The operations of the interface (`docs/interface/reference.md`). `address` (stage 3) returns the file's address. */
 export type Operation = 'fields' | 'create' | 'status' | 'address' | 'update';
 
 /** The operation that a call belongs to. */

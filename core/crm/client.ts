@@ -11,20 +11,20 @@ import { type CrmCall, nameOf, operationOf } from './call.ts';
 
 const TIMEOUT_MS = 30_000;
 const LARGEST_ANSWER_BYTES = 5_000_000;
-/** Seconds of an invocation that are left for what comes after the answer. */
+/** Seconds of an invocation that are reserved for the work after the answer. */
 const MARGIN_SECONDS = 5;
 
 export interface CrmClient {
   /**
-   * Makes one call and parses its JSON answer. A 401 refreshes the token and repeats the call once; a 403 repeats it
-   * once where a person has authorized since.
-   * @throws RunError what the table of the operation names (`answers.ts`), and what `GetAccessToken` throws
-   * @param onRetryAfter called with the seconds of `Retry-After`, of a good answer too
+   * Makes one call and parses its JSON answer. A 401 refreshes the token and repeats the call once. A 403 repeats it
+   * once if a person has authorized again.
+   * @throws RunError those in the table of the operation (`answers.ts`), and those of `GetAccessToken`
+   * @param onRetryAfter called with the seconds of `Retry-After`, even for a good answer
    */
   call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/** An answer of any status, or none. `trouble`: why a call could not be repeated after a 401 or 403. */
+/** An answer of any status, or no answer. `trouble`: why a call could not be repeated after a 401 or 403. */
 type Exchange =
   | { response: CrmAnswer; token: AccessToken; trouble?: RunError | undefined }
   | { response: undefined; unanswered: RunError };
@@ -32,10 +32,10 @@ type Exchange =
 /** Makes calls whose refusals are results, not errors. */
 export interface CrmExchange {
   /**
-   * Makes one call as `CrmClient.call` does, and returns whatever was answered.
-   * @param inTime whether enough time is left for a request; if not, the first is an error, its repetition has `trouble`
-   * @throws RunError what `GetAccessToken` throws for the first token; `CrmContractError` for one that no header can hold; where no time is left, `TokenRefreshInProgress`
-   *   if the token took it, else `CrmUnavailable`: nothing was sent
+   * Makes one call like `CrmClient.call`, and returns the answer of any status.
+   * @param inTime whether enough time is left for a request. If not, the first one throws, a repetition sets `trouble`
+   * @throws RunError those of `GetAccessToken`; `CrmContractError` for a token that no header can hold. If no time is
+   *  left: `TokenRefreshInProgress` if the token took it, else `CrmUnavailable`. No request was sent
    */
   exchange(call: CrmCall, inTime?: () => boolean): Promise<Exchange>;
 }
@@ -54,12 +54,11 @@ interface ClientDeps {
 export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
   const http = ky.create({
     baseUrl: `${deps.baseUrl.replace(/\/+$/, '')}/`,
-    // A redirect would carry the credentials to an address that nobody configured.
+    // Following a redirect would send the credentials to an address that is not configured.
     redirect: 'manual',
     throwHttpErrors: false,
     timeout: false,
-    // One repetition is enough: it is for a kept-alive connection that the server has just closed. Wait states repeat
-    // calls.
+    // One retry, for a kept-alive connection that the server has just closed. Wait states handle longer outages.
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
   return {
@@ -99,7 +98,7 @@ async function exchangeOver(
   return repeated(second, 403, http, call, timely);
 }
 
-/** Repeats a refused call with another token, where there is one. It was not processed: even a create may be repeated. */
+/** Repeats a refused call if there is another token. The call was not processed, so a create is safe to repeat. */
 async function repeated(
   refused: Exchange,
   status: 401 | 403,
@@ -158,7 +157,7 @@ export function notReached(error: unknown, call: CrmCall): RunError {
   return new RunError(name, `${nameOf(call)} got no answer (${reason}).`, { cause: error });
 }
 
-/** What a header can hold of a token, which nobody checked: the token endpoint may answer any text. */
+/** Characters that a header can hold. The token endpoint may return any text as a token. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 function isSendable(accessToken: string): boolean {
@@ -175,8 +174,8 @@ function notSentFor(reason: string, call: CrmCall): string {
 }
 
 /**
- * Tells whether a call can end in time. Otherwise the invocation would be killed while it waits, and nobody would know
- * what the CRM did.
+ * Whether a call can end in time. Otherwise Lambda would kill the waiting invocation, and the result of the call would
+ * be unknown.
  */
 function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: CrmCall): boolean {
   return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;

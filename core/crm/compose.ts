@@ -8,7 +8,7 @@ import { accessTokenDeps, createGetAccessToken, RefreshPause, type TokenCache } 
 import type { Invocation } from '../step/step.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './client.ts';
 
-/** A client of the CRM for each invocation. Clients of AWS and the token are shared. */
+/** A CRM client for each invocation. They share the AWS clients and the token. */
 export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchange {
   const {
     DEPLOYMENT,

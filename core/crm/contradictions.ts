@@ -1,13 +1,13 @@
 import { ownValue } from './error-code.ts';
 
 /**
- * Whether the body of a good answer contradicts what was sent. It reads the answer itself and up to three wrappers
- * around its record: `{ "data": { "customer": { … } } }`.
+ * Whether the body of a good answer contradicts the request. The record may be the answer itself or inside up to three
+ * wrappers: `{ "data": { "customer": { … } } }`.
  */
 
-/** What a body says about a call that its status calls done. */
+/** What the body of a good answer says about its call. */
 export interface Said {
-  /** Why the call was not done, as the end of a sentence; `undefined` if nothing contradicts it. */
+  /** Why the call was not done, as the end of a sentence; `undefined` if the body does not contradict the request. */
   contradiction: string | undefined;
   /** The body holds an error and no record: a plain refusal. */
   isRefusal: boolean;
@@ -30,10 +30,10 @@ const WRAPPERS = new Set(
   ),
 );
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
-/** They steer an update, or are deprecated: no answer has to repeat them. */
+/** They control an update or are deprecated, so an answer need not repeat them. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
-/** @param sent left out where the body's own words count and no value of it is compared */
+/** @param sent left out if no values are compared, only the status words of the body */
 export function saidIn(body: unknown, { id, fields = {} }: Sent = {}): Said {
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
   for (const name of NEVER_COMPARED) sent.delete(name);
@@ -41,7 +41,7 @@ export function saidIn(body: unknown, { id, fields = {} }: Sent = {}): Said {
   const isOurs = (level: Level) => idIn(level)?.toLowerCase() === id?.toLowerCase();
   const foreign = id === undefined ? [] : all.filter((level) => idIn(level) !== undefined && !isOurs(level));
   const hasOurs = all.some((level) => idIn(level) !== undefined && isOurs(level));
-  // An envelope may have an id of its own, and related records theirs.
+  // A wrapper may have its own id, and so may related records.
   const levels = hasOurs ? all.filter((level) => !foreign.includes(level)) : all;
   const hasError = levels.some((level) => level.some(([key, value]) => /^errors?$/.test(key) && !isEmpty(value)));
   const isRecord = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
@@ -57,7 +57,7 @@ export function saidIn(body: unknown, { id, fields = {} }: Sent = {}): Said {
   return { contradiction, isRefusal: hasError && !levels.some(isRecord) && !hasWrappedRecord(all) };
 }
 
-/** The objects that may be the record: the answer itself, and what its wrappers hold. */
+/** The objects that may be the record: the answer itself and the contents of its wrappers. */
 function levelsOf(body: unknown, sent: ReadonlyMap<string, unknown>): Level[] {
   const levels: Level[] = [];
   let layer = objectsIn(body);
@@ -68,7 +68,7 @@ function levelsOf(body: unknown, sent: ReadonlyMap<string, unknown>): Level[] {
   return levels;
 }
 
-/** What an object wraps: the values of the usual keys, or its only object where it is no record itself. */
+/** The objects inside a wrapper: under the usual keys, or its only object if the wrapper is not a record. */
 function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
   const inner = level.filter(([key]) => !/^errors?$/.test(key)).map(([key, value]) => [key, objectsIn(value)] as const);
   const known = inner.filter(([key]) => WRAPPERS.has(key)).flatMap(([, objects]) => objects);
@@ -107,7 +107,7 @@ function isFalse(value: unknown): boolean {
   return value === false || value === 0 || (typeof value === 'string' && value.trim().toLowerCase() === 'false');
 }
 
-/** Nothing, or a container of nothing: services send `"errors": []` and `"error": { "code": 0, "message": "" }`. */
+/** Whether a value is empty, or contains only empty values: `"errors": []`, `"error": { "code": 0, "message": "" }`. */
 function isEmpty(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return value.trim() === '';
   if (typeof value !== 'object' || value === null) return !value;
@@ -125,7 +125,7 @@ function otherValue(
   return undefined;
 }
 
-/** Whether an echo is another value than was sent. Another type of JSON, such as the label of a code, says nothing. */
+/** Whether the answer has another value than was sent. Another JSON type, such as a label, does not count. */
 function isOther(name: string, sent: unknown, echoed: unknown): boolean {
   if (typeof sent === 'string' && typeof echoed === 'string') return isOtherText(name, sent.trim(), echoed.trim());
   if (typeof sent === 'number' && typeof echoed === 'number') return isOtherNumber(sent, echoed);
@@ -137,11 +137,11 @@ function isOtherNumber(sent: number, echoed: number): boolean {
   return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
 }
 
-/** Masked, cut with an ellipsis, or encoded for a page. */
+/** Marks of a text that is masked, shortened with an ellipsis, or HTML-encoded. */
 const MASK = /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|&(?:#x?[\da-f]+|[a-z]+);/i;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
-/** The document calls their values words, which services answer as labels or in another language. */
+/** Fields whose values are words, which services return as labels or in another language. */
 const WORDS = ['bankAccountType', 'country'];
 
 function isOtherText(name: string, sent: string, echoed: string): boolean {
@@ -157,7 +157,7 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
   return !isCut(ours, theirs) && !isAddedTo(sent, echoed) && !isNumberFor(ours, theirs);
 }
 
-/** Without what services change in a text: Unicode form, white space, invisible characters and letter case. */
+/** Removes what services change in a text: Unicode form, white space, invisible characters, letter case. */
 function plainText(text: string): string {
   return text
     .normalize('NFC')
@@ -166,13 +166,13 @@ function plainText(text: string): string {
     .normalize('NFC');
 }
 
-/** The CRM keeps the beginning of a long text, or drops the zeros before a number. */
+/** Whether the CRM kept only the beginning of a long text, or dropped leading zeros of a number. */
 function isCut(ours: string, theirs: string): boolean {
   const isBeginning = theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@');
   return isBeginning || (/^\d+$/.test(ours) && ours.replace(/^0+/, '') === theirs.replace(/^0+/, ''));
 }
 
-/** The CRM adds a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`. */
+/** Whether the CRM added a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`. */
 function isAddedTo(sent: string, echoed: string): boolean {
   const [ours, theirs] = [sent, echoed].map((text) => text.normalize('NFC').toLowerCase()) as [string, string];
   if (ours.length < 3 || ours.includes('@')) return false;
@@ -181,7 +181,7 @@ function isAddedTo(sent: string, echoed: string): boolean {
   return [before?.at(-1), after?.[0]].some((next) => next !== undefined && !/[\p{L}\p{N}]/u.test(next));
 }
 
-/** A code in place of a name, or the reverse. */
+/** Whether one text is a code and the other a name. */
 function isNumberFor(one: string, other: string): boolean {
   const isNumber = (text: string) => /^\d+$/.test(text);
   return (isNumber(one) && !/\d/.test(other)) || (isNumber(other) && !/\d/.test(one));
@@ -205,7 +205,7 @@ const HOUR_MS = 3_600_000;
 /** Offsets go from -12 to +14 hours. */
 const LARGEST_OFFSET_MS = 14 * HOUR_MS;
 
-/** A day in another order, or as the time at which it began in some zone, is the same day. */
+/** Whether two dates differ. Another order of day and month, or midnight in some time zone, is the same day. */
 function isOtherDay(sent: string, echoed: string): boolean {
   const [day, time] = [echoed.slice(0, 10), echoed.slice(10)];
   if (DAY.test(day)) {
@@ -222,17 +222,17 @@ function sorted(numbers: number[]): string {
   return numbers.toSorted((a, b) => a - b).join();
 }
 
-/** A time without an offset may be one of any zone. */
+/** Whether two times differ. A time without an offset may be in any time zone. */
 function isOtherTime(sent: string, echoed: string): boolean {
   const [ours, theirs] = [instantOf(sent), instantOf(echoed)];
   const hasZone = /T.*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(echoed);
   const hasSeconds = /\d:\d\d:\d\d/.test(echoed);
   const allowed = hasZone ? (hasSeconds ? 1000 : 60_000) : 24 * HOUR_MS + LARGEST_OFFSET_MS;
-  // A text that is no time is a label.
+  // A text that is not a time gives NaN and counts as a label.
   return Math.abs(ours - theirs) >= allowed;
 }
 
-/** Milliseconds; NaN for a text that is no time. */
+/** Milliseconds since 1970; NaN for a text that is not a time. */
 function instantOf(text: string): number {
   return Date.parse(text.replace(/([+-]\d\d)$/, '$1:00'));
 }

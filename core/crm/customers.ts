@@ -5,22 +5,22 @@ import { type CrmAnswer, meaningOf, type Outcome } from './answers.ts';
 import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './client.ts';
 
-/** The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`). It holds no value of a customer. */
+/** The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`), without customer data. */
 export interface UpdateAnswer {
-  /** `null` when the request was sent and never answered. */
+  /** `null` if the request was sent but not answered. */
   status: number | null;
   /**
-   * `made`: the answer confirms the change. `refused`: it was not made. `unclear`: it may have been made.
-   * `contradicted`: it may have been made, and sending it again would be answered alike.
+   * `made`: the answer confirms the change. `refused`: not made. `unclear`: perhaps made. `contradicted`: perhaps
+   * made, and a repetition would get the same answer.
    */
   change: 'made' | 'refused' | 'unclear' | 'contradicted';
   error: { name: RunErrorName; message: string } | null;
   retryAfterSeconds?: number | undefined;
-  /** Those of the sent fields that the CRM names in a refusal of their values. */
+  /** The sent fields that the CRM names when it refuses their values. */
   fields?: string[];
-  /** Why the call could not be repeated with another token; the next invocation may. */
+  /** Why the call could not be repeated with another token. The next invocation may be able to. */
   trouble?: RunError;
-  /** A 403 that says that the grant lacks the scope. */
+  /** The answer is a 403, and the token lacks the scope. */
   scopeMissing?: boolean;
 }
 
@@ -33,8 +33,8 @@ const CHANGES: Record<Outcome, UpdateAnswer['change']> = {
 };
 
 /**
- * Sends one change. An update is idempotent: one without an answer may be sent again.
- * @throws RunError when nothing was sent: `CrmUnavailable`, or what `CrmExchange.exchange` throws
+ * Sends one change. Updates are idempotent, so one without an answer may be sent again.
+ * @throws RunError if no request was sent: `CrmUnavailable`, or the errors of `CrmExchange.exchange`
  */
 export async function updateCustomer(
   crm: CrmExchange,
@@ -59,13 +59,13 @@ export async function updateCustomer(
     const later = trouble.transient ? { trouble } : {};
     return { status, change, error: plain(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
   }
-  // Without fields in a 422 the result says that the CRM named none.
+  // After a 422 an empty list means that the CRM named no field.
   const named = status === 422 || (response.ok && change === 'refused') ? { fields: namedIn(response, fields) } : {};
   const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
   return { status, change, error: plain(error), retryAfterSeconds: error.retryAfterSeconds, ...named, ...scopes };
 }
 
-/** Services need not say what scopes a token has. */
+/** Services need not list the scopes of a token: without a list, no scope counts as missing. */
 function isScopeMissing(scope: string): boolean {
   const scopes = scope.split(/\s+/).filter(Boolean);
   return scopes.length > 0 && !scopes.includes(UPDATE_SCOPE);
@@ -75,7 +75,7 @@ function plain({ name, message }: RunError): { name: RunErrorName; message: stri
   return { name, message };
 }
 
-/** Sent fields that the answer names: as a key, a text or the last part of a path. Nothing else is kept. */
+/** The sent fields that the answer names as a key, a text or the last part of a path. Nothing else is kept. */
 function namedIn({ body }: CrmAnswer, fields: object): string[] {
   const seen = new Set<string>();
   const note = (word: string) => seen.add(word.split(/[./]/).at(-1) ?? '');
@@ -86,7 +86,7 @@ function namedIn({ body }: CrmAnswer, fields: object): string[] {
       return value;
     });
   } catch {
-    // It is nested too deeply to be visited.
+    // The body is nested too deeply.
     return [];
   }
   return Object.keys(fields).filter((name) => seen.has(name));

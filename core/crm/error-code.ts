@@ -9,12 +9,12 @@ interface Sent {
 /** The keys that services use for the code of an error. Their value is shown if it is one plain token. */
 const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 
-/** Letters, digits, `_`, `-` and `.`, beginning with a letter. */
+/** A letter, then letters, digits, `_`, `-` and `.`. */
 const TOKEN = /^[a-z][a-z\d_.-]{0,47}$/i;
-/** A token with more digits may be the number of a person, a key or an id. */
+/** A token with more digits may be the number of a person, a key or an id, and is not shown. */
 const MOST_DIGITS = 4;
 
-/** Words of `error`, which may also hold a sentence or a value. RFC 6749, sections 4.1.2.1 and 5.2. */
+/** Codes in `error` by RFC 6749, sections 4.1.2.1 and 5.2. The key may also hold a sentence or a value. */
 export const RFC_6749_WORDS = [
   'access_denied',
   'invalid_client',
@@ -28,7 +28,7 @@ export const RFC_6749_WORDS = [
   'unsupported_response_type',
 ];
 
-/** Further words of `error` that are shown: RFC 6750, section 3.1, and what services answer for common refusals. */
+/** Further codes in `error` that are shown: RFC 6750, section 3.1, and common codes of other services. */
 const OTHER_WORDS = [
   'bad_request',
   'busy',
@@ -61,10 +61,9 @@ const OTHER_WORDS = [
 const WORDS = new Set([...RFC_6749_WORDS, ...OTHER_WORDS]);
 
 /**
- * The code of an error for programs, such as `unknown_field`, in the body of a refusal; `undefined` if it has none that
- * may be shown. The body comes from others and may hold values of records, so only these are shown: a plain token in a
- * key for codes, and a listed word in `error` or `errors[0]`. Nothing that was sent is shown: no part of the access
- * token, no text of the request, no part of its path.
+ * The machine-readable error code in the body of a refusal, such as `unknown_field`; `undefined` if it has no code
+ * that may be shown. The body may hold values of records, so only these are shown: a plain token in a key for codes,
+ * and a listed word in `error` or `errors[0]`. Parts of the request are never shown: access token, text or path.
  */
 export function errorCode(text: string | undefined, sent: Sent): string | undefined {
   const body = jsonOrUndefined(text);
@@ -73,7 +72,7 @@ export function errorCode(text: string | undefined, sent: Sent): string | undefi
   return [...found, ...words].find((code) => !wasSent(code, sent));
 }
 
-/** The texts in the keys for codes: of the answer itself, of its `error`, and of the first of its `errors`. */
+/** The texts in the keys for codes: in the answer, in its `error`, and in the first of its `errors`. */
 export function codesIn(body: unknown): string[] {
   const places = [ownValue(body, 'error'), body, firstOf(ownValue(body, 'errors'))];
   return places
@@ -81,7 +80,7 @@ export function codesIn(body: unknown): string[] {
     .filter((code) => typeof code === 'string');
 }
 
-/** An own property of an object or array: the body may name one that every object inherits. */
+/** An own property of an object or array. Inherited ones, such as `constructor`, are ignored. */
 export function ownValue(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }

@@ -18,15 +18,15 @@ import {
 
 /** The three stages of an export (`docs/interface/reference.md`). */
 
-/** Servers of one CRM may not know an export at first, or while one of them is down. */
+/** How long servers of the CRM may not know an export, at first or during an outage. */
 const UNKNOWN_SECONDS = 1800;
 
-/** @param since when the CRM has not known the export */
+/** @param since when the CRM first answered that it does not know the export */
 export function mayBecomeKnown(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
 
-/** Errors that do not say whether the CRM knows an export: they interrupt a row of `ExportNotFound`. */
+/** Errors that do not show whether the CRM knows an export: they interrupt a series of `ExportNotFound`. */
 export function isOutage(error: unknown): error is RunError {
   return (
     error instanceof RunError && ['CrmUnavailable', 'CrmBusy', 'RateLimited', 'CrmContractError'].includes(error.name)
@@ -38,7 +38,7 @@ export interface StatusAnswer {
   retryAfterSeconds?: number | undefined;
 }
 
-/** Stage 1. @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws */
+/** Stage 1. @throws RunError `CrmContractError` if the answer has no UUID, and the errors of `CrmClient.call` */
 export async function createExport(
   crm: CrmClient,
   entity: Entity,
@@ -53,7 +53,7 @@ export async function createExport(
   throw new RunError('CrmContractError', `POST ${template} answered no UUID of an export: ${shapeOf(answer)}.`);
 }
 
-/** Stage 2. @throws RunError `CrmContractError` on any other word and on the record of another export */
+/** Stage 2. @throws RunError `CrmContractError` for an unlisted status and for the record of another export */
 export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<StatusAnswer> {
   let retryAfterSeconds: number | undefined;
   const template = `/${entity}/exports/{id}`;
@@ -77,9 +77,9 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
 }
 
 /**
- * Stage 3: the address of the file, a secret that lives for minutes.
- * @throws RunError `ExportNotReady` when the CRM refuses it (409 or another 4xx) or answers no address; `ExportNotFound`
- *   on 404 and 410, which may mean the same
+ * Stage 3: the address of the file, a secret that is valid for minutes.
+ * @throws RunError `ExportNotReady` if the CRM refuses it (409 or another 4xx) or returns no address; `ExportNotFound`
+ *  on 404 and 410, which may also mean that the file is not ready
  */
 export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
   const template = `/${entity}/exports/{id}/download`;

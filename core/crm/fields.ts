@@ -31,7 +31,7 @@ const fieldsSchema = unwrapped(
   'items',
 );
 
-/** The fields of an entity in the order in which the CRM lists them. */
+/** The fields of an entity, in the order of the CRM. */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
   const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
   const fields = await crm.call(call, fieldsSchema);

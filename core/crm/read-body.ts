@@ -1,15 +1,15 @@
 import * as z from 'zod/mini';
 import { isPlainName } from '../suggestion.ts';
 
-/** Reads the bodies of good answers: the id, record and file address of an export, in every shape that is accepted. */
+/** Reads the bodies of good answers: the id, record and file address of an export, in every accepted shape. */
 
 const ID_FIELDS = ['id', 'uuid', 'exportId'];
 
-/** The id as a bare string, or under one of three names, by itself or under `data`. */
+/** The id as a string, or under one of three names, at the top level or under `data`. */
 const idSchema = z.union([z.guid(), ...ID_FIELDS.map((field) => fieldSchema(field, z.guid()))]);
 const createdSchema = z.union([idSchema, fieldSchema('data', idSchema)]);
 
-/** One field of an object, taken out of it. */
+/** Extracts one field of an object. */
 function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
   return z.pipe(
     z.object({ [field]: schema }),
@@ -17,7 +17,7 @@ function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
   );
 }
 
-/** Stage 1: the id of the new export; `undefined` where the body holds none. */
+/** Stage 1: the id of the new export; `undefined` if the body has none. */
 export function exportIdIn(body: unknown): string | undefined {
   const id = createdSchema.safeParse(body);
   return id.success && id.data ? id.data : undefined;
@@ -27,7 +27,7 @@ export function exportIdIn(body: unknown): string | undefined {
 export const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
 export type ExportStatus = (typeof STATUSES)[number];
 
-/** The status that a word of the CRM means; `undefined` for a word that the document does not list. */
+/** The status for a word of the CRM; `undefined` for a word that the interface document does not list. */
 export function statusOf(word: string): ExportStatus | undefined {
   const plain = word.trim().toUpperCase();
   return STATUSES.find((known) => known === plain);
@@ -37,8 +37,8 @@ const plainRecord = z.looseObject({ status: z.string() });
 const wrappedRecord = fieldSchema('data', plainRecord);
 
 /**
- * Stage 2: the record comes bare or under `data`. Both may have a `status` and an id: a bare one has a known status, or the
- * id of the export.
+ * Stage 2: the record is the body itself or under `data`. Both levels may have a `status` and an id. The body itself
+ * is the record if its status is listed or its id is that of the export.
  */
 export function recordSchema(exportId: string) {
   const recordIn = (body: unknown): unknown => {
@@ -50,7 +50,7 @@ export function recordSchema(exportId: string) {
   return z.pipe(z.transform(recordIn), plainRecord);
 }
 
-/** Whether a body has a status, of the document or not. */
+/** Whether a body has a status, listed in the interface document or not. */
 export function hasStatus(body: unknown): boolean {
   return plainRecord.safeParse(body).success || wrappedRecord.safeParse(body).success;
 }
@@ -69,7 +69,7 @@ export const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
 const addressSchema = z.looseObject({ url: z.optional(z.unknown()), status: z.optional(z.unknown()) });
 
-/** Stage 3: whether a body is an answer without an address: nothing, an empty `url`, or the record of the export alone. */
+/** Stage 3: whether a body has no address: it is empty, has an empty `url`, or is only the record of the export. */
 export function isWithoutAddress(body: unknown): boolean {
   const bare = addressSchema.safeParse(body).data?.url;
   const inner = bare === undefined ? unwrap(body, 'data') : body;
@@ -82,7 +82,7 @@ export function isWithoutAddress(body: unknown): boolean {
   return url === null || (url === undefined && (saysWait || Object.keys(record.data).length === 0));
 }
 
-/** What services answer bare, or wrapped in an object under one of these keys. */
+/** Accepts a value itself, or in an object under one of these keys. */
 export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
   return z.pipe(
     z.transform((answer) => (z.safeParse(schema, answer).success ? answer : unwrap(answer, ...wrappers))),

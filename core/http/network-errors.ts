@@ -1,4 +1,4 @@
-/** No connection, or no handshake: the request cannot have been processed. Other ERR_SSL_* may come in an answer. */
+/** Errors without a connection or handshake: the request was not processed. Other ERR_SSL_* may come in an answer. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -16,20 +16,20 @@ const NEVER_SENT = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-  // One alert, by the name of older releases of OpenSSL and of newer ones.
+  // The same alert, as older and newer releases of OpenSSL name it.
   'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
   'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
 ]);
 
-/** The code of a failed request: `fetch` hides it in the causes of its error. */
+/** The code of a failed request, which `fetch` puts into a nested cause of its error. */
 export function codeOf(error: unknown): string | undefined {
   return chain(error).map(wordOf('code')).find(Boolean);
 }
 
-/** Whether a failed request cannot have arrived: none of the addresses of the host was connected to. */
+/** Whether a failed request was certainly not sent: every address of the host failed to connect. */
 export function neverSent(error: unknown): boolean {
   return chain(error).some((link) => {
-    // Node tries all addresses of a host, and reports them together.
+    // Node tries all addresses of a host and reports their errors together.
     const attempts = link instanceof AggregateError && link.errors.length > 0 ? link.errors : [link];
     return attempts.every((at) => wordOf('syscall')(at) === 'connect' || NEVER_SENT.has(wordOf('code')(at) ?? ''));
   });

@@ -1,12 +1,12 @@
 export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'> {
-  /** @throws `UnreadableBody` where the body broke off, took too long or was too large. */
+  /** @throws `UnreadableBody` if the body was cut off, took too long or was too large. */
   text(): Promise<string>;
 }
 
-/** The message continues "was answered". */
+/** The message is the end of a sentence that begins "… was answered". */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
-  /** A retry may help where it was cut off. */
+  /** A retry may help after `cut off`. */
   readonly reason: 'cut off' | 'too large';
 
   constructor(reason: UnreadableBody['reason'], message: string, cause?: unknown) {
@@ -16,10 +16,10 @@ export class UnreadableBody extends Error {
 }
 
 /**
- * Sends a request and reads its whole answer within one time limit. The timer ends the wait itself: `fetch` holds its
- * signal weakly once the headers are there, and would wait for a silent body without end.
- * @param limits bytes of the body, unpacked
- * @throws what `send` throws, and a `TimeoutError` where no status came in time; of the body, `text` throws
+ * Sends a request and reads its whole answer within one time limit. A timer of its own ends the wait: `fetch` keeps
+ * only a weak reference to its signal after the headers, and would wait forever for a silent body.
+ * @param limits bytes of the body after decompression
+ * @throws the errors of `send`, and a `TimeoutError` if no status came in time; `text` throws errors of the body
  */
 export async function wholeAnswer(
   send: (signal: AbortSignal) => Promise<Response>,
@@ -68,7 +68,7 @@ async function bodyOf(
     const end = timeout ? 'did not end in time' : 'broke off in the middle';
     return new UnreadableBody('cut off', `${status}, but the answer ${end}`, cause);
   } finally {
-    // This closes the connection of a body that never ends; nobody waits for it.
+    // Closes the connection of a body that never ends, without waiting for it.
     reader.cancel().catch(() => undefined);
   }
 }

@@ -14,7 +14,7 @@ const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
 /** Fields that every line of an invocation has. */
 export type RunFields = { [F in (typeof OF_A_RUN)[number]]?: (F extends 'chunk' ? number : string) | undefined };
 
-/** All fields of log lines: one that is not listed does not compile. There are none for bodies, URLs or tokens. */
+/** All fields of log lines. Other fields do not compile, so bodies, URLs and tokens cannot be logged. */
 export type LogFields = RunFields & {
   [F in (typeof OTHERS)[number]]?:
     | (F extends 'oddities' | 'frames' | 'missing' ? string[] : string | number | boolean | null)
@@ -28,7 +28,7 @@ export function isListed(name: string): boolean {
 
 const LONGEST_TEXT = 1000;
 
-/** Leaves out what a cast or a library added. */
+/** Removes fields that a cast or a library added. */
 export function onlyListed(fields: object): Record<string, unknown> {
   const entries = Object.entries(fields).filter(([name]) => isListed(name));
   return Object.fromEntries(entries.map(([name, value]) => [name, plain(value)]));
@@ -40,7 +40,7 @@ function plain(value: unknown): unknown {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string').map(shortText) : undefined;
 }
 
-/** Cuts a text to its length, and removes the query of every address, where signatures and tokens are. */
+/** Limits the length of a text, and removes the query of every address, which may hold signatures and tokens. */
 export function shortText(text: string): string {
   return text.replace(/(\bhttps?:\/\/[^\s?#]*)[?#]\S*/gi, '$1').slice(0, LONGEST_TEXT);
 }

@@ -12,13 +12,13 @@ export interface FunctionLog extends Log {
   /** Returns a log whose lines name this run. */
   about(run: RunFields): FunctionLog;
   /**
-   * Writes metrics, as one line of the log, whatever its level. Their dimensions are the entity that `about` names and
-   * `outcome`; a metric that lacks one of its own is left out.
+   * Writes metrics as one log line, at any log level. Their dimensions are the entity from `about` and `outcome`. A
+   * metric without one of its dimensions is left out.
    */
   measure(values: Measures, outcome?: string): void;
 }
 
-/** The level is that of POWERTOOLS_LOG_LEVEL or LOG_LEVEL. @param deployment without it no metrics are written */
+/** POWERTOOLS_LOG_LEVEL or LOG_LEVEL sets the level. @param deployment without it no metrics are written */
 export function createLog(step: string, deployment: string | undefined = process.env.DEPLOYMENT): FunctionLog {
   const logger = new Logger({ logFormatter: new ListedFieldsFormatter(step) });
   return logAbout({}, { logger, step, deployment });
@@ -47,13 +47,13 @@ function logAbout(run: RunFields, output: Output): FunctionLog {
         dimensions,
         dashboard,
       });
-      // `console` is not used here: Lambda puts a time and an id in front of its lines.
+      // Not `console`: Lambda adds a time and an id to its lines.
       if (line) process.stdout.write(`${JSON.stringify({ ...onlyListed(run), step, ...line })}\n`);
     },
   };
 }
 
-/** Writes the listed fields only, whoever added others. */
+/** Writes only the listed fields. */
 class ListedFieldsFormatter extends LogFormatter {
   readonly #step: string;
 

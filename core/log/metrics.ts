@@ -1,32 +1,32 @@
 /**
- * All metrics of the functions. Each combination of dimensions is paid for: they are never ids. `dimensions` are sets: a line
- * counts under each of them; the empty set is the metric without dimensions.
+ * All metrics of the functions. Each combination of dimensions costs money, so ids are never dimensions. `dimensions`
+ * lists the sets under which a line counts; the empty set is the metric without dimensions.
  */
 export const METRICS = {
   /**
-   * `outcome` is PUBLISHED, PARTIAL (by a plan of its own), UNPUBLISHED or APPLIED, or the name of the error; VERIFY where the
-   * command `verify` made a run that has to fail.
+   * `outcome` is PUBLISHED, PARTIAL (a run with its own plan), UNPUBLISHED, APPLIED or the name of the error. It is
+   * VERIFY for a run that the command `verify` makes fail.
    */
   RunsEnded: { unit: 'Count', dimensions: [['entity', 'outcome'], ['outcome']] },
   /** Seconds from the start of a published run to its end. */
   RunDuration: { unit: 'Seconds', dimensions: [['entity']], dashboardOnly: true },
   FileBytes: { unit: 'Bytes', dimensions: [['entity']], dashboardOnly: true },
-  /** Rows of files whose rows are counted: CSV. */
+  /** Rows of the published file, if they were counted. */
   FileRows: { unit: 'Count', dimensions: [['entity']], dashboardOnly: true },
   StatusChecks: { unit: 'Count', dimensions: [['entity']], dashboardOnly: true },
-  /** Warnings in the manifest of a published file; only where there are any. */
+  /** Warnings in the manifest of a published file; not written for 0. */
   FileWarnings: { unit: 'Count', dimensions: [[]] },
-  /** Changed columns that the configuration warns of, with a published or quarantined file; 1 where it stops at them. Only where there are any. */
+  /** Changed columns of a published or quarantined file; 1 if the change stopped the run. Not written for 0. */
   SchemaChanges: { unit: 'Count', dimensions: [[]] },
   /** A table could not be written; its file is published. */
   TablesNotWritten: { unit: 'Count', dimensions: [[]] },
-  /** 1 in the hours behind the deadline of a night that is not complete, otherwise 0: every hour, whether anything runs or not. */
+  /** Every hour: 1 in the hours after the deadline of an incomplete night, otherwise 0. */
   NightIncomplete: { unit: 'Count', dimensions: [[]] },
-  /** Bytes of a stored file by the time since its first byte was requested. */
+  /** Bytes of a stored file, divided by the transfer time. */
   TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']], dashboardOnly: true },
-  /** A refreshed grant was stored: one version of the secret. */
+  /** Refreshed grants that were stored, each a version of the secret. */
   TokenRefreshes: { unit: 'Count', dimensions: [[]] },
-  /** A refreshed grant was lost: nobody has the token that works now. */
+  /** Refreshed grants that were lost: the secret has no usable token. */
   GrantRotatedButNotStored: { unit: 'Count', dimensions: [[]] },
   /** The token endpoint has not answered any refresh for four hours. */
   TokenEndpointUnanswered: { unit: 'Count', dimensions: [[]] },
@@ -35,7 +35,7 @@ export const METRICS = {
 interface Metric {
   unit: MetricUnit;
   dimensions: readonly (readonly Dimension[])[];
-  /** Counted only where the deployment has a dashboard: nothing else reads it. */
+  /** Written only if the deployment has a dashboard, because only the dashboard reads it. */
   dashboardOnly?: true;
 }
 
@@ -46,10 +46,10 @@ export const DASHBOARD_ONLY = (Object.keys(METRICS) as MetricName[]).filter((nam
 
 export type Dimension = 'entity' | 'outcome';
 
-/** Words of CloudWatch. */
+/** Units as CloudWatch spells them. */
 type MetricUnit = 'Count' | 'Seconds' | 'Bytes' | 'Bytes/Second';
 
-/** The stack's name: two deployments in one account must not mix their numbers. */
+/** The stack's name, so that metrics of two deployments in one account stay separate. */
 export function namespaceOf(deployment: string): string {
   return `crm-export-${deployment}`;
 }
@@ -66,10 +66,10 @@ interface Context {
 }
 
 /**
- * A log line in the embedded metric format of CloudWatch; `undefined` where no metric is left. A set of dimensions counts
- * where all of them are known.
- * Not by `@aws-lambda-powertools/metrics`: it gives all metrics of a line the same sets, writes an invalid
- * `"Dimensions": []`, is silent where POWERTOOLS_METRICS_DISABLED or POWERTOOLS_DEV is set, and adds 11 KB.
+ * A log line in the embedded metric format of CloudWatch; `undefined` if it has no metric. A set of dimensions counts
+ * if all of them have a value. Not `@aws-lambda-powertools/metrics`: it uses the same sets for all metrics of a line,
+ * writes an invalid `"Dimensions": []`, writes nothing if POWERTOOLS_METRICS_DISABLED or POWERTOOLS_DEV is set, and
+ * adds 11 KB.
  */
 export function embeddedMetrics(
   values: Measures,

@@ -44,15 +44,15 @@ export interface AccessTokenDeps extends SpendDeps {
   random: () => number;
 }
 
-/** What the invocations of one container share. */
+/** State that the invocations of one container share. */
 export interface TokenCache {
   generation?: Generation | undefined;
   pause: RefreshPause;
 }
 
 /**
- * How long a caller waits for another's refresh. It is longer than a lease: within it, a waiter takes over from a
- * holder that died.
+ * How long a caller waits for a refresh by another function. It is longer than a claim, so that a waiter can take over
+ * from a holder that died.
  */
 const PATIENCE_MS = 60_000;
 
@@ -66,12 +66,12 @@ export function createGetAccessToken(
 ): GetAccessToken {
   const { pause } = cache;
   /**
-   * The refresh of this invocation: one that an earlier invocation left behind has its clock, and none of this one's
-   * time.
+   * The refresh of this invocation. A refresh from an earlier invocation is not joined: it measures its time by that
+   * invocation.
    */
   let running: { rejected: string | undefined; result: Promise<Generation> } | undefined;
   const shared = async (rejected: string | undefined): Promise<Generation> => {
-    // A refresh that does not know of the refusal may return the refused token: wait for it, do not join it.
+    // A refresh that began before the refusal may return the refused token: wait for it, do not join it.
     while (running && rejected !== undefined && running.rejected !== rejected) {
       await running.result.catch(() => undefined);
     }
@@ -118,7 +118,7 @@ async function paused(rejected: string | undefined, pause: RefreshPause, deps: A
     if (grantFreshness(generation.tokens, rejected, deps) !== 'fresh') pause.begin(deps.now());
     return generation;
   } catch (error) {
-    // The next call may look at once where this one waited in vain, or had too little time left.
+    // After `TokenRefreshInProgress` the next call may read the secret at once: this call only waited, or had no time.
     if (error instanceof RunError && error.transient && error.name !== 'TokenRefreshInProgress')
       pause.begin(deps.now(), error);
     throw error;
@@ -144,7 +144,7 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
   }
 }
 
-/** The label may be late, but a successor proves that there is a newer generation. */
+/** The label AWSCURRENT may be late, but a stored successor proves that a newer generation exists. */
 async function newest(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   const { store } = deps;
   let generation = await store.current();
@@ -163,7 +163,7 @@ async function newest(rejected: string | undefined, pause: RefreshPause, deps: A
   }
 }
 
-/** No token is spent without a claim; one that is still valid is used meanwhile. */
+/** The refresh token is presented only under a claim. An access token that is still valid is used meanwhile. */
 async function claim(
   { versionId }: Generation,
   freshness: TokenFreshness,
@@ -178,7 +178,7 @@ async function claim(
   }
 }
 
-/** A refresh ahead of time may fail, except by a dead grant: the token is still valid. */
+/** An early refresh may fail, because the access token is still valid. A dead grant is always an error. */
 async function spendOrKeep(
   generation: Generation,
   freshness: TokenFreshness,
@@ -205,13 +205,13 @@ async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: A
   if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
   const isHeld = item.state === 'CLAIMED' && item.deadline - deps.now().getTime() > PATIENCE_MS;
   if (isHeld && item.refusals >= MOST_REFUSALS) throw refusedForGood(versionId, item.reason, deps);
-  // A death outlives the command that was to store a grant over it. The command may have died between storing and marking.
+  // The command that was to replace a dead grant may have died before or after it stored the new one.
   const over = item.state === 'AUTHORIZED' && item.diedAt !== '' && item.deadline < deps.now().getTime();
   if (!over || (await deps.store.version(successorOf(versionId)))) return;
   throw reauthorization(versionId, item, deps);
 }
 
-/** What was stored may be seen late, but not a minute after the claim under which that was done has run out. */
+/** A stored successor may become readable late, but within a minute after its claim ended. Later it counts as lost. */
 async function refuseIfSpent({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
   const seenByNow = item.state === 'STORED' && deps.now().getTime() - item.deadline > PATIENCE_MS;
   if (!seenByNow || (await deps.store.version(successorOf(versionId)))) return;
@@ -264,12 +264,12 @@ export class RefreshPause {
     return now.getTime() < this.#refreshAt;
   }
 
-  /** The error of the last refresh or look; `undefined` where another function refreshes. */
+  /** The error of the last refresh or read; `undefined` if another function is refreshing. */
   get error(): RunError | undefined {
     return this.#error;
   }
 
-  /** @param error none where another function refreshes */
+  /** @param error left out if another function is refreshing */
   begin(now: Date, error?: RunError): void {
     this.#lookAt = now.getTime() + LEAST_MS;
     if (this.refreshesLater(now)) return;
@@ -278,7 +278,7 @@ export class RefreshPause {
   }
 }
 
-/** Where the grant of a deployment is kept. */
+/** Where the grant of a deployment is stored. */
 export interface TokenPlaces {
   clientSecretId: string;
   tokensSecretId: string;
@@ -287,12 +287,12 @@ export interface TokenPlaces {
 
 interface Around extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
   crm: OAuthSettings;
-  /** The clients of AWS; by default those of the environment. */
+  /** AWS clients; by default with the credentials of the environment. */
   secrets?: SecretsManagerClient;
   dynamo?: DynamoDBClient;
 }
 
-/** The real parts behind `createGetAccessToken`: secrets, ledger and token endpoint of one deployment. */
+/** The dependencies of `createGetAccessToken` in production: secrets, ledger and token endpoint of one deployment. */
 export function accessTokenDeps(places: TokenPlaces, around: Around): AccessTokenDeps {
   const {
     crm,

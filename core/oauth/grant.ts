@@ -10,7 +10,7 @@ import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
 import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
 
-/** What a stored token set is: its name, its successor, how fresh its access token is, and whether it may be followed. */
+/** Stored token sets: the id of a token set, the id of its successor, its freshness, and when it may be refreshed. */
 
 /** One stored grant, whose refresh token may be spent once. Named by its VersionId in Secrets Manager. */
 export interface Generation {
@@ -18,23 +18,23 @@ export interface Generation {
   tokens: Tokens;
 }
 
-/** Stands for the generation of a grant of which nothing was ever stored. */
+/** Ledger key that is claimed while the secret holds no grant yet. */
 export const BEFORE_THE_FIRST = 'before-the-first';
 
-/** The VersionId of the one generation that can follow. Known in advance: storing it twice is storing it once. */
+/** The VersionId of the only possible successor. It is known in advance: storing it twice has no effect. */
 export function successorOf(versionId: string): string {
   const hex = createHash('sha256').update(`successor of ${versionId}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }
 
-/** The longest single call, and a difference of clocks. */
+/** Time for the longest single call, and for a difference between clocks. */
 const HARD_MARGIN_MS = 30_000;
-/** Refreshed ahead of its end by this, or by a fifth of its life if that is less. */
+/** A token is refreshed this long before it expires, or after four fifths of its life if that is later. */
 const SOFT_MARGIN_MS = 300_000;
-/** Where the CRM does not say: unknown is not zero, and a 401 tells for certain. */
+/** Assumed life of a token whose life the CRM does not state. A 401 shows that it has expired. */
 const UNKNOWN_LIFE_MS = 3_600_000;
 
-/** `fresh`: use it. `ageing`: use it, but refresh it if nobody else does. `stale`: it must be refreshed. */
+/** `fresh`: use it. `ageing`: use it, but refresh it if no other function does. `stale`: it must be refreshed. */
 export type TokenFreshness = 'fresh' | 'ageing' | 'stale';
 
 export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now: Date): TokenFreshness {
@@ -47,14 +47,14 @@ export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now
   return end === undefined || left > HARD_MARGIN_MS ? 'ageing' : 'stale';
 }
 
-/** Whether no function has stored this grant refreshed since a person gave it. */
+/** Whether no function has refreshed and stored this grant since a person authorized it. */
 export function isUntried({ functionStoredAt }: Pick<Tokens, 'functionStoredAt'>): boolean {
   return functionStoredAt === null;
 }
 
 /**
- * A function refreshes an untried grant at once, a command does not: what is wrong with a right of the functions shows while the
- * person can consent again, and not in the night. Where no version is left for that, its token is used.
+ * A function refreshes an untried grant at once; a command does not. A missing permission of the functions then shows
+ * while the person can consent again. If the secret can take no new version, the stored token is used.
  */
 export function grantFreshness(
   tokens: Tokens,
@@ -67,8 +67,8 @@ export function grantFreshness(
 
 const DAY_MS = 86_400_000;
 /**
- * Generations within 24 hours. Secrets Manager removes no younger version, and refuses new ones at about 100: a token that
- * is spent then is lost. The rest is for `authorize`.
+ * The most generations within 24 hours. Secrets Manager removes no younger version and refuses new ones at about 100:
+ * a token that is spent then is lost. The remaining versions are for `authorize`.
  * https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html
  */
 const MOST_VERSIONS_A_DAY = 95;
@@ -78,7 +78,7 @@ export function obtainedLately({ earlierObtainedAt, obtainedAt }: Tokens, now: D
   return [...earlierObtainedAt, obtainedAt].filter((time) => now.getTime() - Date.parse(time) < DAY_MS);
 }
 
-/** Why a generation must not be spent now; `undefined` where it may be. */
+/** Why a generation must not be spent now; `undefined` if it may be spent. */
 export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefined {
   const times = obtainedLately(tokens, now);
   if (times.length < MOST_VERSIONS_A_DAY) return undefined;
@@ -89,13 +89,13 @@ export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefin
 
 /** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
 export interface GrantStore {
-  /** The one that AWSCURRENT names; Secrets Manager may answer a former one for a while. */
+  /** The generation that AWSCURRENT names. Secrets Manager may return the previous one for a while. */
   current(): Promise<Generation>;
-  /** The VersionId that AWSCURRENT names, whatever it holds; `undefined` where nothing was ever stored. */
+  /** The VersionId that AWSCURRENT names, even if its value is invalid; `undefined` if the secret has no value. */
   currentVersionId(): Promise<string | undefined>;
-  /** `undefined` when it is not (yet) there. */
+  /** `undefined` if this version does not exist, or not yet. */
   version(versionId: string): Promise<Generation | undefined>;
-  /** `false` when it exists already, with whatever content. The signal ends the try. */
+  /** `false` if this version exists already, with any content. The signal aborts the request. */
   store(versionId: string, tokens: Tokens, signal?: AbortSignal): Promise<boolean>;
 }
 
@@ -105,7 +105,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
       const { SecretString, VersionId } = await client.send(
         new GetSecretValueCommand({ SecretId: secretId, ...which }),
       );
-      // AWS refuses to read a secret without a value; the local cloud answers an empty text.
+      // AWS refuses to read a secret without a value; the local cloud returns an empty text.
       return SecretString && VersionId ? { versionId: VersionId, text: SecretString } : undefined;
     } catch (error) {
       if (error instanceof ResourceNotFoundException) return undefined;

@@ -10,22 +10,22 @@ import { RunError } from '../errors.ts';
 import { accessDenied } from './secrets.ts';
 
 /**
- * What the ledger holds of a generation. No tokens. `CLAIMED`: a function may be spending it. `STORED`: it has a successor.
- * `DEAD`: its token is worthless. `AUTHORIZED`: a command is storing the grant of a person over it; with `diedAt`, over a dead one.
+ * The ledger entry of a generation, without tokens. `CLAIMED`: a function may be spending it. `STORED`: it has a
+ * successor. `DEAD`: worthless. `AUTHORIZED`: a command is replacing it, with `diedAt` if it was dead.
  */
 const itemSchema = z.object({
   state: z.enum(['CLAIMED', 'STORED', 'DEAD', 'AUTHORIZED']),
   owner: z.string(),
-  /** The time until which nobody else may claim, milliseconds since the epoch; 0 when the claim was given back. */
+  /** Until when the claim excludes all others, in milliseconds since the epoch; 0 after the claim was given back. */
   deadline: z.number(),
-  /** Requests without a usable answer, and when the first of them was; 0 without any. */
+  /** Requests without a usable answer, and the time of the first; 0 if there were none. */
   unanswered: z._default(z.number(), 0),
   unansweredSince: z._default(z.number(), 0),
-  /** Claims that ended in a refusal whose word is not known; 0 without any. */
+  /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
   refusals: z._default(z.number(), 0),
   /** When a person authorized over this generation. */
   authorizedAt: z._default(z.string(), ''),
-  /** Why a generation is dead, or was refused, for a person. */
+  /** Why a generation is dead or was refused, as text for a person. */
   reason: z._default(z.string(), ''),
   diedAt: z._default(z.string(), ''),
 });
@@ -40,10 +40,10 @@ export function expressionValues(plain: Record<string, string | number>): Attrib
   return Object.fromEntries(Object.entries(plain).map(([name, value]) => [`:${name}`, attribute(value)]));
 }
 
-/** Far above any stale read, hung retry or late event. */
+/** Much longer than any stale read, hung retry or late event lasts. */
 const KEPT_SECONDS = 30 * 86_400;
 
-/** When an item may go: the `ttl` of the table, in seconds. @param now milliseconds */
+/** When DynamoDB may delete an item: the `ttl` of the table, in seconds. @param now milliseconds */
 export function expiryOf(now: number): number {
   return Math.floor(now / 1000) + KEPT_SECONDS;
 }
@@ -56,7 +56,7 @@ function parseItem(attributes: Attributes | undefined): LedgerItem {
 /** 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
 const MINUTE_MS = 60_000;
-/** How long nothing is spent after so many unanswered presentations; after the first, the lease alone counts. */
+/** The wait by number of unanswered requests with a token; after the first one, the claim alone is the wait. */
 const HOLDS_MS = [0, 30 * MINUTE_MS, 60 * MINUTE_MS, 120 * MINUTE_MS];
 
 /** The right to spend one generation, until its deadline. */
@@ -64,10 +64,10 @@ export interface Claim {
   versionId: string;
   owner: string;
   deadline: number;
-  /** How often the token was presented before without a usable answer, and the time of the first; 0 without any. */
+  /** Earlier requests with this token that got no usable answer, and the time of the first; 0 if there were none. */
   unanswered: number;
   unansweredSince: number;
-  /** How many claims before ended in a refusal whose word is not known. */
+  /** Earlier claims that ended in a refusal with an unrecognised error code. */
   refusals: number;
 }
 
@@ -81,25 +81,25 @@ export interface Ledger {
   /** Claims a generation without a holder, or whose holder ran out of time. */
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
-   * Claims what was observed (nothing, a dead generation, or one whose holder was watched for a whole lease):
-   * `authorize` needs it, whose clock may be wrong. Until its deadline no function claims that generation, nor ever a dead one.
+   * Claims a generation whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
+   * For `authorize`, whose clock may be wrong. Until the deadline no function claims it; a dead one never.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
-  /** Ends a claim under which nothing was spent. */
+  /** Ends a claim under which the token was not spent. */
   giveBack(claim: Pick<Claim, 'versionId' | 'owner'>): Promise<void>;
-  /** The next claim waits, longer each time. */
+  /** Delays the next claim, longer after each unanswered request. */
   markUnanswered(claim: Claim, now: number): Promise<void>;
-  /** No claim is made before that time, and the generation is not dead. */
+  /** Delays the next claim until that time. The generation is not dead. */
   markRefused(claim: Claim, reason: string, until: number): Promise<void>;
   markStored(claim: Claim): Promise<void>;
   markDead(claim: Claim, reason: string, now: Date): Promise<void>;
   read(versionId: string): Promise<LedgerItem | undefined>;
-  /** The next number of an authorization: each is given out once. @param least which it is at least, if the ledger was lost */
+  /** Returns the next authorization number. @param least the lowest number to return, if the ledger was lost */
   takeNumber(least: number): Promise<number>;
 }
 
 const ABSENT = 'attribute_not_exists(pk)';
-/** What a command left behind is free again, but never a death on which it had put its claim. */
+/** After its deadline, the claim of a command is free again, unless the command had claimed a dead generation. */
 const FREE =
   'attribute_not_exists(pk) OR (deadline < :now AND (#state = :taken OR (#state = :authorized AND attribute_not_exists(diedAt))))';
 /** An item that vanished meanwhile (by age, or a restore) has no holder either. */
@@ -180,13 +180,13 @@ async function claimIf(
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw ledgerUnavailable(TableName, error);
     const item = parseItem(error.Item);
-    // An SDK that repeated a call whose answer was lost meets its own claim.
+    // If the SDK repeats a call whose answer was lost, the second request finds the claim of the first.
     const ours = item.owner === owner && item.deadline === deadline;
     return ours ? won(item) : { won: false, item };
   }
 }
 
-/** Where another holds the claim by now, nothing is changed. */
+/** If another owner holds the claim by now, the item is not changed. */
 async function end(
   { client, TableName, keyOf }: LedgerTable,
   { owner, versionId }: Pick<Claim, 'versionId' | 'owner'>,
@@ -214,7 +214,7 @@ async function read({ client, TableName, keyOf }: LedgerTable, versionId: string
   return Item && parseItem(Item);
 }
 
-/** The counter of authorizations has no end of its own: it must outlive every grant. */
+/** The counter of authorizations has no `ttl`, because it must outlive every grant. */
 async function addTo({ client, TableName, keyOf }: LedgerTable, more: number): Promise<number> {
   const command = new UpdateItemCommand({
     TableName,
@@ -230,7 +230,7 @@ async function addTo({ client, TableName, keyOf }: LedgerTable, more: number): P
   return Number(Attributes?.number?.N);
 }
 
-/** The error of a ledger that does not answer: nothing is spent then. */
+/** The error if the ledger cannot be used. In this case the token is not spent. */
 export function ledgerUnavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
   if (name === 'AccessDeniedException') return accessDenied(`The table ${table} may not be used`, error);

@@ -16,18 +16,18 @@ export interface SpendDeps {
   /** Counts an event, for an alarm. */
   count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
   onOddities?: ((oddities: string[]) => void) | undefined;
-  /** Whether a function spends, and not a command of a person. */
+  /** Whether a function refreshes, and not a command that a person runs. */
   inFunction?: boolean;
-  /** Secret and command to authorize again, for messages. */
+  /** The secret, and the command to authorize again, for messages. */
   secretId: string;
   authorizeCommand: string;
 }
 
-/** Giving up early loses a rotated token. */
+/** Long, because a rotated token in a late answer would be lost. */
 const FIRST_TIMEOUT_MS = 20_000;
-/** The time of the one repetition of a lost answer: some servers grant a grace period. */
+/** The timeout of the one retry after a lost answer: some servers accept a spent token for a grace period. */
 const SECOND_TIMEOUT_MS = 10_000;
-/** Requests and storing, within a claim of 45 seconds, before DownloadFile ends its invocation. */
+/** Time for a whole refresh (claim: 45 seconds) before DownloadFile ends its invocation. */
 export const SECONDS_NEEDED = 55;
 /** Storing stops this long before the claim ends. */
 const STORE_MARGIN_MS = 2_000;
@@ -77,7 +77,7 @@ async function prepare(
   claim: Claim,
   deps: SpendDeps,
 ): Promise<{ successor: Generation } | { client: OAuthClient }> {
-  // There is a successor already where a holder died behind storing, or where the ledger lost its item.
+  // A successor exists already if a holder died after storing it, or if the ledger lost the item.
   const successor = await deps.store.version(successorOf(versionId));
   if (successor) return { successor };
   if (deps.secondsLeft() < SECONDS_NEEDED) {
@@ -107,19 +107,19 @@ async function unanswered(claim: Claim, deps: SpendDeps): Promise<void> {
   countUnanswered(claim.unansweredSince || now, deps);
 }
 
-/** @param since when the first request was not answered, in milliseconds; 0 for none */
+/** @param since when the first unanswered request was sent, in milliseconds; 0 if there was none */
 export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, 'now' | 'count'>): void {
   if (since > 0 && now().getTime() - since >= LONG_UNANSWERED_MS) count('TokenEndpointUnanswered');
 }
 
-/** Claims that present a token which is refused by a word that is not known. */
+/** The most claims that present a token which is refused with an unrecognised error code. */
 export const MOST_REFUSALS = 3;
-/** The time between them. */
+/** The time between claims after such a refusal. */
 const REFUSED_MS = 10 * 60_000;
-/** After them nobody presents the token until the next night: a person has to authorize. */
+/** After the last of these claims, no function presents the token until the next night: a person has to authorize. */
 const REFUSED_FOR_GOOD_MS = 20 * 3_600_000;
 
-/** A refusal by a word that is not known may pass, so the grant is not marked dead. */
+/** A refusal with an unrecognised error code may be temporary, so the grant is not marked dead. */
 async function refusedAgain(
   { versionId }: Generation,
   freshness: TokenFreshness,
@@ -131,7 +131,7 @@ async function refusedAgain(
   const until = deps.now().getTime() + (isLast ? REFUSED_FOR_GOOD_MS : REFUSED_MS);
   // Best effort: the claim also ends by its deadline.
   await deps.ledger.markRefused(claim, message, until).catch(() => undefined);
-  // An access token that lives is used to its end.
+  // An access token that is still valid is used until it expires.
   if (isLast && freshness === 'stale') return refusedForGood(versionId, message, deps);
   const next = `The next refresh is tried after ${new Date(until).toISOString()}.`;
   return new RunError('CrmUnavailable', `${message} ${next}`, { status });
@@ -147,8 +147,8 @@ export function refusedForGood(
 }
 
 /**
- * Presents the refresh token, and once more when the answer was lost: if the first request was processed, the token is
- * spent already. A first refusal whose word is not known may pass, and is repeated once, too.
+ * Presents the refresh token, and repeats the request once if the answer was lost: the token may be spent already. A
+ * first refusal with an unrecognised error code may be temporary, and is repeated once as well.
  */
 async function present(
   { tokens }: Generation,
@@ -161,11 +161,11 @@ async function present(
   if (!isRepeated || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
   const second = await deps.callTokenEndpoint(client, tokens, SECOND_TIMEOUT_MS);
   if (second.kind === 'granted' || second.kind === 'invalidGrant') return second;
-  // After a lost answer the first request may have been processed, whatever the second answer is.
+  // After a lost answer, the first request may have been processed, regardless of the second answer.
   return first.kind === 'unclear' && (second.kind === 'lost' || second.kind === 'refused') ? second : first;
 }
 
-/** After a lost answer the token may be spent: a refusal whose word is not known says nothing else then. */
+/** After a lost answer the token may be spent: a refusal with an unrecognised code counts as lost, too. */
 function afterLost({ unanswered }: Claim, answer: TokenAnswer): TokenAnswer {
   return answer.kind === 'unclear' && unanswered > 0 ? { ...answer, kind: 'lost' } : answer;
 }
@@ -183,7 +183,7 @@ async function keep(
 ): Promise<Generation> {
   const refreshToken = answered.refreshToken ?? generation.tokens.refreshToken;
   const { clientId, authorization } = generation.tokens;
-  // A command proves nothing about the rights of functions: an untried grant stays untried by it.
+  // A refresh by a command does not test the permissions of the functions: an untried grant stays untried.
   const functionStoredAt = deps.inFunction ? deps.now().toISOString() : generation.tokens.functionStoredAt;
   const earlierObtainedAt = obtainedLately(generation.tokens, deps.now());
   const whose = { ...(clientId && { clientId }), ...(authorization && { authorization }) };
@@ -199,19 +199,19 @@ async function keep(
   const standing = stored === 'exists' ? await deps.store.version(versionId) : undefined;
   if (standing) return marked(standing, claim, deps);
   if (!rotated) {
-    // The CRM does not rotate: what is stored refreshes again.
+    // The CRM does not rotate: the stored token can be used again.
     await givenBack(claim, deps);
     return { versionId, tokens };
   }
-  // The grant lives on in this answer alone: use it here, and keep everybody from presenting the old token.
+  // Only this answer has the valid token: use it here, and keep all functions from presenting the old one.
   deps.count('GrantRotatedButNotStored');
   const reason = 'the CRM rotated the grant, but it could not be stored';
-  // Best effort: when the ledger fails as well, this token still is the last one that there will be.
+  // Best effort: even if the ledger fails as well, this token can be used until it expires.
   await deps.ledger.markDead(claim, reason, deps.now()).catch(() => undefined);
   return { versionId, tokens };
 }
 
-/** A refused write is repeated too where the grant is lost without it: rights may come seconds after a deployment. */
+/** Repeats a refused write if the grant would be lost: permissions may come seconds after a deployment. */
 async function storeUntil(
   end: number,
   { versionId, tokens, rotated }: Generation & { rotated: boolean },
@@ -219,7 +219,7 @@ async function storeUntil(
 ) {
   for (let wait = 250; ; wait *= 2) {
     try {
-      // A try that began in time must also end in time.
+      // An attempt that began in time must also end in time.
       const limit = AbortSignal.timeout(Math.max(1, end - deps.now().getTime()));
       return (await deps.store.store(versionId, tokens, limit)) ? 'stored' : 'exists';
     } catch (error) {
@@ -241,14 +241,14 @@ async function markedDead(generation: Generation, message: string, claim: Claim,
   throw reauthorization(generation.versionId, { reason: message, diedAt: diedAt.toISOString() }, deps);
 }
 
-/** Whether the first is the second or came before it: a late label proves nothing about the grant. */
+/** Whether the second generation is the first one or a successor of it: AWSCURRENT may name an old generation. */
 async function leadsTo(first: string, second: string, store: GrantStore): Promise<boolean> {
   let at = first;
   while (at !== second && (await store.version(successorOf(at)))) at = successorOf(at);
   return at === second;
 }
 
-/** Best effort: a successor counts more than an item that stays claimed. */
+/** Best effort: functions look for a successor even if the item stays claimed. */
 async function marked(generation: Generation, claim: Claim, { ledger }: SpendDeps): Promise<Generation> {
   await ledger.markStored(claim).catch(() => undefined);
   return generation;

@@ -17,8 +17,8 @@ const oneClientSchema = z.object({
 export type OAuthClient = z.infer<typeof oneClientSchema>;
 
 /**
- * The OAuth client, as `authorize` stores it. `former`: that of the grant which counts until the grant of the new client is stored, for
- * two secrets cannot be written at once.
+ * The OAuth client, as `authorize` stores it. `former` is the client of the previous grant. It counts until the grant
+ * of the new client is stored, because two secrets cannot be written at once.
  */
 export const oauthClientSchema = z.extend(oneClientSchema, { former: z.optional(oneClientSchema) });
 export type StoredClient = z.infer<typeof oauthClientSchema>;
@@ -30,23 +30,23 @@ export const tokensSchema = z.object({
   expiresAt: z.nullable(z.iso.datetime()),
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
-  /** The client to which the grant was given; grants of earlier releases do not say it. */
+  /** The client that received the grant. Grants of earlier releases do not have it. */
   clientId: z.optional(z.string()),
-  /** When a function last stored it refreshed; null where none has yet: then it is due. Grants of earlier releases do not say it. */
+  /** When a function last refreshed it; null: never, so a refresh is due. Earlier releases do not store it. */
   functionStoredAt: z.optional(z.nullable(z.iso.datetime())),
   /**
-   * The number of the authorization that the grant is of, from the counter in the ledger; refreshes keep it. A lower one never
-   * takes its place. Grants of earlier releases have none.
+   * The number of the authorization, from the counter in the ledger; refreshes keep it. A grant with a lower number
+   * never replaces one with a higher number. Grants of earlier releases have no number.
    */
   authorization: z.optional(z.int()),
-  /** When the grants that were stored in the 24 hours before this one were obtained. */
+  /** When the grants of the 24 hours before this one were obtained. */
   earlierObtainedAt: z.array(z.iso.datetime()),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
-/** As the token endpoint answers them. */
+/** The tokens in an answer of the token endpoint. */
 export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId' | 'functionStoredAt' | 'authorization'>;
 
-/** The client to which a grant was given, for no other may refresh it; `undefined` where it is not stored. */
+/** The client of a grant: no other client may refresh it. `undefined` if the client is not stored. */
 export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clientId'>): OAuthClient | undefined {
   const { former } = stored;
   if (clientId === undefined) return former ?? stored;
@@ -91,7 +91,7 @@ export function parseSecret<T>(secretId: string, text: string, schema: z.core.$Z
   throw new RunError('ConfigInvalid', `The value of the secret ${secretId} ${what} (${FIX}).`);
 }
 
-/** What Secrets Manager answered, as an error of the run. */
+/** An error of Secrets Manager as an error of the run. */
 export function secretError(how: 'read' | 'written', secretId: string, error: unknown): RunError {
   if (error instanceof RunError) return error;
   const name = error instanceof Error ? error.name : 'an unknown error';
@@ -105,7 +105,7 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
   return new RunError('TokenStoreUnavailable', what, { cause: error });
 }
 
-/** A missing right does not come by waiting. Functions and the command throw it, so it advises both. */
+/** A missing permission, which is not waited for. Functions and the command throw it, so it has advice for both. */
 export function accessDenied(what: string, cause: unknown): RunError {
   const advice =
     'if a function says this, write all policies anew: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists';

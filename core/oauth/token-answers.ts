@@ -1,8 +1,8 @@
 import { codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
 
 /**
- * Decides what an answer of the token endpoint means for the refresh token or code that was presented: the first row that
- * holds counts. The operations of the interface have their tables in `core/crm/answers.ts`.
+ * Decides what an answer of the token endpoint means for the refresh token or code that was presented: the first
+ * matching row counts. The tables for the operations of the interface are in `core/crm/answers.ts`.
  */
 
 interface Answer {
@@ -12,33 +12,33 @@ interface Answer {
 }
 
 /**
- * `granted`: spent, its successor is in the answer. `invalidGrant`: worthless. `refused`: not looked at, and would not be the
- * next time. `unclear`: refused by a word that is not of RFC 6749. `busy`: not looked at. `lost`: perhaps spent.
+ * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, as it would be next
+ * time. `unclear`: refused with a code that RFC 6749 does not list. `busy`: not spent. `lost`: perhaps spent.
  */
 export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'busy' | 'lost';
 
 interface Row {
   when: (answer: Answer) => boolean;
   means: TokenMeaning;
-  /** What follows "The token endpoint answered 400". */
+  /** The end of the message "The token endpoint answered 400…". */
   says: (answer: Answer) => string;
 }
 
-/** Words after which the next refresh would be refused alike. */
+/** Error codes after which a repeated request would be refused too. */
 const FINAL = ['invalid_client', 'unauthorized_client', 'invalid_scope', 'unsupported_grant_type'];
-/** What a code says of a refresh token that is worthless: `refresh_token_not_found`, `BadRefreshToken`. */
+/** Words in the error code for a worthless refresh token, such as `refresh_token_not_found` or `BadRefreshToken`. */
 const WORTHLESS = /invalid|bad|expired|revoked|used|reuse|notfound|unknown/;
 
 const isGood = ({ status }: Answer) => status >= 200 && status < 300;
 const isBusy = ({ status }: Answer) => status === 429 || status === 503;
 const hasToken = ({ body }: Answer) => isText(ownValue(body, 'access_token'));
 const errorOf = ({ body }: Answer) => ownValue(body, 'error');
-/** A proxy or another service answers 403, 404 and pages, not the token endpoint. */
+/** 403, 404, 5xx and web pages come from a proxy or another service, not from the token endpoint. */
 const isItsWord = ({ status, body }: Answer) => body !== undefined && status !== 403 && status !== 404 && status < 500;
 const hasError = ({ body }: Answer) => [ownValue(body, 'error'), ownValue(body, 'errors')].some(isSomething);
 const isRefusal = (answer: Answer) => (isGood(answer) ? hasError(answer) : [400, 401].includes(answer.status));
 
-/** A word of RFC 6749 in any place for codes. */
+/** An error code of RFC 6749, in any key that may hold a code. */
 const rfcWordOf = (answer: Answer) => wordsOf(answer).find((word) => RFC_6749_WORDS.includes(word));
 const said = (answer: Answer) => {
   const word = rfcWordOf(answer) ?? (isText(errorOf(answer)) ? errorWord(errorOf(answer)) : undefined);
@@ -79,7 +79,7 @@ const ELSEWHERE: Row = {
 
 const ANSWERS = {
   refresh_token: [GRANTED, INVALID_GRANT, WORTHLESS_TOKEN, BUSY, LOST, FINAL_WORD, UNCLEAR, WITHOUT_TOKEN, ELSEWHERE],
-  // A code is presented once, so whatever else is said refuses it.
+  // A code is presented only once, so an unrecognised error code counts as a refusal.
   authorization_code: [
     GRANTED,
     INVALID_GRANT,
@@ -92,7 +92,7 @@ const ANSWERS = {
   ],
 } satisfies Record<string, readonly Row[]>;
 
-/** @param grantType what was presented */
+/** @param grantType type of the grant that was presented */
 export function meaningOfToken(
   grantType: keyof typeof ANSWERS,
   answer: Answer,
@@ -102,12 +102,12 @@ export function meaningOfToken(
   return { means, message: `The token endpoint answered ${answer.status}${says(answer)}` };
 }
 
-/** The `error` of an answer, for messages: any other word, and its description, may repeat a code or a token. */
+/** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */
 export function errorWord(error: unknown): string {
   return typeof error === 'string' && RFC_6749_WORDS.includes(error) ? error : 'another word than those of RFC 6749';
 }
 
-/** A good answer without a token, for those with one come first. */
+/** Includes good answers: the row for good answers with a token comes first. */
 function isFailure(answer: Answer): boolean {
   return answer.status >= 400 || isGood(answer);
 }
@@ -119,7 +119,7 @@ function wordsOf(answer: Answer): string[] {
   return [...words, ...codesIn(body)];
 }
 
-/** `refresh_token_not_found`, `RefreshTokenExpired`, `invalid refresh token`; a code names nothing else. */
+/** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid refresh token`. */
 function callsTokenWorthless(code: string): boolean {
   const letters = code.toLowerCase().replace(/[^a-z]/g, '');
   return code.length <= 100 && letters.includes('refreshtoken') && WORTHLESS.test(letters.replace('refreshtoken', ' '));

@@ -9,15 +9,15 @@ import type { NewTokens, OAuthClient } from './secrets.ts';
 import { meaningOfToken, type TokenMeaning } from './token-answers.ts';
 
 const LARGEST_ANSWER_BYTES = 1_000_000;
-/** The longest life of a token, some thirty years: a longer one means "never". */
+/** The longest life of a token, about thirty years. A longer one means "never expires". */
 const LONGEST_LIFE_SECONDS = 1_000_000_000;
-/** A longer one is a mistake. */
+/** A longer `Retry-After` is treated as a mistake. */
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
 
 const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
 const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE_SECONDS)));
 
-/** The answer is read tolerantly: a rotated token must be stored before anything else. */
+/** Optional fields may be invalid: a rotated token must be stored in any case. */
 const answerSchema = z.object({
   access_token: z.string().check(z.minLength(1)),
   refresh_token: z.catch(z.nullish(z.string().check(z.minLength(1))), undefined),
@@ -30,7 +30,7 @@ export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }
   | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
 
-/** The result of one call, by what it means for what was presented (`token-answers.ts`); `notSent`: nothing was. */
+/** The result of one call (`token-answers.ts`). `notSent`: the token endpoint did not get the request. */
 export type TokenAnswer =
   | {
       kind: 'granted';
@@ -49,16 +49,16 @@ interface TokenCall {
   crm: OAuthSettings;
   client: OAuthClient;
   grant: Grant;
-  /** The scope that counts where the answer names none. */
+  /** The scope that counts if the answer has none. */
   scope: string;
   timeoutMs: number;
   now: () => Date;
 }
 
-/** One call of the token endpoint, never repeated here: a code or a rotating refresh token can be spent once. */
+/** Calls the token endpoint once, without a retry: a code or a rotating refresh token can be spent once. */
 export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
-  // The time is taken before the request: the life of a token is counted from its issue, and this errs on the safe
-  // side.
+  // The time is taken before the request: the life of a token counts from its issue, so it never looks longer than it
+  // is.
   const obtainedAt = call.now();
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
@@ -122,7 +122,7 @@ function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope
     accessToken,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    // Scopes that were not requested are dropped: people will see this list.
+    // Scopes that were not requested are dropped, because people see this list.
     scope: answered ? crm.scopes.filter((name) => answered.split(' ').includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };
@@ -135,7 +135,7 @@ function isOddLife(body: unknown): boolean {
   return !['undefined', 'number', 'string'].includes(typeof life) && life !== null;
 }
 
-/** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded. Many servers want them raw, some in the form. */
+/** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded. Many servers want them unencoded. */
 function authenticate(
   how: OAuthSettings['clientAuthentication'],
   client: OAuthClient,

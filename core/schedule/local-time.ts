@@ -1,8 +1,8 @@
 const DAY_MS = 86_400_000;
-/** One for each zone: to make one takes milliseconds. */
+/** A cache by time zone, because creating a format takes milliseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** YYYY-MM-DD, made of its parts: no locale guarantees a format. A year that needs a sign comes in UTC, to be refused. */
+/** YYYY-MM-DD, built from parts: no locale guarantees a format. A year outside 1 to 9999 is in UTC. */
 export function dateIn(timeZone: string, time: Date): string {
   const [inUtc = ''] = time.toISOString().split('T');
   if (inUtc < '0001-01-02' || inUtc > '9999-12-30') return inUtc;
@@ -11,8 +11,8 @@ export function dateIn(timeZone: string, time: Date): string {
 }
 
 /**
- * When clocks show a time of a date: the first time that they do, for they are set back now and then. A time that they leave
- * out is counted on from before they are set forward: 02:30 becomes 03:30.
+ * When clocks show a time on a date. If clocks are set back and show it twice, the first time counts. If clocks are
+ * set forward and skip it, the time before the change counts on: 02:30 becomes 03:30.
  * @param time `HH:MM`
  */
 export function instantOf(timeZone: string, date: string, time: string): Date {
@@ -24,12 +24,12 @@ export function instantOf(timeZone: string, date: string, time: string): Date {
   return new Date(shown.length > 0 ? Math.min(...shown) : before);
 }
 
-/** The date in UTC, so many days after a time. */
+/** The UTC date a number of days after a time. */
 export function dateAfter(time: string, days: number): string {
   return new Date(Date.parse(time) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Milliseconds that clocks are ahead of UTC. For years of four digits. */
+/** The offset of local time from UTC in milliseconds. Only for years of four digits. */
 export function offsetAt(timeZone: string, instant: number): number {
   const { year, month, day, hour, minute, second } = partsIn(timeZone, instant);
   const shown = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));

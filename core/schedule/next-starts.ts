@@ -3,12 +3,12 @@ import { dateAfter, dateIn, instantOf } from './local-time.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * EventBridge tries to deliver a start again for this long; then it goes to the queue of undelivered starts, for later
- * it would be a day's export.
+ * How long EventBridge retries the delivery of a start; then the start goes to the queue of undelivered starts. A
+ * later start would export another day.
  */
 export const START_TRIED_HOURS = 2;
 
-/** When the first entity starts where the configuration says nothing. */
+/** When the first entity starts by default. */
 export const START_UTC = '01:00';
 
 /** When the rule of an entity starts it. */
@@ -17,9 +17,9 @@ export interface Timing {
   timeZone: string;
   /** The schedule expression of the rule. */
   expression: string;
-  /** The times in UTC at which the rule fires, `HH:MM`; `null` where that is not once a day. */
+  /** The times in UTC at which the rule fires, `HH:MM`; `null` if it does not fire once a day. */
   starts: string[] | null;
-  /** The local time for which there are several starts, of which one a date counts; `null`: every start counts. */
+  /** The local time that the starts stand for; one start a date counts. `null`: every start counts. */
   at: string | null;
 }
 
@@ -29,12 +29,12 @@ export interface Start {
   date: string;
 }
 
-/** The next starts after a moment; `null` for `rate(…)`, which counts from when the rule was made. */
+/** The next starts after a time; `null` for `rate(…)`, which counts from the creation of the rule. */
 export function nextStarts(timing: Timing, after: Date, count: number): Start[] | null {
   const { timeZone, expression, starts, at } = timing;
   if (at !== null && starts) {
     const today = dateIn(timeZone, after);
-    // The start of yesterday may be still to come, where it is late.
+    // The start of yesterday's date may still be due if it is late in UTC.
     const dates = Array.from({ length: count + 2 }, (_, index) => dateAfter(today, index - 1));
     const all = dates.map((date) => ({ at: localStart({ timeZone, starts, at }, date), date }));
     return all.filter((start) => start.at > after).slice(0, count);
@@ -44,15 +44,15 @@ export function nextStarts(timing: Timing, after: Date, count: number): Start[] 
 }
 
 const MINUTE_MS = 60_000;
-/** A start may be late by that; the event of another time is not of a listed start. */
+/** An event that is further from every listed start belongs to none of them. */
 const NEAR_MS = 30 * MINUTE_MS;
-/** Events are late, and early only as far as clocks differ. */
+/** An event is early only by the difference between clocks. */
 export const EARLY_MS = 15 * MINUTE_MS;
 
 /**
- * The start that an event of the rule stands for, whatever it is late by, and the date of the run; `undefined` where another
- * start of the rule is the one for that date. An event far from every listed start is one of its own: somebody has changed
- * the rule, and to take it for another start would leave out dates.
+ * The start that an event of the rule stands for, even if it is late, and the date of the run; `undefined` if another
+ * start of the rule counts for that date. An event far from every listed start is its own start: somebody has changed
+ * the rule, and assigning the event to another start would leave out dates.
  */
 export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | undefined {
   const near = starts ? byDistance(starts, event).filter((start) => distance(start, event) <= NEAR_MS) : [];
@@ -62,7 +62,7 @@ export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | u
     return { at: own, date: dateIn(timeZone, own) };
   }
   if (at === null) return { at: start, date: dateIn(timeZone, start) };
-  // Where clocks change by half an hour, an event may be near two starts: of one that is due, unless the other fires just now.
+  // Where clocks change by half an hour, an event that is not on time may belong to another near start.
   const soon = (each: Date) => each.getTime() - event.getTime() <= EARLY_MS;
   const meant = isOnTime(start, event) ? [start] : near.filter((each) => each === start || soon(each));
   return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
@@ -75,7 +75,7 @@ function isOnTime(start: Date, event: Date): boolean {
 
 function localSlot(timing: LocalTiming, start: Date): Start | undefined {
   const shown = dateIn(timing.timeZone, start);
-  // The neighbours count where zone data has changed since the starts were listed.
+  // The dates before and after count if zone data has changed since the starts were listed.
   const dates = [shown, ...[-1, 1].map((days) => dateAfter(shown, days))];
   const date = dates.find((each) => localStart(timing, each).getTime() === start.getTime());
   return date === undefined ? undefined : { at: start, date };
@@ -89,15 +89,15 @@ interface LocalTiming {
 }
 
 /**
- * The start of a date: when its local time is due, or the nearest start of the rule where zone data has changed since those
- * were listed, so that no date is left out.
+ * The start of a date. If zone data has changed since the starts were listed, it is the start of the rule that is
+ * nearest to the local time, so that no date is left out.
  */
 function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
   const due = instantOf(timeZone, date, at);
   return byDistance(starts, due)[0] ?? due;
 }
 
-/** The starts of the days around a time, the nearest first; the earlier of two that are equally near. */
+/** The starts within a day of a time, the nearest first. Of two equally near starts, the earlier comes first. */
 function byDistance(starts: string[], time: Date): Date[] {
   const around = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
   const instants = around.flatMap((date) => starts.map((start) => new Date(`${date}T${start}Z`)));
@@ -109,11 +109,11 @@ function distance(one: Date, other: Date): number {
   return Math.abs(one.getTime() - other.getTime());
 }
 
-/** A year and more, in which every change of clocks lies. */
+/** More than a year of starts, so that every change of clocks is included. */
 const STARTS_LOOKED_AT = 400;
 const UNIT_DAYS: Record<string, number> = { minute: 1 / 1440, hour: 1 / 24, day: 1 };
 
-/** The most days from one date with a start to the next, in UTC: the lifecycle counts such. At least 1. */
+/** The longest gap between two UTC dates with a start, in days; at least 1. The lifecycle rules count in such days. */
 export function longestGapDays(timing: Timing, from: Date): number {
   const days = startDays(timing, from);
   const gaps = days.map((day, index) => day - (days[index - 1] ?? day));
@@ -126,24 +126,22 @@ function startDays(timing: Timing, from: Date): number[] {
   const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
   if (at !== null) return (nextStarts(timing, from, STARTS_LOOKED_AT) ?? []).map((start) => dayOf(start.at));
   const [, ofDay] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
-  // One time on each of its days is enough: how often a day has a start tells nothing of the days between.
+  // One start on each day is enough: further starts on a day do not change the gaps between days.
   return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_LOOKED_AT).map(dayOf);
 }
 
-/** The days from one start of `rate(…)` to the next, of which a minute is a small part; 0 for another expression. */
+/** The interval of `rate(…)` in days, as a fraction if it is shorter; 0 for another expression. */
 export function rateDays(expression: string): number {
   const [, count, unit = ''] = /^rate\((\d+) ([a-z]+?)s?\)$/.exec(expression) ?? [];
   return Number(count ?? 0) * (UNIT_DAYS[unit] ?? 0);
 }
 
-/**
- * After this many days an expression counts as one that never fires: 29 February is eight years from the next at most.
- */
+/** The search ends after this many days, because 29 February recurs within eight years. */
 const DAYS_LOOKED_AT = 8 * 366 + 1;
 
 /**
- * The times in UTC at which a valid `cron(…)` of EventBridge fires after a moment, the next first; fewer than `count` where no
- * more come within eight years.
+ * The times in UTC at which a valid `cron(…)` of EventBridge fires after a time, in order. It returns fewer than
+ * `count` if fewer come within eight years.
  */
 export function cronTimes(expression: string, after: Date, count: number): Date[] {
   const fields = expression.slice('cron('.length, -1).split(' ');
@@ -184,7 +182,7 @@ function isDayOfMonth(field: string, day: Date): boolean {
   });
 }
 
-/** The weekday of the same month that is nearest to a day: `15W`, and `LW` for the last. */
+/** The working day of the same month that is nearest to a day (`15W`) or to its last day (`LW`). */
 function nearestWeekday(part: string, day: Date): number {
   const length = lengthOfMonth(day);
   const wanted = part === 'LW' ? length : Number(part.slice(0, -1));
@@ -213,7 +211,7 @@ function lengthOfMonth(day: Date): number {
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
 const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
-/** The six fields of EventBridge's cron, in order: their range, and names that stand for numbers. */
+/** The six fields of EventBridge's cron in order: the range of each, and names for its numbers. */
 const FIELDS: { from: number; to: number; names?: string[] }[] = [
   { from: 0, to: 59 },
   { from: 0, to: 23 },
@@ -225,7 +223,7 @@ const FIELDS: { from: number; to: number; names?: string[] }[] = [
 const DAY_OF_MONTH = 2;
 const DAY_OF_WEEK = 4;
 
-/** Whether EventBridge accepts an expression (user guide, "Schedule expressions"): a wrong one fails a deployment late. */
+/** Whether EventBridge accepts an expression (user guide, "Schedule expressions"), checked before deployment. */
 export function isSchedule(expression: string): boolean {
   if (/^rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)$/.test(expression)) return true;
   const fields = /^cron\((.+)\)$/.exec(expression)?.[1]?.split(' ') ?? [];
@@ -237,7 +235,7 @@ export function isSchedule(expression: string): boolean {
   );
 }
 
-/** Lists of values, ranges and steps: `1-5`, `0/15`, `MON,WED`; `L`, `15W` and `2#1` where days are counted. */
+/** A list of values, ranges and steps: `1-5`, `0/15`, `MON,WED`. Day fields also take `L`, `15W` and `2#1`. */
 function isField(field: string, index: number): boolean {
   return field.split(',').every((part) => {
     if (index === DAY_OF_MONTH && /^(L|LW|\d{1,2}W)$/.test(part)) return true;
@@ -254,7 +252,7 @@ function isField(field: string, index: number): boolean {
   });
 }
 
-/** The values of one valid part of such a list, days that are counted aside. */
+/** The range and step of one valid part of a field. `L`, `W` and `#` are not handled here. */
 function rangeOf(part: string, index: number): { from: number; to: number; step: number } {
   const [range = '', step] = part.split('/');
   const whole = FIELDS[index] ?? { from: 0, to: 0 };

@@ -30,7 +30,7 @@ const EXPORT_RUN: Machine<RunState> = {
   endOf: exportRunEnd,
 };
 
-/** What a step of ExportRun returns: an outcome of its own and the parts of the state that it changes. */
+/** The answer of a step of ExportRun: one of its outcomes, and the parts of the state that it changes. */
 export type Answer<S extends StepName> = AnswerOf<RunState, S>;
 
 /** A Lambda handler of a step of ExportRun. */
@@ -65,10 +65,10 @@ export function troubleOf({ name, status }: RunError, state: RunState, { deploym
   return { error: name, status: status ?? null, count, deadline: deadline.toISOString() };
 }
 
-/** How often, and how long apart, a file that is stored whole is tried again after the deadline. */
+/** Retries after the deadline for a file that is stored completely. */
 export const LATE = { waitSeconds: 30, tries: 5 } as const;
 
-/** The answer to a transient error after the deadline; `undefined` before it, where the wrapper waits, and at the last try. */
+/** The answer to a transient error after the deadline; `undefined` before it and after the last try. */
 export function lateTry(error: RunError, state: RunState, invocation: Invocation) {
   if (waitFor(state, invocation) || state.lateTries >= LATE.tries) return undefined;
   const { waitSeconds } = LATE;
@@ -89,8 +89,8 @@ export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {
 }
 
 /**
- * How an ExportRun ended; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step
- * Functions.
+ * How an ExportRun ended; `undefined` if the run continues. Failures of the state machine itself are in the metrics of
+ * Step Functions.
  */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
@@ -101,11 +101,11 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome !== 'PUBLISHED' && answer.outcome !== 'TABLE_DUE') return failedExport(answer);
   const { startedAt, file, rows, warningCount, checks, run, released } = answer;
   return {
-    // A run with a plan of its own does not stand for the night: the entity may be silent all the same.
+    // A run with its own plan does not count as the nightly export: the entity may still lack one.
     outcome: (run ?? released)?.kind === 'partial' ? 'PARTIAL' : 'PUBLISHED',
     measures: {
       RunsEnded: 1,
-      // The two times are of different clocks. A release exports nothing.
+      // The two times come from different clocks. A release exports nothing.
       RunDuration: released ? undefined : Math.max(0, (now.getTime() - Date.parse(startedAt)) / 1000),
       FileBytes: file?.bytes,
       FileRows: rows ?? undefined,
@@ -116,7 +116,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   };
 }
 
-/** Whether only the table is missing: this run has counted as published before, or another run has. */
+/** Whether only the table is missing: this run, or another one, has already counted as published. */
 function lacksTable({ manifestKey, failure }: RunState): boolean {
   return manifestKey !== null || failure?.error === 'TableNotWritten';
 }
@@ -125,7 +125,7 @@ function lacksChanges({ failure }: RunState): boolean {
   return failure?.error === 'ChangesStopped' || failure?.error === 'ChangesNotWritten';
 }
 
-/** A stopped file may be released: then nothing else tells that its columns have changed. */
+/** Counts the schema changes of a stopped file as well, because its later release does not count them. */
 function failedExport(answer: RunState): RunEnd | undefined {
   const end = failedEnd(answer);
   if (failedOnPurpose(answer.input, end?.outcome)) return { outcome: 'VERIFY', measures: { RunsEnded: 1 } };

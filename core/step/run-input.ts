@@ -10,13 +10,13 @@ const inputSchema = z.object({
   scheduledFor: z.optional(z.iso.datetime({ offset: true })),
   /** The input has a plan of its own, which is not kept. */
   ownPlan: z.optional(z.literal(true)),
-  // What has one of these is no export.
+  // An input with one of these keys does not export.
   release: z.optional(z.never()),
   table: z.optional(z.never()),
 });
 export type NightInput = z.infer<typeof inputSchema>;
 
-/** The part of an input by which the night of a run is known; `null` where it names none. */
+/** The part of an input that identifies the night of a run; `null` if the input has no such part. */
 export function nightInput(input: unknown): NightInput | null {
   const { data } = inputSchema.safeParse(input);
   if (!data) return null;
@@ -27,21 +27,21 @@ function hasPlan(input: unknown): boolean {
   return typeof input === 'object' && input !== null && PLAN_PARTS.some((key) => key in input);
 }
 
-/** What every line of the log says of the run that it is about. */
+/** The fields that name the run in every log line. */
 export function aboutRun({ run, input, execution }: RunState): RunFields {
   return { entity: run?.entity ?? requestedEntity(input), execution, exportId: run?.exportId };
 }
 
-/** The entity of an input, whatever else is wrong with it. */
+/** The entity of an input, even if other parts of the input are wrong. */
 export function requestedEntity(input: unknown): Entity | undefined {
   const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
   return entitySchema.safeParse(entity).data;
 }
 
-/** The export of `verify`: `leads-verify-20261122T020000Z-1a2b3c-0`. */
+/** The execution name of the export of `verify`, such as `leads-verify-20261122T020000Z-1a2b3c-0`. */
 const NAME = /^[a-z-]+-verify-\d{8}T\d{6}Z-[0-9a-f]{6}-0$/;
 
-/** Whether the command `verify` made a run: it starts one by name, and its temporary rule starts others with an input of their own. */
+/** Whether `verify` started a run: itself, by execution name, or by its rule, whose input has the key `verify`. */
 export function isOfVerify(execution: string, input: unknown): boolean {
   return NAME.test(execution) || isOfItsRule(input);
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 
-/** `full`: all records. `window`: the configured plan depends on the date. `partial`: another plan than the configured. */
+/** `full`: the configured plan. `window`: the configured plan, if it depends on the date. `partial`: another plan. */
 export const kindSchema = z.enum(['full', 'window', 'partial']);
 
 const changeSchema = z.object({ name: z.string(), from: z.string(), to: z.string() });
@@ -22,24 +22,24 @@ export const driftSchema = z.object({
 export type Drift = z.infer<typeof driftSchema>;
 
 /**
- * The state that passes between the steps. It ends in the execution history, which anyone with read access sees for 90
- * days: keys, ids and counts only. Loose, so that what a later release wrote passes unchanged. Defaults are what a run begins
- * with.
+ * The state that passes between the steps. The execution history shows it for 90 days to anyone with read access, so
+ * it has only keys, ids and counts. Objects are loose: keys of a later release pass unchanged. Defaults are the values
+ * at the start.
  */
 
 /** The body of stage 1; its other keys depend on the configuration. */
 export const exportRequestSchema = z.looseObject({ columns: z.array(z.string()) });
 export type ExportRequest = z.infer<typeof exportRequestSchema>;
 
-/** Fields of the entity, by which a file is recognised. */
+/** Fields of the entity, to recognise its columns in a file. */
 const listedSchema = z.looseObject({
   /** Names that were not requested. */
   others: z.array(z.string()),
-  /** Labels of the columns, then of the others. No list: too many to be carried. */
+  /** Labels of the columns, then of `others`. `null`: too many to carry. */
   labels: z.nullable(z.array(z.nullable(z.string()))),
-  /** Types of the columns, then of the others. No list: too many to be carried. */
+  /** Types of the columns, then of `others`. `null`: too many to carry. */
   types: z.nullable(z.array(z.nullable(z.string()))),
-  /** No column is missing in it. */
+  /** Whether the list contains every column. */
   complete: z.boolean(),
 });
 export type Listed = z.infer<typeof listedSchema>;
@@ -50,7 +50,7 @@ const runSchema = z.looseObject({
   exportId: z.guid(),
   /** The logical date, YYYY-MM-DD. */
   date: z.iso.date(),
-  /** Where the run's objects lie in the bucket; ends in a slash. */
+  /** Prefix of the run's objects in the bucket; ends in a slash. */
   prefix: z.string(),
   deadline: z.iso.datetime(),
   firstWaitSeconds: z.int(),
@@ -61,24 +61,24 @@ const runSchema = z.looseObject({
   listed: listedSchema,
   /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
   fingerprint: z.string(),
-  /** SHA-256 of the plan as it is configured (`core/export/plan.ts`). */
+  /** SHA-256 of the configured plan (`core/export/plan.ts`). */
   plan: z.string(),
   kind: kindSchema,
   /** Keys of the input by which its plan differs from the configured one. */
   differs: z.array(z.string()),
   /** Whether readers get the file. */
   publish: z.boolean(),
-  /** Columns that must not be in the file, with their labels and the entries of the configuration that mean them. */
+  /** Columns that must not be in the file, with their labels and the configuration entries that name them. */
   excepted: z.array(z.looseObject({ name: z.string(), label: z.nullable(z.string()), entry: z.string() })),
   /** How the columns differ from those of the last published export. */
   drift: z.nullable(driftSchema),
-  /** What CreateExport has to warn of. */
+  /** Warnings of CreateExport. */
   remarks: z.array(z.string()),
-  /** Changed columns that it warns of. */
+  /** Number of changed columns in the warnings of CreateExport. */
   schemaChanges: z.int(),
   /** When the CRM had accepted the export. */
   createdAt: z.iso.datetime(),
-  /** The failed run whose export this is; `null`: it was requested by this one. */
+  /** The failed run that requested this export; `null`: this run requested it. */
   adopted: z.nullable(z.string()),
   softwareVersion: z.string(),
 });
@@ -91,9 +91,9 @@ const storedFileSchema = z.looseObject({
   crc32: z.string(),
   contentType: z.string(),
   storedAt: z.iso.datetime(),
-  /** Restarts: the file had changed at its origin, or its upload was gone. */
+  /** How often the download restarted because the file changed at its origin or its upload was gone. */
   restarts: z.int(),
-  /** The closing of the connection alone marked the end of the file. */
+  /** Only the closing of the connection marked the end of the file. */
   undeclaredEnd: z.boolean(),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
@@ -111,14 +111,14 @@ const downloadProgressSchema = z.looseObject({
       partBytes: z.int(),
     }),
   ),
-  /** Invocations whose time was up. */
+  /** Invocations that ran out of time. */
   invocations: z.int(),
-  /** Requested addresses. */
+  /** Download addresses that were requested from the CRM. */
   links: z.int(),
   restarts: z.int(),
-  /** Since when the CRM has answered without a break that it does not know the export. */
+  /** Since when every answer of the CRM says that it does not know the export. */
   unknownSince: z.nullable(z.iso.datetime()),
-  /** Time spent on transferring, waits aside. */
+  /** Time spent on transfers, without waits. */
   milliseconds: z.int(),
   /** CPU time of the invocations. */
   cpuMilliseconds: z.int(),
@@ -129,10 +129,10 @@ export const NOTHING_MOVED: DownloadProgress = {
   ...{ unknownSince: null, milliseconds: 0, cpuMilliseconds: 0 },
 };
 
-/** Transient errors in a row: name and HTTP status of the last. */
+/** Consecutive transient errors, with the name and HTTP status of the last. */
 const troubleSchema = z.looseObject({
   error: z.string(),
-  /** The status of a refusal; `null` where there was no answer, or a good one that cannot be read. */
+  /** The HTTP status of a refusal; `null` if there was no answer, or a good one that cannot be read. */
   status: z.nullable(z.int()),
   count: z.int(),
   /** When the run gives up. */
@@ -148,18 +148,18 @@ const releasedSchema = z.looseObject({
 });
 
 export const tableSchema = z.looseObject({
-  /** The run whose file it is made of. */
+  /** The run whose file the table contains. */
   run: z.string(),
   date: z.iso.date(),
   key: z.string(),
   rows: z.int(),
   bytes: z.int(),
-  /** What a reader should know, in sentences. */
+  /** Sentences for readers of the table. */
   warnings: z.array(z.string()),
 });
 
 const feedSchema = z.looseObject({
-  /** The run that the feed ends at. */
+  /** The last run in the feed. */
   run: z.string(),
   date: z.iso.date(),
   key: z.string(),
@@ -172,21 +172,21 @@ const feedSchema = z.looseObject({
 
 export const runStateSchema = z.looseObject({
   machineVersion: z.int(),
-  /** The input of the execution, whatever a person or a rule gave. */
+  /** The unchecked input of the execution, from a person or a rule. */
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** Status reads that were answered. */
+  /** Status checks that the CRM answered. */
   checks: z._default(z.int(), 0),
-  /** Waits so far, of all steps. */
+  /** Waits of all steps so far. */
   waits: z._default(z.int(), 0),
-  /** The logical date of a run that waits in CreateExport; later `run` has it. */
+  /** The logical date of a run that waits in CreateExport; afterwards it is in `run`. */
   date: z._default(z.nullable(z.iso.date()), null),
-  /** The execution that a rule had started already for the same start; `null` where this is the first. */
+  /** The execution that a rule started earlier for the same start; `null` if this is the first. */
   startedBy: z._default(z.nullable(z.string()), null),
-  /** `null` where the last step had none. */
+  /** `null` if the last step had no transient error. */
   trouble: z._default(z.nullable(troubleSchema), null),
-  /** Create requests that may have worked. */
+  /** Create requests without an answer, which the CRM may have processed. */
   unansweredCreates: z._default(z.int(), 0),
   run: z._default(z.nullable(runSchema), null),
   moving: z._default(z.nullable(downloadProgressSchema), null),
@@ -194,15 +194,15 @@ export const runStateSchema = z.looseObject({
   /** Invocations of PublishFile and WriteTable after the deadline that found the bucket unavailable. */
   lateTries: z._default(z.int(), 0),
   manifestKey: z._default(z.nullable(z.string()), null),
-  /** Rows of the published file, header aside; null where they are not known exactly. */
+  /** Rows of the published file without the header; null if they are not known exactly. */
   rows: z._default(z.nullable(z.int()), null),
-  /** How many warnings stand in the manifest. */
+  /** Number of warnings in the manifest. */
   warningCount: z._default(z.nullable(z.int()), null),
-  /** The run that had stored the file, where this one releases a quarantined file. */
+  /** The run that stored the file, if this run releases a quarantined file. */
   released: z._default(z.nullable(releasedSchema), null),
-  /** The table that was written; `null` where none was. */
+  /** The table that this run wrote; `null` if it wrote none. */
   table: z._default(z.nullable(tableSchema), null),
-  /** The feed of changes that was written; `null` where none was. */
+  /** The feed of changes that this run wrote; `null` if it wrote none. */
   feed: z._default(z.nullable(feedSchema), null),
   outcome: z._default(z.nullable(z.string()), null),
   waitSeconds: z._default(z.int().check(z.minimum(0)), 0),

@@ -11,16 +11,16 @@ import type { RunFields } from '../log/log-fields.ts';
 import type { Measures } from '../log/metrics.ts';
 import { ALL_STEPS, type Answered, type AnyStepName, type FunctionName, OLDEST_MACHINE } from './steps.ts';
 
-/** A step has no clock, environment, SDK or fetch of its own. It throws `RunError`; anything else is a bug. */
+/** A step gets clock, environment, SDK and fetch from its arguments. It throws `RunError`; any other error is a bug. */
 export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
 
 /**
- * Makes the clients, once per container; what it returns adds them to each invocation. A `RunError` of either is an
- * outcome as well, and the next invocation tries again.
+ * Makes the clients once per container, and returns a function that adds them to each invocation. A `RunError` in
+ * either becomes an outcome, and the next invocation tries again.
  */
 export type Connect<D> = () => (invocation: Invocation) => D;
 
-/** The Lambda handler of a step of a machine. Errors become outcomes; a bug is logged and thrown on. */
+/** The Lambda handler of a step of a machine. A `RunError` becomes an outcome; a bug is logged and rethrown. */
 export function handlerOf<T extends AnyState, D extends Invocation>(
   machine: Machine<T>,
   name: AnyStepName,
@@ -50,10 +50,10 @@ export function handlerOf<T extends AnyState, D extends Invocation>(
   };
 }
 
-/** One line and, where the run ends, its metrics. */
+/** Logs one line and, if the run ends, its metrics. */
 function report<T extends AnyState>(machine: Machine<T>, before: T, answer: T, invocation: Invocation, began: Date) {
   const now = invocation.now();
-  // The answer may name the run better; after a failure only the input names it.
+  // The answer may have more ids of the run; after a failure only the input names it.
   const log = invocation.log.about(machine.about({ ...answer, input: before.input }));
   log[answer.outcome === 'FAILED' ? 'error' : 'info']('answered', {
     outcome: answer.outcome ?? '',
@@ -68,17 +68,17 @@ function report<T extends AnyState>(machine: Machine<T>, before: T, answer: T, i
   if (end) log.measure(end.measures, end.outcome);
 }
 
-/** This much every release has put into the state of an execution. The first ones gave it no number. */
+/** The keys that every release has put into the state of an execution. The first releases set no version. */
 const earlierSchema = z.object({
   machineVersion: z._default(z.int().check(z.maximum(OLDEST_MACHINE - 1)), 1),
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** Only a child of a batch has a chunk. Its machine answers its number, whatever became of it. */
+  /** Only a child of a batch has a chunk. Its answer has the version of the machine, however the chunk ended. */
   chunk: z.optional(z.unknown()),
 });
 
-/** Gives the state with which an execution began, where that was under an earlier release; else `undefined`. */
+/** The state of an execution that began under an earlier release; else `undefined`. */
 function begunEarlier(event: unknown): object | undefined {
   return earlierSchema.safeParse(event).data;
 }
@@ -93,7 +93,7 @@ export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Ans
   Omit<Known<T>, 'outcome' | 'failure'>
 >;
 
-/** A type without unknown keys: a misspelt one does not compile. */
+/** A type without unknown keys, so that a misspelt key does not compile. */
 type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */
@@ -107,7 +107,7 @@ interface AnyState {
   failure: { error: string; cause: string } | null;
 }
 
-/** What is counted where a run ends. */
+/** The metrics of the end of a run. */
 export interface RunEnd {
   outcome: string;
   measures: Measures;
@@ -123,18 +123,18 @@ export interface Machine<T extends AnyState> {
   pacing: (state: T, invocation: Invocation) => Pacing;
   /** Names the run in every log line. */
   about: (state: T) => RunFields;
-  /** What remains of the input in the state of a run that fails: little, for a huge one would break the limit of a state. */
+  /** The part of the input that a failed run keeps in its state: a huge input would exceed the limit of a state. */
   inputKept: (input: unknown) => unknown;
-  /** What the state says of the transient error of this invocation, or of none. */
+  /** The `trouble` of the state after this invocation, with or without a transient error. */
   troubleAfter: (error: RunError | undefined, state: T, invocation: Invocation) => Partial<T>;
-  /** Metrics where the run ends with this answer. */
+  /** The metrics if the run ends with this answer. */
   endOf: (answer: T, now: Date) => RunEnd | undefined;
 }
 
 /**
- * The next state. A `final` error becomes FAILED with its name and a sentence; a `transient` one the step's waiting outcome
- * until the deadline, then FAILED.
- * @throws what is no RunError: a bug
+ * The next state. A `final` error becomes FAILED with its name and a sentence. A `transient` error becomes the waiting
+ * outcome of the step until the deadline, then FAILED.
+ * @throws any error that is not a RunError: a bug
  */
 async function nextState<T extends AnyState>(
   machine: Machine<T>,
@@ -170,7 +170,7 @@ export function waitOf<T extends AnyState>(
   return waitSeconds === undefined ? undefined : { waits: state.waits + 1, waitSeconds };
 }
 
-/** Tells the log of an error that the run may outlive. */
+/** Logs an error that the run waits out. */
 export function warnOfWait({ name, status }: RunError, { waitSeconds }: Wait, { log }: Pick<Invocation, 'log'>): void {
   log.warn('waits', { error: name, status, waitSeconds });
 }
@@ -180,7 +180,7 @@ export function failedEnd({ outcome, failure }: Ended): RunEnd | undefined {
 }
 
 const GROWTH = 1.5;
-/** Each wait varies by 25 %, so that seven runs do not fall into step. */
+/** Each wait varies by 25 %, so that the runs of the seven entities do not poll at the same time. */
 const JITTER = 0.25;
 
 export interface Pacing {
@@ -193,9 +193,9 @@ export interface Pacing {
 type Random = () => number;
 
 /**
- * The next wait in whole seconds; `undefined` when the deadline has passed. Waits grow by half up to the largest and
- * are never shorter than `retryAfterSeconds`; the last one ends at the deadline, so that a run fails only after a last
- * look.
+ * The next wait in whole seconds; `undefined` when the deadline has passed. Each wait is half as long again, up to the
+ * largest, and never shorter than `retryAfterSeconds`. The last wait ends at the deadline, so that a run fails only
+ * after a last check.
  */
 export function nextWait(
   waits: number,
@@ -212,7 +212,7 @@ export function nextWait(
   return Math.min(Math.max(grown, Math.ceil(retryAfterSeconds)), left);
 }
 
-/** What surrounds a function; tests replace it. */
+/** The environment of a function; tests replace it. */
 export interface Platform {
   log: FunctionLog;
   now: () => Date;
@@ -227,13 +227,13 @@ export interface Invocation {
   log: FunctionLog;
   now: () => Date;
   random: Random;
-  /** Seconds until the platform kills the invocation. */
+  /** Seconds until Lambda kills the invocation. */
   secondsLeft: () => number;
   /** CPU time of this process so far. */
   cpuMilliseconds: () => number;
   /** Requests so far: to the CRM, for the file, to the bucket. */
   requests: { crm: number; file: number; store: number };
-  /** The id of the request; a repeated call has another. */
+  /** The id of the Lambda request; a retry has another id. */
   requestId: string;
 }
 
@@ -242,7 +242,7 @@ export function lambdaPlatform(step: FunctionName): Platform {
     log: createLog(step),
     now: () => new Date(),
     random: Math.random,
-    // The file lies beside the bundled code.
+    // The file is in the same folder as the bundled code.
     deployment: once(() => readDeployment(new URL('deployment.json', import.meta.url))),
   };
 }
@@ -265,7 +265,7 @@ function cpuMilliseconds(): number {
   return (user + system) / 1000;
 }
 
-/** Makes something at its first use, and again where that has thrown. */
+/** Makes a value at its first use. If `make` throws, the next use tries again. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -274,7 +274,7 @@ export function once<T>(make: () => T): () => T {
   };
 }
 
-/** Logs a bug by name and frames, and makes the error to throw: without the bug's message, which may quote data. */
+/** Logs the name and stack frames of a bug. The error to throw omits its message, which may quote data. */
 export function crash(step: FunctionName, error: unknown, requestId: string, log: FunctionLog): Error {
   const name = error instanceof Error ? error.name : typeof error;
   log.error('crashed', { crash: name, frames: originalFrames(framesOf(error)), requestId });
@@ -282,12 +282,12 @@ export function crash(step: FunctionName, error: unknown, requestId: string, log
     `${step} stopped with ${name} in request ${requestId}; the log of the function has the place.`,
   );
   thrown.name = name;
-  // The runtime of Lambda sends the stack along, and loses the name of an error that has none.
+  // Lambda includes the stack, and loses the name of an error without one.
   thrown.stack = `${name}: ${thrown.message}`;
   return thrown;
 }
 
-/** The stack holds the message as well, whose lines may look like frames. */
+/** The stack also contains the message, whose lines may look like frames. */
 function framesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return [];
   const places = (error.stack ?? '').replace(error.message, () => '').split('\n');
@@ -295,8 +295,8 @@ function framesOf(error: unknown): string[] {
 }
 
 /**
- * Frames with places in the sources, by the source map beside the bundle that this module is a part of. Node's
- * `--enable-source-maps` would read the map at every start, which takes half as long again.
+ * Stack frames with source positions, from the source map beside the bundle of this module. Node's
+ * `--enable-source-maps` would read the map at every start, which then takes half as long again.
  */
 function originalFrames(frames: string[]): string[] {
   const bundle = import.meta.url;
@@ -319,7 +319,7 @@ function sourceMapOf(bundle: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
   } catch {
-    // The code is not bundled, or has no map.
+    // The code is not bundled, or has no source map.
     return undefined;
   }
 }

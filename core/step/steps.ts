@@ -1,6 +1,6 @@
 /**
- * The steps of ExportRun with their outcomes; a transient error becomes the `waiting` one. The types of the answers and the
- * Choice behind each task come from here.
+ * The steps of ExportRun with their outcomes; a transient error becomes the `waiting` outcome. The answer types and
+ * the Choice state after each task are derived from this.
  */
 export const STEPS = {
   CreateExport: { outcomes: ['CREATED', 'RETRY', 'NOT_DUE', 'ALREADY_STARTED', 'FAILED'], waiting: 'RETRY' },
@@ -10,19 +10,19 @@ export const STEPS = {
     outcomes: ['PUBLISHED', 'TABLE_DUE', 'UNPUBLISHED', 'CONTINUE', 'FAILED'],
     waiting: 'CONTINUE',
   },
-  /** The machine has this step only where an entity has `tables`. */
+  /** The machine has this step only if an entity has `tables`. */
   WriteTable: { outcomes: ['WRITTEN', 'SUPERSEDED', 'CHANGES_DUE', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
-  /** The machine has this step only where an entity has `changes`. `UP_TO_DATE`: readers of the feed know all that is published. */
+  /** The machine has this step only if an entity has `changes`. `UP_TO_DATE`: the feed has every published change. */
   WriteChanges: { outcomes: ['CHANGES_WRITTEN', 'UP_TO_DATE', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
 } as const;
 
 /**
- * The version in the state of every execution that a machine begins. One that began before a deployment keeps its
- * definition: whoever adds an outcome raises the number, and steps answer the outcome from that number on.
+ * The version that the machine writes into the state of each execution. Executions keep the definition that they began
+ * with: with a new outcome, raise the number, and answer that outcome only from that number on.
  */
 export const MACHINE_VERSION = 6;
 
-/** Executions with a lower one, or with none, began under a release whose states this one does not read (docs/adr/0030). */
+/** Executions with a lower version, or without one, have a state that this release does not read (docs/adr/0030). */
 export const OLDEST_MACHINE = 6;
 
 /** The steps of the machine CustomerUpdates. */
@@ -38,11 +38,11 @@ export type StepName = keyof typeof STEPS;
 export type UpdateStepName = keyof typeof UPDATE_STEPS;
 export type AnyStepName = StepName | UpdateStepName;
 
-/** The state that ends every run. What it answers decides nothing, so it has no outcomes (docs/adr/0042). */
+/** The last state of every run. Its answer has no effect, so it has no outcomes (docs/adr/0042). */
 export const RECORDER = 'RecordNight' as const;
 export type InvokedName = AnyStepName | typeof RECORDER;
 
-/** The function that no machine invokes (docs/adr/0018). */
+/** The function that is not a step of a machine (docs/adr/0018). */
 export const MAILER = 'MailFailedRuns' as const;
 export type FunctionName = InvokedName | typeof MAILER;
 

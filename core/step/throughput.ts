@@ -1,17 +1,17 @@
 import type { LogFields } from '../log/log-fields.ts';
 import { WHOLE_CORE_MB } from '../whole-core.ts';
 
-/** Who uses so much of the CPU that is given does not wait for the network. */
+/** A pass with at least this share of its CPU is limited by the CPU, not by the network. */
 const BUSY = 0.9;
 const MIB = 1024 * 1024;
 
-/** What a pass over bytes took: all its time, and that of the CPU. */
+/** Duration and CPU time of a pass over bytes. */
 export interface PassTime {
   milliseconds: number;
   cpuMilliseconds: number;
 }
 
-/** How fast a pass was, and whether its share of a CPU or the network was the limit; nothing where no time has passed. */
+/** The speed of a pass, and whether CPU or network limited it; empty if no time has passed. */
 export function throughput(bytes: number, { milliseconds, cpuMilliseconds }: PassTime, memoryMB: number): LogFields {
   // A clock may have been set back.
   if (bytes <= 0 || milliseconds <= 0) return {};

@@ -10,21 +10,21 @@ import { RunError } from '../errors.ts';
 import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 /**
- * The operations of a bucket. `replace` alone overwrites, and only what was read. Every method throws RunError
- * `StorageDenied` or `StorageUnavailable`.
+ * The operations of a bucket. Only `replace` overwrites, and only the version that was read. Every method throws
+ * RunError `StorageDenied` or `StorageUnavailable`.
  */
 export interface Bucket {
   /** Writes an object once; `false` when the key exists. */
   putOnce(key: string, body: string): Promise<boolean>;
-  /** Overwrites the version that was read; `false` when another has come in between, or it was removed. */
+  /** Overwrites the version that was read; `false` if it was replaced or removed since. */
   replace(key: string, body: string, etag: string): Promise<boolean>;
-  /** Gives an object this one tag, whatever it had. */
+  /** Sets this tag on an object and removes all other tags. */
   tag(key: string, tag: string, value: string): Promise<void>;
-  /** A small object, and when it was written; `undefined` when there is none. */
+  /** A small object, and when it was written; `undefined` if it does not exist. */
   read(key: string): Promise<{ text: string; etag: string; at?: Date | undefined } | undefined>;
   /**
-   * The bytes of an object or a part of it; `undefined` when there are none.
-   * @throws RunError `StorageConflict` also when the object has another `etag`
+   * The bytes of an object or a part of it; `undefined` if it does not exist.
+   * @throws RunError `StorageConflict` also if the object has another `etag`
    */
   stream(key: string, part?: ObjectPart): Promise<ObjectStream | undefined>;
   /** Lists objects in the order of keys. */
@@ -35,7 +35,7 @@ export interface Bucket {
 export interface ObjectPart {
   from?: number;
   to?: number;
-  /** The object must still have it. */
+  /** The ETag that the object must have. */
   etag?: string | undefined;
 }
 
@@ -77,7 +77,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
       await client.send(new PutObjectCommand({ ...json, Key, Body, ...condition }));
       return true;
     } catch (error) {
-      // An object that is gone is 404 to `If-Match` (docs/adr/0006).
+      // With `If-Match`, S3 answers 404 for a removed object (docs/adr/0006).
       if (refusedCondition(error) || ('IfMatch' in condition && isGone(error))) return false;
       throw storageError(error, 'write', Key);
     }
@@ -105,11 +105,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
   };
 }
 
-/**
- * Writes an object over the one that was read.
- * @param etag of that object; `undefined` if there was none
- * @returns whether no other write came in between
- */
+/** Replaces the object that was read. */
 export function writeOver(
   bucket: Pick<Bucket, 'putOnce' | 'replace'>,
   key: string,
@@ -119,7 +115,7 @@ export function writeOver(
   return etag === undefined ? bucket.putOnce(key, body) : bucket.replace(key, body, etag);
 }
 
-/** A connection that breaks in the middle of an object is an error of the bucket, not a bug of the reader. */
+/** A connection that breaks while an object is read becomes an error of the bucket. */
 async function* unbroken(body: AsyncIterable<Uint8Array>, key: string): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
@@ -146,7 +142,7 @@ async function list(
     const page = await client.send(command).catch((error: unknown) => {
       throw storageError(error, 'read', Prefix);
     });
-    // A page that is no listing would pass for an empty one: nothing published, no line with a result.
+    // Another page, such as from a proxy, would count as an empty listing: nothing published, no line with a result.
     if (page.IsTruncated === undefined)
       throw new RunError('StorageUnavailable', `What was answered for ${Prefix} is no listing.`);
     for (const { Key: key = '', Size: bytes = 0, LastModified: at } of page.Contents ?? [])

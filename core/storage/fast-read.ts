@@ -10,13 +10,12 @@ import { defaultProvider } from '../aws/environment-credentials.ts';
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 
-/** 25 seconds at most, with one retry. */
+/** With one retry, a read takes at most 25 seconds. */
 const FAST_LIMITS = { ...LIMITS, attempts: 2, connectMs: 2_000, firstByteMs: 5_000 };
 
 /**
- * Reads small objects by the client of the transfer engine: that of the SDK takes a multiple of the time, and this call is
+ * Reads small objects with the client of the transfer engine. The SDK takes several times as long, and this call is
  * made before every line.
- * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 export function createFastRead(
   options: Pick<StoreOptions, 'bucket' | 'region' | 'urlSuffix' | 'endpoint' | 'credentials'>,
@@ -41,13 +40,13 @@ async function once(client: StoreClient, key: string, withinMs: number): ReturnT
   request.end();
   const response = await pending;
   const { statusCode, headers } = response;
-  // Whatever a 200 holds is the object, even one that looks like a refusal of the bucket.
+  // The body of a 200 is the object, even if it looks like an error of the bucket.
   if (statusCode === 200) return { text: await bodyOf(response, withinMs), etag: headers.etag ?? '' };
   await readResponse(response, { action: 'read', withinMs, accept: [404] });
   return undefined;
 }
 
-/** @throws RetryableError when the bucket falls silent, or the connection breaks */
+/** @throws RetryableError if the bucket stops sending, or the connection breaks */
 async function bodyOf(response: IncomingMessage, withinMs: number): Promise<string> {
   const timer = setTimeout(() => response.destroy(new Error('silence')), withinMs);
   try {

@@ -23,9 +23,9 @@ export interface ParquetObject {
 
 /** The Parquet files of a bucket: tables, feeds, and copies of tables. */
 export interface ParquetObjects {
-  /** `undefined` if there is none. @throws RunError `StorageDenied` or `StorageUnavailable` */
+  /** `undefined` if the object does not exist. @throws RunError `StorageDenied` or `StorageUnavailable` */
   head(key: string): Promise<ParquetObject | undefined>;
-  /** Begins to write a file. @param metadata of the object; its values are ASCII */
+  /** Starts to write a file. @param metadata of the object; its values are ASCII */
   begin(key: string, metadata: Record<string, string>): ParquetUpload;
   /**
    * Stores a file of the disk.
@@ -35,7 +35,7 @@ export interface ParquetObjects {
   put(key: string, path: string, metadata: Record<string, string>, etag?: string): Promise<boolean>;
 }
 
-/** Parts of this size reach 80 GB: S3 takes 10,000 of them. */
+/** Parts of this size allow objects of 80 GB, because S3 takes 10,000 parts. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 /** @param count called for every request, except retries of the client */
@@ -55,7 +55,7 @@ export function parquetObjects(
         const { ETag, ContentLength, Metadata } = await client.send(
           new HeadObjectCommand({ Bucket: bucket, Key: key }),
         );
-        // A page of something in front of S3 would count as an object without metadata.
+        // The answer of a proxy would count as an object without metadata.
         if (!ETag) throw new RunError('StorageUnavailable', `The answer for ${key} names no object.`);
         return { etag: ETag, bytes: ContentLength ?? 0, metadata: Metadata ?? {} };
       } catch (error) {
@@ -69,7 +69,7 @@ export function parquetObjects(
         for await (const chunk of createReadStream(path)) await upload.write(chunk);
         return (await upload.complete(etag)) !== undefined;
       } finally {
-        // What cannot be removed now, the lifecycle rules remove.
+        // If this fails, the lifecycle rules remove the parts.
         await upload.abort().catch(() => undefined);
       }
     },
@@ -82,13 +82,13 @@ interface UploadOptions {
   key: string;
   /** Called for every request, except retries of the client. */
   count: () => void;
-  /** Every part but the last has at least so many, which bounds what is held in memory. */
+  /** Minimum size of every part except the last. It bounds the memory. */
   partBytes: number;
 }
 
 /**
- * A Parquet file that is being written: one object, of as many parts as it takes. Nothing is in its place before `complete`. Every
- * method throws RunError `StorageDenied` or `StorageUnavailable`.
+ * A Parquet file that is being written as one object with any number of parts. The object appears only with
+ * `complete`. Every method throws RunError `StorageDenied` or `StorageUnavailable`.
  */
 class ParquetUpload {
   readonly #options: UploadOptions;
@@ -105,7 +105,7 @@ class ParquetUpload {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    // Whoever wrote it may use its memory again.
+    // A copy, because the caller may reuse the memory.
     this.#pending.push(Buffer.from(chunk));
     this.#pendingBytes += chunk.byteLength;
     this.#bytes += chunk.byteLength;
@@ -113,9 +113,9 @@ class ParquetUpload {
   }
 
   /**
-   * Puts the file in its place, whole or not at all.
-   * @param etag of the one that it replaces; `undefined` where there is none
-   * @returns its size; `undefined` where another has come in between
+   * Completes the object.
+   * @param etag of the object that it replaces; `undefined` if there is none
+   * @returns its size; `undefined` if another write came in between
    */
   async complete(etag: string | undefined): Promise<number | undefined> {
     const condition = etag === undefined ? { IfNoneMatch: '*' } : { IfMatch: etag };
@@ -125,13 +125,13 @@ class ParquetUpload {
       this.#uploadId = undefined;
       return this.#bytes;
     } catch (error) {
-      // One that was removed meanwhile is answered like an unknown key (docs/adr/0006).
+      // S3 answers for a removed object as for an unknown key (docs/adr/0006).
       if (refusedCondition(error) || (etag !== undefined && isGone(error))) return undefined;
       throw storageError(error, 'write', this.#options.key);
     }
   }
 
-  /** Aborts the upload. Where that is left out, the lifecycle rules remove the parts. */
+  /** Aborts the upload. Otherwise the lifecycle rules remove the parts. */
   async abort(): Promise<void> {
     if (this.#uploadId === undefined) return;
     const aborted = { ...this.#object, UploadId: this.#uploadId };
@@ -141,7 +141,7 @@ class ParquetUpload {
 
   async #sendPart(): Promise<void> {
     const Body = this.#taken();
-    // One algorithm for all, or S3 refuses the parts.
+    // S3 refuses parts with different algorithms.
     const ChecksumAlgorithm = 'CRC32';
     if (this.#uploadId === undefined) {
       const begun = { ...this.#described, ChecksumAlgorithm } as const;

@@ -1,17 +1,17 @@
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 
-/** After so many breaks reading ends, and the next invocation continues. */
+/** After this many breaks, reading ends with an error, and the next invocation continues. */
 const MOST_BREAKS = 5;
-/** Progress after which breaks are counted from zero. */
+/** After this progress, breaks are counted from zero. */
 const FORGIVEN_BYTES = 8 * 1024 * 1024;
 
 interface Part {
   from: number;
-  /** Size of the part, or of the object where there is no `to`. */
+  /** Size of the part, or of the object if `to` is missing. */
   size: number;
   to?: number;
-  /** What the object must be; set when it is opened. */
+  /** The ETag that the object must have. It is set when the object is first opened. */
   object: { etag: string | null };
 }
 

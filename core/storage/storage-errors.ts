@@ -16,7 +16,7 @@ export function isGone(error: unknown): boolean {
   return error instanceof Error && ['NotFound', 'NoSuchKey', 'MethodNotAllowed'].includes(error.name);
 }
 
-/** An error of S3 as one of the run; a RunError (of the stream that was being stored) stays as it is. */
+/** Converts an error of S3 to a RunError. A RunError (of the stream that was being stored) is returned unchanged. */
 export function storageError(error: unknown, how: 'read' | 'write', key: string): RunError {
   if (error instanceof RunError) return error;
   const name = nameOf(error);
@@ -28,7 +28,7 @@ export function storageError(error: unknown, how: 'read' | 'write', key: string)
 
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  // The code says more than the name: ECONNRESET instead of Error.
+  // The code is more specific than the name: ECONNRESET instead of Error.
   return error.name === 'Error' && 'code' in error ? String(error.code) : error.name;
 }
 

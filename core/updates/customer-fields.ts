@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What a field holds; decides its sentence for a wrong value, and how a CSV cell is read. */
+/** The type of a field. It decides the message for a wrong value, and how a CSV cell is read. */
 export type FieldKind =
   | 'text'
   | 'flag'
@@ -15,7 +15,7 @@ export type FieldKind =
 
 export interface FieldRule {
   kind: FieldKind;
-  /** What each listed code means; for `code` only. */
+  /** The meaning of each listed code; only for `code`. */
   meanings?: Readonly<Record<number, string>>;
   /** The field is still accepted, with a warning. */
   deprecated?: true;
@@ -24,7 +24,7 @@ export interface FieldRule {
 /** The rule of each field's schema. */
 const rules = z.registry<FieldRule>();
 
-/** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them: it is sent as it is. */
+/** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them. The text is sent unchanged. */
 const PHONE = /^\+\(?\d(?:[ ().-]*\d){6,14}$/;
 
 /** ISO 8601, seconds optional. An offset is needed: a time without one is another moment for each reader. */
@@ -169,12 +169,12 @@ export const customerFieldsSchema = z
     description: 'A field that is absent is not touched, a value sets it. With updates.allowNull, null empties it.',
   });
 
-/** Whether fund and complementary plan, where both are given, belong together: the document groups plans, it forbids nothing. */
+/** Whether fund and complementary plan belong together. The interface document groups plans, but forbids no pair. */
 export function ofOneFund({ kupatHolim: fund, kupatHolimComplementary: plan }: Record<string, unknown>): boolean {
   return typeof fund !== 'number' || typeof plan !== 'number' || Math.floor(plan / 10) === fund;
 }
 
-/** Every field with its rule, in the order of the document. */
+/** Every field with its rule, in the order of the interface document. */
 export const FIELD_RULES: ReadonlyMap<string, FieldRule> = new Map(
   Object.entries(customerFieldsSchema.shape).map(([name, schema]) => {
     const rule = rules.get(schema);

@@ -1,12 +1,12 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** What changes when somebody writes to a file. */
+/** Size and time of a file, which change when the file is written. */
 export interface FileStamp {
   bytes: bigint;
   changedAtNs: bigint;
 }
 
-/** What tells whether a file stayed as it was, where it is taken before and after reading. */
+/** Take it before and after reading, to detect whether the file was changed meanwhile. */
 export async function stampOf(file: Pick<FileHandle, 'stat'>): Promise<FileStamp> {
   const { size, mtimeNs } = await file.stat({ bigint: true });
   return { bytes: size, changedAtNs: mtimeNs };

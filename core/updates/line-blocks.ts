@@ -3,15 +3,15 @@ import { crc32 } from 'node:zlib';
 const LF = 0x0a;
 /** Lines are read in blocks of about 32 KiB: with more at once, a million lines took 40 MB more of memory. */
 const BLOCK = 32_768;
-/** A longer line is refused: memory stays bounded. */
+/** A longer line is refused, so that memory stays bounded. */
 export const LONGEST_LINE = 1_048_576;
 
-/** Whole lines, the last one of the file perhaps without its line break. */
+/** Whole lines. The last line of the file may have no line break. */
 export interface LineBlock {
   bytes: Buffer;
   /** Where the block begins in the file, in bytes. */
   from: number;
-  /** The line here is longer than `LONGEST_LINE`: `bytes` has only its beginning, and the next block begins after the line. */
+  /** The line is longer than `LONGEST_LINE`: `bytes` has only its start, and the next block starts after the line. */
   tooLong: boolean;
 }
 
@@ -50,12 +50,12 @@ function nextLine(chunk: Uint8Array): Uint8Array | undefined {
   return end === -1 ? undefined : chunk.subarray(end + 1);
 }
 
-/** Whether so many bytes, of which these are the last, are worth looking for lines in. */
+/** Whether the collected bytes are enough for a block. `last` are the newest of them. */
 function isBlock(size: number, last: Uint8Array): boolean {
   return size > LONGEST_LINE || (size >= BLOCK && last.includes(LF));
 }
 
-/** The lines of a file as text, without their line breaks; a byte order mark is none of the first. */
+/** The lines of a file as text, without line breaks and without a byte order mark. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, undefined> {
   for await (const block of lineBlocks(bytes)) yield* linesIn(block);
   return undefined;

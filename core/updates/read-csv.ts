@@ -15,7 +15,7 @@ import {
 import { keepsDigits, numberOf, type Problem, shownName, unknownField } from './update-line.ts';
 
 const LF = 0x0a;
-/** Characters from which a record is measured as JSON, as it is sent: a character takes 6 bytes at most. */
+/** A record with more characters is measured as JSON, as it is sent: a character takes at most 6 bytes. */
 const WORTH_MEASURING = LONGEST_LINE / 8;
 
 /**
@@ -44,7 +44,7 @@ class CsvReader {
       return;
     }
     if (!isUtf8(bytes)) to.push(...wrongLines(bytes, this.#cells.nextLine));
-    // An unreadable character leaves the cells around it readable: they are checked too.
+    // Cells without unreadable characters are checked as well.
     const text = bytes.toString('utf8');
     this.#add(this.#cells.read(from === 0 ? text.replace(/^\uFEFF/, '') : text, false), to);
     if (this.#cells.waiting > LONGEST_LINE) this.#tooLong(to);
@@ -121,7 +121,7 @@ function wrongLines(bytes: Buffer, first: number): Problem[] {
 /** A column of a CSV file: `id` or a field. */
 interface CsvColumn {
   name: string;
-  /** The value of a cell; the text itself, to be refused, where it is none of the field's kind. */
+  /** The value of a cell. Text that does not fit the type is returned as it is, and refused later. */
   read: (cell: string) => unknown;
 }
 
@@ -171,7 +171,7 @@ function missingId(names: string[]): string {
   return 'is missing: the first line names the columns, one of them id';
 }
 
-/** A record of a CSV file, or what is wrong with its form. */
+/** A record of a CSV file, or the error in its form. */
 export interface CsvRecord {
   /** Physical line on which it begins, from 1. */
   line: number;
@@ -189,17 +189,17 @@ const LONE_CR = 'has a carriage return (CR) without a line feed (LF): save the f
 const NEVER_CLOSED = 'opens a quotation mark that is never closed';
 
 /**
- * Cuts the text of a CSV file into records and cells: RFC 4180, strictly; line breaks are LF or CRLF, empty lines are no records.
- * A malformed record costs its line only. With csv-parse 7.0.3 one misplaced closing quotation mark (`"a" ,b`) costs every line up to
- * the next quotation mark of the file, however many; its errors quote cells, and with `relax_quotes` it takes what is malformed. A
- * property test compares the two.
+ * Cuts the text of a CSV file into records and cells: strict RFC 4180. Line breaks are LF or CRLF, empty lines are not
+ * records. After a malformed record, reading continues with the next line. With csv-parse 7.0.3 one misplaced closing
+ * quotation mark (`"a" ,b`) loses every line up to the next quotation mark. Its errors quote cells, and with
+ * `relax_quotes` it accepts malformed records. A property test compares the two.
  */
 export class CsvCells {
   #text = '';
   /** The physical line on which the next record begins. */
   line = 1;
 
-  /** Characters of a record whose end has not come yet. */
+  /** Number of characters of an incomplete record. */
   get waiting(): number {
     return this.#text.length;
   }
@@ -250,7 +250,7 @@ function recordAt(text: string, begin: number): Found {
   }
 }
 
-/** @param rest of the line behind the last cell */
+/** @param rest of the line after the last cell */
 function faultBehind(rest: string, quoted: boolean): string | null {
   if (rest === '\n' || rest === '\r\n' || rest === '') return null;
   if (rest.startsWith('\r')) return LONE_CR;
@@ -264,9 +264,9 @@ function countBreaks(text: string): number {
 }
 
 /**
- * Turns a validated CSV file of updates into JSON Lines. A record stays on the line on which it began in the CSV: empty lines
- * stand for the header and for further lines of a record.
- * @throws RunError `FileRejected` when the CSV is not valid: validate it first.
+ * Converts a validated CSV file of updates to JSON Lines. A record keeps the line number on which it begins in the
+ * CSV: empty lines replace the header and the further lines of a record.
+ * @throws RunError `FileRejected` if the CSV is not valid: validate it first.
  */
 export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let line = 1;

@@ -21,7 +21,7 @@ export interface UpdateRecord {
   line: number;
   /** Where that line begins in the file, in bytes; `null` for CSV. */
   from: number | null;
-  /** `const { id, ...fields } = record` */
+  /** The id and the fields to change. */
   record: WithId;
 }
 
@@ -32,21 +32,21 @@ export function isProblem(entry: UpdateEntry): entry is Problem {
   return 'sentence' in entry;
 }
 
-/** Entries that were read at once, which is faster. */
+/** Entries that were read together, which is faster than one by one. */
 interface UpdateBlock {
   entries: UpdateEntry[];
-  /** Physical lines of the file up to here. */
+  /** Number of physical lines of the file so far. */
   lines: number;
 }
 
-/** Reads the blocks of one file in their order. Never throws for their content. */
+/** Reads the blocks of one file in order. It never throws for their content. */
 interface BlockReader {
   /** The line on which the next record begins. */
   line: number;
   /** Whether the rest of the file cannot be read. */
   stopped: boolean;
   read: (block: LineBlock, to: UpdateEntry[]) => void;
-  /** Reads what waits for more. */
+  /** Reads the incomplete rest at the end of the file. */
   end: (to: UpdateEntry[]) => void;
 }
 
@@ -62,12 +62,12 @@ export const JSONL: UpdateReader = {
   open: (rules) => new JsonlReader(createRecordCheck(rules)),
 };
 
-/** The reader for lines of a batch that were found valid. */
+/** The reader for lines that another batch has validated. */
 export const VALIDATED_JSONL: UpdateReader = { format: 'jsonl', open: () => new JsonlReader(FOUND_VALID) };
 
 /**
- * Reads a file of customer updates of any size: valid records and problems, in the order of the lines. Memory grows by about
- * 100 bytes for each record (ids, to find duplicates). Never throws for the content of the file.
+ * Reads a file of customer updates of any size: valid records and problems, in line order. It needs about 100 bytes of
+ * memory per record, for ids, to find duplicates. It never throws for the content of the file.
  */
 export async function* readUpdates(
   reader: UpdateReader,
@@ -77,7 +77,7 @@ export async function* readUpdates(
   for await (const { entries } of readUpdateBlocks(reader, bytes, rules)) yield* entries;
 }
 
-/** Reads what `readUpdates` reads, in blocks. */
+/** Like `readUpdates`, but in blocks. */
 export async function* readUpdateBlocks(
   { format, open }: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
@@ -106,7 +106,7 @@ export async function* readUpdateBlocks(
 const LF = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Reads JSON Lines. A line of blanks is no record. */
+/** Reads JSON Lines. A blank line is not a record. */
 export class JsonlReader implements BlockReader {
   readonly stopped = false;
   readonly #check: RecordCheck;
@@ -135,7 +135,7 @@ export class JsonlReader implements BlockReader {
 
   #line(text: string, from: number, to: UpdateEntry[]): void {
     const { line } = this;
-    // A file made from a CSV, or of the failed lines of another, has many.
+    // Blank lines are common in a file made from a CSV or from failed lines.
     if (text.trim() === '') return;
     const record = jsonOrUndefined(text);
     if (isObject(record)) this.#check({ line, from, record, text }, to);
@@ -161,17 +161,17 @@ export function notUtf8(line: number) {
   return { line, field: null, sentence: 'is not UTF-8: save the file as UTF-8' };
 }
 
-/** A record as it was read. */
+/** A record before its check. */
 interface Unchecked extends Omit<UpdateRecord, 'record'> {
   record: Record<string, unknown>;
   /** Its JSON. */
   text?: string;
 }
 
-/** Adds to `to` the record, or everything that is wrong with it. */
+/** Adds to `to` either the record or its problems. */
 export type RecordCheck = (given: Unchecked, to: UpdateEntry[]) => void;
 
-/** Checks records, and that no id comes twice: the order of two changes to one customer would not be kept. */
+/** Checks records, and refuses an id that occurs twice: two changes to one customer might be applied in any order. */
 export function createRecordCheck(rules: LineRules): RecordCheck {
   const lines = new Map<string, number>();
   return ({ line, from, record, text }, to) => {
@@ -190,7 +190,7 @@ export function createRecordCheck(rules: LineRules): RecordCheck {
   };
 }
 
-/** The 16 bytes of a UUID as 16 characters: a million take 70 MB less than with their digits. Letter case does not count. */
+/** The 16 bytes of a UUID as 16 characters, without letter case: for a million ids this saves 70 MB. */
 function shortened(id: string): string {
   return Buffer.from(id.replaceAll('-', ''), 'hex').toString('latin1');
 }
@@ -198,7 +198,7 @@ function shortened(id: string): string {
 /** A string in JSON, and the colon after it if it is a key. */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
 
-/** What `JSON.parse` hides of a valid record: the first of two equal keys, and digits that a number does not keep. */
+/** Problems that `JSON.parse` hides: an earlier key of the same name, and digits that a number cannot keep. */
 function hiddenProblem(line: number, text: string, record: Record<string, unknown>): Problem | undefined {
   if (JSON.stringify(record) === text) return undefined;
   let keys = 0;
@@ -209,14 +209,14 @@ function hiddenProblem(line: number, text: string, record: Record<string, unknow
   return rounded === undefined ? undefined : { line, field: shownName(rounded), sentence: ROUNDED };
 }
 
-/** The check of lines of a batch under way, which were found valid, perhaps by another release with other rules. */
+/** The check for lines that were validated before, perhaps by another release with other rules: it needs only an id. */
 export const FOUND_VALID: RecordCheck = ({ line, from, record }, to) => {
   to.push(hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' });
 };
 
 const EXTENSIONS: Record<string, UpdateFormat> = { '.csv': 'csv', '.jsonl': 'jsonl', '.ndjson': 'jsonl' };
 
-/** The format that a file's name promises, or what is wrong with the name. */
+/** The format by the extension of a file name, or the problem with the name. */
 export function formatOf(name: string): UpdateFormat | Problem {
   const extension = /\.[^.\\/]*$/.exec(name)?.[0].toLowerCase() ?? '';
   const format = Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined;
@@ -225,7 +225,7 @@ export function formatOf(name: string): UpdateFormat | Problem {
   return { line: 0, field: null, sentence: `must have a name that ends in one of ${known}` };
 }
 
-/** What the first bytes of other formats are. */
+/** The first bytes of other formats. */
 const OTHERS: [magic: number[], what: string][] = [
   [[0xff, 0xfe], 'is UTF-16: save it as UTF-8'],
   [[0xfe, 0xff], 'is UTF-16: save it as UTF-8'],
@@ -235,7 +235,7 @@ const OTHERS: [magic: number[], what: string][] = [
   [[0x25, 0x50, 0x44, 0x46], 'is a PDF'],
 ];
 
-/** Why a file that begins with these bytes cannot be read at all, or `undefined`. */
+/** Why a file with these first bytes cannot be read; `undefined` if it may be readable. */
 function refusalAtSight(format: UpdateFormat, first: Uint8Array): string | undefined {
   const other = OTHERS.find(([magic]) => magic.every((byte, index) => first[index] === byte))?.[1];
   if (other) return other;
@@ -250,8 +250,8 @@ function refusalAtSight(format: UpdateFormat, first: Uint8Array): string | undef
 }
 
 /**
- * Finds UTF-16 without a byte order mark: nearly every other byte of Latin text is zero, and of commas and digits in
- * any language.
+ * Detects UTF-16 without a byte order mark. In Latin text, and for commas and digits of any language, about every
+ * other byte is zero.
  */
 function looksLikeUtf16(bytes: Uint8Array): boolean {
   const zeros = [0, 0];

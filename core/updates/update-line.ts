@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { suggestion } from '../suggestion.ts';
 import { customerFieldsSchema, FIELD_RULES, type FieldRule, listOf } from './customer-fields.ts';
 
-/** A problem of a line of an update file. No sentence quotes a value: values are customer data. */
+/** A problem in an update file. Sentences quote no values, because values are customer data. */
 export interface Problem {
   /** Physical line of the file, from 1; 0 for the file as a whole. */
   line: number;
@@ -26,14 +26,14 @@ export const updateLineSchema = customerFieldsSchema
     minProperties: 2,
   });
 
-/** A record with the id of a customer. */
+/** A record with a customer id. */
 export type WithId = Record<string, unknown> & { id: string };
 
 export function hasId(record: Record<string, unknown>): record is WithId {
   return typeof record.id === 'string' && z.regexes.guid.test(record.id);
 }
 
-/** What the configuration allows in a file. */
+/** The rules of the configuration for a file. */
 export interface LineRules {
   /** Whether `null` is sent, to empty a field. */
   allowNull: boolean;
@@ -41,10 +41,10 @@ export interface LineRules {
 
 export const STRICT: LineRules = { allowNull: false };
 
-/** The one field that is no value of the customer: there is nothing to empty. */
+/** This field controls the update and is no value of the customer, so it cannot be emptied. */
 const NEVER_NULL = 'updateRelated';
 
-/** The most unknown names for which near ones are looked for, which takes time. */
+/** The most unknown names for which similar names are searched, because the search takes time. */
 const MOST_UNKNOWN = 100;
 
 const NAMES = ['id', ...FIELD_RULES.keys()];
@@ -54,17 +54,17 @@ export function problemsOf(line: number, record: unknown, { allowNull } = STRICT
   const judged = allowNull ? withoutNulls(record) : record;
   const parsed = updateLineSchema.safeParse(judged);
   if (parsed.success) return [];
-  // A line of nulls alone changes something.
+  // A line with only nulls changes fields, although the schema sees none.
   const issues = parsed.error.issues.filter(
     ({ code, path }) => judged === record || code !== 'custom' || path.length > 0,
   );
   const problems = issues.flatMap((issue) => problemsOfIssue(line, issue, record));
-  // One sentence for a field is enough, and one for the line only where no field has one.
+  // Reports one problem per field, and one for the whole line only if no field has one.
   const perField = [...new Map(problems.toReversed().map((problem) => [problem.field, problem])).values()].toReversed();
   return perField.length > 1 ? perField.filter(({ field }) => field !== null) : perField;
 }
 
-/** Null is allowed for any field but one: the schema judges the rest. */
+/** Removes the nulls that are allowed: the schema checks the rest. */
 function withoutNulls(record: unknown): unknown {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
   const judged = (name: string, value: unknown) => value !== null || name === NEVER_NULL || !FIELD_RULES.has(name);
@@ -93,12 +93,12 @@ function wrongId(record: unknown): string {
   return id === undefined || id === null || id === '' ? 'is missing' : 'is no UUID';
 }
 
-/** ` (did you mean …)` only where something is near. */
+/** Adds ` (did you mean …)` if a known name is similar. */
 export function unknownField(name: string): string {
   return `is no field of a customer${suggestion(name.slice(0, 100), NAMES)}`;
 }
 
-/** The document does not say what it would do. */
+/** The interface document does not define the effect of `null`. */
 const IS_NULL = 'is null: leave the field out, or set updates.allowNull where null is to empty it';
 
 const EXPECTED: Record<Exclude<FieldRule['kind'], 'code'>, string> = {
@@ -125,7 +125,7 @@ function expected(field: string, record: unknown): string {
   return typeof value === 'string' && NOT_TEXT.has(rule.kind) ? `${must}; it is text` : must;
 }
 
-/** A CSV cell that would be rounded stays text. */
+/** Whether a value is a number with too many digits: a CSV cell that would be rounded stays text. */
 function isRounded(value: unknown): boolean {
   const number = typeof value === 'string' ? numberOf(value) : undefined;
   return number !== undefined && Number.isFinite(number) && !keepsDigits(String(value));
@@ -137,7 +137,7 @@ function fieldOf(record: unknown, field: string): unknown {
   return typeof record === 'object' && record !== null ? Reflect.get(record, field) : undefined;
 }
 
-/** A name from the file, fit for a line of a terminal: no control characters, at most 40 characters. */
+/** A name from the file for a terminal: no control characters, at most 40 characters. */
 export function shownName(name: string): string {
   const plain = name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
   const letters = [...plain.slice(0, 2 * LONGEST_NAME)];
@@ -145,7 +145,7 @@ export function shownName(name: string): string {
   return shown || '(empty name)';
 }
 
-/** The sentence for a number that is another one as soon as JavaScript has read it. */
+/** The sentence for a number that JavaScript would round. */
 export const ROUNDED = 'has more digits than a number keeps: another number would be sent';
 
 /** A number as JSON writes it. */
@@ -154,19 +154,19 @@ const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 /** What a number that is rounded has somewhere: so many digits and points in a row, or a negative exponent of three digits. */
 const ROUNDED_SOMEWHERE = /\d[\d.]{15}|[eE]-\d{3}/;
 
-/** The number that a text is, rounded or not; `undefined` where it is none as JSON writes them. */
+/** The number in a JSON text, perhaps rounded; `undefined` if the text is not a number in JSON. */
 export function numberOf(text: string): number | undefined {
   return NUMBER.test(text) ? Number(text) : undefined;
 }
 
-/** Whether a number, written as JSON writes it, has the same value when it is read and written again. */
+/** Whether a JSON number keeps its value when it is read and written again. */
 export function keepsDigits(text: string): boolean {
   return plainOf(text) === plainOf(String(Number(text)));
 }
 
-/** The field of the first number in the JSON text of a valid record whose value `JSON.parse` did not keep. */
+/** The field of the first number in valid JSON whose value `JSON.parse` did not keep. */
 export function roundedField(json: string): string | undefined {
-  // Nearly no line has such a number, and with a reviver reading takes four to seven times as long.
+  // Such numbers are rare, and reading with a reviver takes four to seven times as long.
   if (!ROUNDED_SOMEWHERE.test(json)) return undefined;
   let field: string | undefined;
   JSON.parse(json, (key: string, value: unknown, { source = '' }: { source?: string } = {}) => {
@@ -176,7 +176,7 @@ export function roundedField(json: string): string | undefined {
   return field;
 }
 
-/** `-1.50e3` as `-15e2`: no zeros at either end of the digits, so that equal values are equal texts. */
+/** `-1.50e3` becomes `-15e2`: without zeros at either end, equal values have equal texts. */
 function plainOf(text: string): string {
   const [, sign = '', whole = '', part = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? [];
