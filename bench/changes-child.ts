@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { FEED_DISK_MB } from '../core/changes/feeds.ts';
+import { FEED_DISK_MB } from '../core/changes/feed-entities.ts';
 import { type WrittenFeed, writeFeed } from '../core/changes/write-feed.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { answer, costOf, givenJob, type ProcessCost } from './child.ts';

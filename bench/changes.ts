@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { FEED_DISK_MB } from '../core/changes/feeds.ts';
+import { FEED_DISK_MB } from '../core/changes/feed-entities.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import type { FeedCost, TwoNights } from './changes-child.ts';
 import { inChild } from './child.ts';

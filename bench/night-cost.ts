@@ -89,7 +89,7 @@ const MEMORY_MB: Record<string, number> = {
 export const COUNTED_STEPS = Object.keys(MEMORY_MB);
 
 /**
- * The log lines that are counted (`core/step/step.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`).
+ * The log lines that are counted (`core/step/step.ts`, `core/crm/crm-client.ts`, `lambdas/download-file/download-file.ts`).
  */
 const lineSchema = z.object({
   message: z.enum(['answered', 'stored']),

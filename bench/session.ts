@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ENTITIES } from '../core/config/entities.ts';
 import { endLeftovers, openRunRecord, type RunRecord } from '../local/processes/run-record.ts';
 import { openSession, type Session } from '../local/session.ts';
-import type { SandboxOptions } from '../sandbox/settings.ts';
+import type { SandboxOptions } from '../sandbox/sandbox-settings.ts';
 import type { Kit } from './kit.ts';
 
 /** Runs work with a record of the processes that it starts, and ends them in any case. */

@@ -1,5 +1,5 @@
 import { createReadStream, openSync, writeSync } from 'node:fs';
-import { NOTHING } from '../core/table/columns.ts';
+import { NOTHING } from '../core/table/table-columns.ts';
 import { type WrittenTable, writeParquet } from '../core/table/write-parquet.ts';
 import { answer, costOf, givenJob } from './child.ts';
 import type { TableCost, TableJob } from './table-files.ts';

@@ -5,7 +5,7 @@ import type { Target } from '../cli/support/target.ts';
 import { bytesText, plainLine } from '../cli/support/text.ts';
 import { textTable } from '../cli/support/text-table.ts';
 import { CRM_EXPORT } from '../core/commands.ts';
-import { LOCAL_DEPLOYMENT } from './configuration.ts';
+import { LOCAL_DEPLOYMENT } from './local-configuration.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { FinishedRun } from './runs.ts';
 import type { Screen } from './screen.ts';

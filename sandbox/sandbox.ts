@@ -6,15 +6,15 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
-import { addCustomers } from './api/customers.ts';
-import { addExports } from './api/exports.ts';
+import { addCustomers } from './api/customer-routes.ts';
+import { addExports } from './api/export-routes.ts';
 import { Records } from './data/records.ts';
 import { Faults, faultSchema } from './faults.ts';
 import { addFiles } from './files/route.ts';
 import { addAuthorizeEndpoint } from './oauth/authorize.ts';
 import { Grants, type IssuedTokens, SCOPES } from './oauth/grants.ts';
 import { addTokenEndpoint } from './oauth/token.ts';
-import { Clock, resolveSettings, type SandboxOptions } from './settings.ts';
+import { Clock, resolveSettings, type SandboxOptions } from './sandbox-settings.ts';
 import { problem, track } from './track.ts';
 import { Jobs, Ledger, type SandboxApp, type SandboxEnv, type World } from './world.ts';
 

@@ -5,7 +5,7 @@ import type { Entity } from '../core/config/entities.ts';
 import type { Records } from './data/records.ts';
 import type { CallKind, Faults, Hit } from './faults.ts';
 import type { Grants } from './oauth/grants.ts';
-import type { Clock, Settings } from './settings.ts';
+import type { Clock, Settings } from './sandbox-settings.ts';
 
 /** Everything that one running sandbox consists of: its exports, and what it saw. */
 

@@ -6,8 +6,8 @@ import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { LAYOUT } from '../core/export/layout.ts';
-import { COLUMNS } from '../sandbox/data/columns.ts';
 import { Draw } from '../sandbox/data/draw.ts';
+import { COLUMNS } from '../sandbox/data/entity-columns.ts';
 import { crc32Text } from '../transfer/base/crc32.ts';
 
 /** A made-up month of nights from the generator of the sandbox: always the same, without real data. */

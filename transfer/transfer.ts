@@ -1,6 +1,6 @@
-import { StartOver, TimeIsUp, TransferError } from './base/errors.ts';
 import { agentFor } from './base/http.ts';
 import { LIMITS } from './base/limits.ts';
+import { StartOver, TimeIsUp, TransferError } from './base/transfer-errors.ts';
 import type { Resume, Stored, TransferOptions, Unfinished } from './base/types.ts';
 import { Blocks } from './source/blocks.ts';
 import { guardedLookup } from './source/guard.ts';

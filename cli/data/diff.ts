@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Changes } from '../../core/columns/changes.ts';
+import type { Changes } from '../../core/columns/column-changes.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';

@@ -1,6 +1,6 @@
 import { type _Object, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import type * as z from 'zod/mini';
-import type { ListedField } from '../../core/columns/changes.ts';
+import type { ListedField } from '../../core/columns/column-changes.ts';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { ERRORS } from '../../core/errors.ts';

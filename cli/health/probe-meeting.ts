@@ -4,7 +4,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { type CrmAnswer, contentType, meaningOf, parsedBody } from '../../core/crm/answers.ts';
 import { nameOf } from '../../core/crm/call.ts';
-import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
+import { type CrmClient, createCrmClient } from '../../core/crm/crm-client.ts';
 import { createExport, readStatus, requestDownload } from '../../core/crm/exports.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { shapeOf } from '../../core/crm/read-body.ts';
@@ -14,7 +14,7 @@ import { buildRequest } from '../../core/export/request.ts';
 import { readContent } from '../../core/file/read-content.ts';
 import type { Facts } from '../../core/gate/facts.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
-import { TransferError } from '../../transfer/base/errors.ts';
+import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
 import { type Looked, lookAtFile } from '../../transfer/source/look.ts';
 

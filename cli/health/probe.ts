@@ -8,7 +8,7 @@ import type { RunError } from '../../core/errors.ts';
 import { type AccessToken, accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
 import { packageVersion } from '../../core/package-version.ts';
-import { RetryableError, TransferError } from '../../transfer/base/errors.ts';
+import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { ended as endOf } from '../support/aws-error.ts';
 import { commandFor, entityArgument, pathArgument, withExamples } from '../support/command-options.ts';

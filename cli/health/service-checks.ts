@@ -8,7 +8,7 @@ import {
 import { labelsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
+import { type CrmClient, createCrmClient } from '../../core/crm/crm-client.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { planFor } from '../../core/export/plan.ts';

@@ -11,7 +11,7 @@ import {
   readableKeys,
   readerName,
   sharedAsFiles,
-} from '../../core/readers/readers.ts';
+} from '../../core/readers/reader-access.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isGone } from '../../core/storage/storage-errors.ts';

@@ -1,4 +1,4 @@
-import { driftTexts } from '../../core/columns/changes.ts';
+import { driftTexts } from '../../core/columns/column-changes.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { NOT_RELEASABLE } from '../../core/gate/gate.ts';
 import { isOfVerify } from '../../core/step/run-input.ts';

@@ -1,4 +1,4 @@
-import { countChanges } from '../../core/columns/changes.ts';
+import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';

@@ -1,6 +1,6 @@
 import type { DescribeExecutionOutput, ExecutionListItem } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
-import { countChanges } from '../../core/columns/changes.ts';
+import { countChanges } from '../../core/columns/column-changes.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';

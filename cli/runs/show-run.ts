@@ -1,7 +1,7 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import * as z from 'zod/mini';
-import { driftTexts } from '../../core/columns/changes.ts';
+import { driftTexts } from '../../core/columns/column-changes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Release } from '../../core/export/release.ts';
 import { isReleasable } from '../../core/gate/gate.ts';

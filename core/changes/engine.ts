@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { FEED_DISK_MB } from './feed-entities.ts';
 import { FeedError } from './feed-error.ts';
-import { FEED_DISK_MB } from './feeds.ts';
 
 /** Limits of a query. */
 export interface EngineLimits {

@@ -8,7 +8,7 @@ import type { Plan } from '../export/plan.ts';
 import { folded, meansOrContains } from '../folded.ts';
 import type { Drift, Since } from '../step/states.ts';
 import { isPlainLabel, isPlainName, quotedName, suggestion } from '../suggestion.ts';
-import { changesBetween, comparable, driftOf, fieldSchema, judgeChanges, type ListedField } from './changes.ts';
+import { changesBetween, comparable, driftOf, fieldSchema, judgeChanges, type ListedField } from './column-changes.ts';
 import { exceptedIn, type LeftOut, labelsIn, leftOutSchema, meantBy } from './left-out.ts';
 
 /**

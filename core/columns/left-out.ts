@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { cased, folded, INVISIBLE, pathParts } from '../folded.ts';
 import type { Run } from '../step/states.ts';
-import type { ListedField } from './changes.ts';
+import type { ListedField } from './column-changes.ts';
 
 /** Finds the columns that the entries of `columns.except`, `tables.except` and `tables.hash` name. */
 

@@ -4,8 +4,8 @@ import { EXPORT_SCOPE, UPDATE_SCOPE } from '../config/scopes.ts';
 import { RunError, type RunErrorName } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
+import { type Said, saidIn } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
-import { type Said, saidIn } from './contradictions.ts';
 import { errorCode } from './error-code.ts';
 import { exportIdIn, hasStatus, isWithoutAddress, linkSchema, shapeOf } from './read-body.ts';
 

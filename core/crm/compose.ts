@@ -6,7 +6,7 @@ import { readEnv } from '../aws/env.ts';
 import { CRM_EXPORT } from '../commands.ts';
 import { accessTokenDeps, createGetAccessToken, RefreshPause, type TokenCache } from '../oauth/access-token.ts';
 import type { Invocation } from '../step/step.ts';
-import { type CrmClient, type CrmExchange, createCrmClient } from './client.ts';
+import { type CrmClient, type CrmExchange, createCrmClient } from './crm-client.ts';
 
 /** A CRM client for each invocation. They share the AWS clients and the token. */
 export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchange {

@@ -3,7 +3,7 @@ import type { RunError, RunErrorName } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';
 import { type CrmAnswer, meaningOf, type Outcome } from './answers.ts';
 import type { CrmCall } from './call.ts';
-import type { CrmExchange } from './client.ts';
+import type { CrmExchange } from './crm-client.ts';
 
 /** The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`), without customer data. */
 export interface UpdateAnswer {

@@ -3,7 +3,7 @@ import type { Entity } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest } from '../step/states.ts';
 import type { CrmCall } from './call.ts';
-import type { CrmClient } from './client.ts';
+import type { CrmClient } from './crm-client.ts';
 import {
   type ExportStatus,
   exportIdIn,

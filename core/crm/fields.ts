@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
 import { isPlainLabel, isPlainName } from '../suggestion.ts';
-import type { CrmClient } from './client.ts';
+import type { CrmClient } from './crm-client.ts';
 import { unwrapped } from './read-body.ts';
 
 /** A column that an export can have. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
-import { fieldSchema } from '../columns/changes.ts';
+import { fieldSchema } from '../columns/column-changes.ts';
 import { leftOutSchema } from '../columns/left-out.ts';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';

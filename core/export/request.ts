@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { withLastTypes } from '../columns/changes.ts';
+import { withLastTypes } from '../columns/column-changes.ts';
 import { type Columns, type LastColumns, publishedColumns } from '../columns/columns.ts';
 import type { LeftOut } from '../columns/left-out.ts';
 import type { Deployment } from '../config/deployment.ts';

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { RetryableError, TransferError } from '../../transfer/base/errors.ts';
 import { LIMITS } from '../../transfer/base/limits.ts';
 import { type RequestContext, withRetries } from '../../transfer/base/retry.ts';
+import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { StoreOptions } from '../../transfer/base/types.ts';
-import { readResponse, StoreClient } from '../../transfer/store/client.ts';
+import { readResponse, StoreClient } from '../../transfer/store/store-client.ts';
 import { bucketAddress } from '../aws/env.ts';
 import { defaultProvider } from '../aws/environment-credentials.ts';
 import { RunError } from '../errors.ts';

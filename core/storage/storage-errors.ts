@@ -1,4 +1,4 @@
-import { refusedBy } from '../../transfer/store/errors.ts';
+import { refusedBy } from '../../transfer/store/store-errors.ts';
 import { RunError } from '../errors.ts';
 
 /** 412: the condition of a conditional write does not hold. Recorded on AWS for Put and Complete alike (docs/adr/0006). */

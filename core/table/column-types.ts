@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { SchemaElement } from 'hyparquet-writer';
 import type { ColumnType } from '../config/table-settings.ts';
-import type { TableColumn } from './columns.ts';
 import { dateReader, timestampReader } from './moments.ts';
+import type { TableColumn } from './table-columns.ts';
 
 /** A value as hyparquet-writer takes it; `null` = no value. */
 export type Value = string | number | bigint | boolean | null;

@@ -1,7 +1,7 @@
 import { type ManifestColumns, meantInManifests } from '../columns/left-out.ts';
 import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import { type Covered, tableColumnName } from './columns.ts';
+import { type Covered, tableColumnName } from './table-columns.ts';
 import { TableError } from './table-error.ts';
 
 type Plan = Pick<EntityPlan, 'columns' | 'tables'>;

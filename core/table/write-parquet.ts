@@ -5,8 +5,8 @@ import type { ByteSource } from '../file/byte-source.ts';
 import { provenRecords, whyUnread } from '../file/file-records.ts';
 import type { ReadingLimits } from '../file/reading-limits.ts';
 import { type Reader, readerOf, schemaOf, type Value } from './column-types.ts';
-import { type Covered, missingFields, type TableColumn, tableColumns } from './columns.ts';
 import { type FileColumns, fileColumns } from './file-columns.ts';
+import { type Covered, missingFields, type TableColumn, tableColumns } from './table-columns.ts';
 import { TableError } from './table-error.ts';
 import { IDENTITY_KEY } from './table-identity.ts';
 

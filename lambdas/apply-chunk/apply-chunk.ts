@@ -16,7 +16,7 @@ import {
 import { type BatchKeys, type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 import { readRecords, type Stretch } from '../../core/batch/read-chunk.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
-import type { CrmExchange } from '../../core/crm/client.ts';
+import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';

@@ -2,7 +2,7 @@ import { type LineOutcome, type ResultLine, type Tries, unfinishedLine } from '.
 import type { Stop, StopFlag } from '../../core/batch/batch-state.ts';
 import { LONGEST_WAIT_SECONDS } from '../../core/batch/batch-state.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
-import type { CrmExchange } from '../../core/crm/client.ts';
+import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/step.ts';

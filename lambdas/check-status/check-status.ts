@@ -1,4 +1,4 @@
-import type { CrmClient } from '../../core/crm/client.ts';
+import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { isOutage, mayBecomeKnown, readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Answer, waitAfter, waitFor } from '../../core/step/export-run.ts';

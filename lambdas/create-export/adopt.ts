@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
-import type { CrmClient } from '../../core/crm/client.ts';
+import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';

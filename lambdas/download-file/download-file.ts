@@ -1,4 +1,4 @@
-import type { CrmClient } from '../../core/crm/client.ts';
+import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { type Expected, expectedOf, type Judgement, judgeFile, rejection } from '../../core/file/file-kind.ts';
@@ -8,7 +8,7 @@ import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../.
 import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import { TransferError, type TransferReason } from '../../transfer/base/errors.ts';
+import { TransferError, type TransferReason } from '../../transfer/base/transfer-errors.ts';
 import type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
 import type { abortUpload, transfer } from '../../transfer/transfer.ts';
 

@@ -7,7 +7,7 @@ import {
   readPointer,
   type Standing,
 } from '../../core/export/pointer.ts';
-import { NOT_PUBLISHED, PUBLISHED_TAG, publishedValue, sharedAsFiles } from '../../core/readers/readers.ts';
+import { NOT_PUBLISHED, PUBLISHED_TAG, publishedValue, sharedAsFiles } from '../../core/readers/reader-access.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';

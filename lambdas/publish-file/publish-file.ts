@@ -9,10 +9,10 @@ import { type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
-import { manifestOf } from './manifest.ts';
+import { manifestOf } from './make-manifest.ts';
 import { isBehindOthers, movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';
-import { releaseFile } from './release.ts';
+import { releaseFile } from './release-file.ts';
 
 export interface PublishFileDeps extends Invocation {
   bucket: Bucket;

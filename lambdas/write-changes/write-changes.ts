@@ -1,8 +1,8 @@
 import { advance } from '../../core/changes/chain/advance.ts';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
+import { FEED_DISK_MB } from '../../core/changes/feed-entities.ts';
 import { FeedError } from '../../core/changes/feed-error.ts';
-import { FEED_DISK_MB } from '../../core/changes/feeds.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Answer, lateTry, waitFor } from '../../core/step/export-run.ts';
@@ -11,9 +11,9 @@ import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
-import { tableColumnName } from '../../core/table/columns.ts';
+import { tableColumnName } from '../../core/table/table-columns.ts';
 import { WHOLE_CORE_MB } from '../../core/whole-core.ts';
-import { s3FeedStore } from './feed-store.ts';
+import { s3FeedStore } from './feed-bucket.ts';
 
 export interface WriteChangesDeps extends Invocation {
   bucket: Bucket;

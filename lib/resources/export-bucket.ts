@@ -2,12 +2,12 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { feedEntities } from '../../core/changes/feeds.ts';
+import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
-import { sharedAsFiles } from '../../core/readers/readers.ts';
+import { sharedAsFiles } from '../../core/readers/reader-access.ts';
 import type { EncryptionKey } from './encryption-key.ts';
-import { allowReaders } from './readers.ts';
+import { allowReaders } from './reader-rights.ts';
 
 interface ExportBucketProps {
   deployment: Deployment;

@@ -11,7 +11,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../../core/config/table-settings.ts';
 import { FIRST_DATE } from '../../core/export/logical-date.ts';
-import { type TableColumn, tableColumns } from '../../core/table/columns.ts';
+import { type TableColumn, tableColumns } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tablesOf } from '../../core/table/table-key.ts';
 

@@ -1,5 +1,5 @@
 import { Annotations, Duration, Size, type Stack } from 'aws-cdk-lib';
-import { FEED_DISK_MB, feedEntities } from '../../core/changes/feeds.ts';
+import { FEED_DISK_MB, feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
 import type { RECORDER, StepName } from '../../core/step/steps.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
-import { type Cell, COLUMNS } from './columns.ts';
 import { Draw } from './draw.ts';
+import { type Cell, COLUMNS } from './entity-columns.ts';
 import { drawPerson } from './words.ts';
 
 export type CrmRecord = Record<string, Cell>;

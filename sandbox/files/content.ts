@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
-import type { Cell } from '../data/columns.ts';
+import type { Cell } from '../data/entity-columns.ts';
 import { type CrmRecord, DISTINCT_RECORDS, ID_NUMBER_DIGITS } from '../data/records.ts';
-import { bytesOf, rowsOf } from '../settings.ts';
+import { bytesOf, rowsOf } from '../sandbox-settings.ts';
 import type { FileContent, World } from '../world.ts';
 
 /** An export request: the columns, the filters and the order of the records. */

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { ZipFile } from 'yazl';
 import type { Entity } from '../../core/config/entities.ts';
-import { COLUMNS, ID_FIELD } from '../data/columns.ts';
+import { COLUMNS, ID_FIELD } from '../data/entity-columns.ts';
 import type { Effect } from '../faults.ts';
 import type { FileContent } from '../world.ts';
 import { bufferContent, csvLine } from './content.ts';

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { Clock, Settings } from '../settings.ts';
+import type { Clock, Settings } from '../sandbox-settings.ts';
 
 export const SCOPES = ['openid', 'profile', 'global:export', 'customers:update'] as const;
 

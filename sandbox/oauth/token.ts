@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../sandbox-settings.ts';
 import { track } from '../track.ts';
 import type { LedgerCall, SandboxApp, SandboxEnv, World } from '../world.ts';
 import { fingerprint, type IssuedTokens, type Refusal } from './grants.ts';

@@ -6,7 +6,7 @@ import { type AuthorizeOptions, authorize } from '../../cli/access/authorize-flo
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../sandbox/settings.ts';
+import type { SandboxOptions } from '../../sandbox/sandbox-settings.ts';
 import { deployment } from '../support/builders.ts';
 import { failing, functionAt, makePlaces } from './support/grant-places.ts';
 

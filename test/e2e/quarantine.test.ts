@@ -6,7 +6,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { manifestSchema } from '../../core/export/manifest.ts';
-import { publishedValue } from '../../core/readers/readers.ts';
+import { publishedValue } from '../../core/readers/reader-access.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';

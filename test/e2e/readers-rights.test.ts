@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/readers.ts';
 import { baseKey, feedKey, headKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/settings.ts';
-import { PUBLISHED_TAG, publishedValue } from '../../core/readers/readers.ts';
+import { PUBLISHED_TAG, publishedValue } from '../../core/readers/reader-access.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';

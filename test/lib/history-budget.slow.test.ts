@@ -10,7 +10,7 @@ import { MOST } from '../../lambdas/download-file/download-file.ts';
 import { exampleDeployment, feedDeployment, updatingDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { definitionOf } from '../../scripts/template.ts';
-import { TransferError } from '../../transfer/base/errors.ts';
+import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { TransferOptions } from '../../transfer/base/types.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
 import {

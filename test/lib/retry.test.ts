@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { adoptableRun } from '../../cli/runs/retry-run.ts';
 import { parseState } from '../../cli/runs/run.ts';
-import { createCrmClient } from '../../core/crm/client.ts';
+import { createCrmClient } from '../../core/crm/crm-client.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import { sandboxFor } from '../sandbox/client.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCrmClient } from '../../core/crm/client.ts';
+import { createCrmClient } from '../../core/crm/crm-client.ts';
 import { createLog } from '../../core/log/log.ts';
 import { accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { asStep } from '../../core/step/export-run.ts';

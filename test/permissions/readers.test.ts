@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/readers.ts';
 import { baseKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/settings.ts';
-import { publishedValue } from '../../core/readers/readers.ts';
+import { publishedValue } from '../../core/readers/reader-access.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { REGION } from './support/arns.ts';
 import { decide, type ForeignRequest } from './support/decide.ts';

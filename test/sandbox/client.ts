@@ -3,7 +3,7 @@ import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../sandbox/settings.ts';
+import type { SandboxOptions } from '../../sandbox/sandbox-settings.ts';
 
 export const CALLBACK = 'http://127.0.0.1:9/callback';
 

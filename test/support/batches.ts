@@ -13,7 +13,7 @@ import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/validate-updates.ts';
 import { readAnswer } from '../../core/crm/answers.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
-import type { CrmExchange } from '../../core/crm/client.ts';
+import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { RunError } from '../../core/errors.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { CrmCall } from '../../core/crm/call.ts';
-import type { CrmClient } from '../../core/crm/client.ts';
+import type { CrmClient } from '../../core/crm/crm-client.ts';
 
 /**
  * A client of the CRM that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. An Error in

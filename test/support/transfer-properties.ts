@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TRANSFER_REASONS } from '../../transfer/base/errors.ts';
+import { TRANSFER_REASONS } from '../../transfer/base/transfer-errors.ts';
 import { EXPIRED, HTML_PAGE } from './origin/origin.ts';
 import type { Behaviour, FileOptions } from './origin/types.ts';
 import { TROUBLE } from './strict-store/strict-store.ts';

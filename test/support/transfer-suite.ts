@@ -1,5 +1,5 @@
 import { afterAll, expect } from 'vitest';
-import type { TransferError } from '../../transfer/base/errors.ts';
+import type { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { Operation } from './strict-store/types.ts';
 import { NOTHING, type Ran, startTransfers } from './transfers.ts';
 

@@ -1,5 +1,5 @@
-import { TransferError } from '../../transfer/base/errors.ts';
 import type { Limits } from '../../transfer/base/limits.ts';
+import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../transfer/base/types.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';

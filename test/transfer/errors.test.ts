@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RetryableError, StartOver, TimeIsUp, TransferError } from '../../transfer/base/errors.ts';
+import { RetryableError, StartOver, TimeIsUp, TransferError } from '../../transfer/base/transfer-errors.ts';
 
 test.each([
   ['TransferError', new TransferError('stalled', 'Slow.')],

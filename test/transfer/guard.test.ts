@@ -5,7 +5,7 @@ import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { TransferError } from '../../transfer/base/errors.ts';
+import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { SourcePolicy } from '../../transfer/base/types.ts';
 import { checkAddress, guardedLookup, type Resolve } from '../../transfer/source/guard.ts';
 import { CANARY } from '../support/builders.ts';

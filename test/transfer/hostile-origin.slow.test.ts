@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { TransferError } from '../../transfer/base/errors.ts';
+import type { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { FileHead } from '../../transfer/base/types.ts';
 import { busy, EXPIRED, HTML_PAGE, inOrder, XML_ERROR } from '../support/origin/origin.ts';
 import type { Behaviour, OriginRequest, OriginScript } from '../support/origin/types.ts';

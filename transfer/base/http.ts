@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
 import type { OnReadOpts } from 'node:net';
-import { RetryableError, TransferError } from './errors.ts';
 import type { RequestContext } from './retry.ts';
+import { RetryableError, TransferError } from './transfer-errors.ts';
 
 /** Block size for passing bytes from one socket to the other. Fewer, larger writes cost less CPU. */
 const BLOCK_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RetryableError, TransferError } from './errors.ts';
 import type { Limits } from './limits.ts';
+import { RetryableError, TransferError } from './transfer-errors.ts';
 
 /** Progress of this many bytes resets the count of failures. */
 export const PROGRESS_BYTES = 256 * 1024;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import { RetryableError } from '../base/errors.ts';
 import { lateFailures } from '../base/http.ts';
 import type { Limits } from '../base/limits.ts';
 import type { RequestContext } from '../base/retry.ts';
+import { RetryableError } from '../base/transfer-errors.ts';
 
 /**
  * The bytes of one response, read on demand: a slow store slows the origin down instead of filling the memory. Chunks

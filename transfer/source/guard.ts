@@ -1,7 +1,7 @@
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, isIPv4, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { TransferError } from '../base/errors.ts';
+import { TransferError } from '../base/transfer-errors.ts';
 import type { SourcePolicy } from '../base/types.ts';
 
 /**

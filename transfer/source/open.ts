@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 import { type Agent, lateFailures, send } from '../base/http.ts';
 import { type RequestContext, retryAfterSeconds } from '../base/retry.ts';
+import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import type { Block, Blocks } from './blocks.ts';
 import { Body, type Feed, ParsedFeed, READ_AHEAD_BYTES, surplusTime } from './body.ts';

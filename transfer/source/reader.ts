@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 import { PROGRESS_BYTES, RetryBudget } from '../base/retry.ts';
+import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { Blocks } from './blocks.ts';
 import type { Range } from './file-answers.ts';
 import { type Opened, openSource, type Source } from './open.ts';

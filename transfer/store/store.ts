@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { crc32Text, crc32Value } from '../base/crc32.ts';
-import { RetryableError } from '../base/errors.ts';
 import type { SentRequest } from '../base/http.ts';
 import type { StoredPart } from '../base/parts.ts';
 import { type RequestContext, withRetries } from '../base/retry.ts';
+import { RetryableError } from '../base/transfer-errors.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
 import { Body, ParsedFeed } from '../source/body.ts';
-import { elementsOf, escaped, readResponse, StoreClient, type StoreResponse, textOf } from './client.ts';
-import { NoSuchUpload } from './errors.ts';
+import { elementsOf, escaped, readResponse, StoreClient, type StoreResponse, textOf } from './store-client.ts';
+import { NoSuchUpload } from './store-errors.ts';
 
 /** The maximum number of requests to abort one upload. */
 const ABORTS = 3;

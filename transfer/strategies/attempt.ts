@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import { RetryableError, TransferError } from '../base/errors.ts';
 import type { Limits } from '../base/limits.ts';
 import type { Part, StoredPart } from '../base/parts.ts';
 import { type RequestContext, RetryBudget } from '../base/retry.ts';
+import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { Resume, TransferOptions } from '../base/types.ts';
 import type { Source } from '../source/open.ts';
 import type { Reader } from '../source/reader.ts';

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { combineCrc32, crc32Of } from '../base/crc32.ts';
-import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 import {
   bytesOf,
   growingPartBytes,
@@ -12,12 +11,13 @@ import {
   type StoredPart,
 } from '../base/parts.ts';
 import { RetryBudget, withRetries } from '../base/retry.ts';
+import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { NamedObject, Resume, Stored, Unfinished } from '../base/types.ts';
 import type { Body } from '../source/body.ts';
 import { NoBytesInRange, type Opened, openSource } from '../source/open.ts';
 import { type Reader, wholeReader } from '../source/reader.ts';
-import { KeyExists, NoSuchUpload } from '../store/errors.ts';
 import type { Measured, PartUpload } from '../store/store.ts';
+import { KeyExists, NoSuchUpload } from '../store/store-errors.ts';
 import { type Attempt, movePart } from './attempt.ts';
 import { fetchRanged } from './ranged.ts';
 

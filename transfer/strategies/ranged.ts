@@ -1,5 +1,5 @@
-import { TransferError } from '../base/errors.ts';
 import { type Part, partsOf, type StoredPart } from '../base/parts.ts';
+import { TransferError } from '../base/transfer-errors.ts';
 import type { Resume, TransferOptions } from '../base/types.ts';
 import type { Opened } from '../source/open.ts';
 import { type Reader, rangedReader } from '../source/reader.ts';

@@ -5,7 +5,7 @@ import { pointsOf } from '../../../cli/health/probe.ts';
 import { meet, type Seen } from '../../../cli/health/probe-meeting.ts';
 import type { CallKind, FaultInput } from '../../../sandbox/faults.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
-import type { Settings } from '../../../sandbox/settings.ts';
+import type { Settings } from '../../../sandbox/sandbox-settings.ts';
 import { deployment } from '../../support/builders.ts';
 
 /** CRMs that the interface document allows, and the points that a probe has to report as otherwise. */

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { addProbe, probeReportSchema } from '../../../cli/health/probe.ts';
 import type { FaultInput } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { CANARY } from '../../support/builders.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { refused } from '../support/cloud/answers.ts';

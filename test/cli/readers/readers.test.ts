@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { addReaders } from '../../../cli/readers/readers.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import type { Reader } from '../../../core/config/settings.ts';
-import { publishedValue } from '../../../core/readers/readers.ts';
+import { publishedValue } from '../../../core/readers/reader-access.ts';
 import { deployment } from '../../support/builders.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkUpdates, openUpdateFile } from '../../../cli/updates/update-source.ts';
-import { createCrmClient } from '../../../core/crm/client.ts';
+import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { updateCustomer } from '../../../core/crm/customers.ts';
 import { isProblem, readUpdates } from '../../../core/updates/read-updates.ts';
 import { CUSTOMER_RULES } from '../../../sandbox/api/customer-rules.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { meaningOf, parsedBody, readAnswer } from '../../../core/crm/answers.ts';
 import type { CrmCall } from '../../../core/crm/call.ts';
-import { notReached } from '../../../core/crm/client.ts';
+import { notReached } from '../../../core/crm/crm-client.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 

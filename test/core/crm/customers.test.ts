@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { createCrmClient } from '../../../core/crm/client.ts';
+import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { updateCustomer } from '../../../core/crm/customers.ts';
 import { RunError } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';

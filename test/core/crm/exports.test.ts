@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { createCrmClient } from '../../../core/crm/client.ts';
+import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { createExport, readStatus, requestDownload } from '../../../core/crm/exports.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID as OTHER } from '../../support/builders.ts';
 import { at, recordingLog } from '../../support/deps.ts';

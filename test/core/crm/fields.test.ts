@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCrmClient } from '../../../core/crm/client.ts';
+import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { type Field, readFields } from '../../../core/crm/fields.ts';
 import { CANARY } from '../../support/builders.ts';
 import { at, recordingLog } from '../../support/deps.ts';

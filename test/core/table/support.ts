@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { type Covered, NOTHING } from '../../../core/table/columns.ts';
+import { type Covered, NOTHING } from '../../../core/table/table-columns.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 

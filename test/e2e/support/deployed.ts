@@ -19,7 +19,7 @@ import { LOCAL_REGION } from '../../../local/ministack/ministack-environment.ts'
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { newApp } from '../../../scripts/synthesise.ts';
 import { useKeptBundles } from './bundles.ts';
 import { deployAssembly, destroyStack } from './deploy-assembly.ts';

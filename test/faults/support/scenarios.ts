@@ -2,7 +2,7 @@ import { keysOf } from '../../../core/batch/batch-store.ts';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
-import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import type { Execution } from '../../lib/support/interpreter.ts';
 import { FIRST_VERSION } from '../../oauth/support/simulation.ts';
 import { PART } from '../../support/transfer-limits.ts';

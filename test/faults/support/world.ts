@@ -31,7 +31,7 @@ import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { connect as connectWriteTable } from '../../../lambdas/write-table/handler.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { fullDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { type Definition, definitionOf } from '../../../scripts/template.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BatchState } from '../../../core/batch/batch-state.ts';
-import type { CrmExchange } from '../../../core/crm/client.ts';
+import type { CrmExchange } from '../../../core/crm/crm-client.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyStep, expectTruth, fakeExchange, KEYS, type Reply, told, wholeBatch } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCrmClient } from '../../../core/crm/client.ts';
+import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fieldsOf } from '../../../core/columns/changes.ts';
+import { fieldsOf } from '../../../core/columns/column-changes.ts';
 import { RunError } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';

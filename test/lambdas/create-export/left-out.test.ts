@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldsOf } from '../../../core/columns/changes.ts';
+import { fieldsOf } from '../../../core/columns/column-changes.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Run } from '../../../core/step/states.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ERRORS, RunError, type RunErrorName } from '../../../core/errors.ts';
 import { asRunError } from '../../../lambdas/download-file/download-file.ts';
-import { TRANSFER_REASONS, TransferError, type TransferReason } from '../../../transfer/base/errors.ts';
+import { TRANSFER_REASONS, TransferError, type TransferReason } from '../../../transfer/base/transfer-errors.ts';
 
 const NAMES: Record<TransferReason, [RunErrorName, 'final' | 'transient']> = {
   'address-rejected': ['DownloadUrlRejected', 'final'],

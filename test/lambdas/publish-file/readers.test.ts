@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Reader } from '../../../core/config/settings.ts';
 import { RunError } from '../../../core/errors.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
-import { publishedValue } from '../../../core/readers/readers.ts';
+import { publishedValue } from '../../../core/readers/reader-access.ts';
 import { deployment } from '../../support/builders.ts';
 import { failing } from '../../support/fake-bucket.ts';
 import { nightsOf } from '../../support/nights.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { warningsOf } from '../../../lambdas/publish-file/manifest.ts';
+import { warningsOf } from '../../../lambdas/publish-file/make-manifest.ts';
 
 const moved = { unansweredCreates: 0, restarts: 0, undeclaredEnd: false };
 

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import type { Deployment } from '../../../core/config/deployment.ts';
-import type { CrmClient } from '../../../core/crm/client.ts';
+import type { CrmClient } from '../../../core/crm/crm-client.ts';
 import type { ExportRecords } from '../../../core/export/export-record.ts';
 import type { FunctionLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';

@@ -5,7 +5,7 @@ import type { RunState } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
 import { readStored } from '../../../lambdas/publish-file/read.ts';
-import { fieldNames } from '../../../sandbox/data/columns.ts';
+import { fieldNames } from '../../../sandbox/data/entity-columns.ts';
 import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { run, runState } from '../../support/builders.ts';
 

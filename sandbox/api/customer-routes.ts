@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { type CrmRecord, indexOf } from '../data/records.ts';
-import { bytesOf, rowsOf } from '../settings.ts';
+import { bytesOf, rowsOf } from '../sandbox-settings.ts';
 import { bearer, problem, track } from '../track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world.ts';
 import { fieldsAtFault } from './customer-rules.ts';
-import { readJson } from './exports.ts';
+import { readJson } from './export-routes.ts';
 
 function customerIndex(world: World, id: string): number {
   const index = z.guid().safeParse(id).success ? indexOf('customers', id) : null;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { saidIn } from '../../../core/crm/contradictions.ts';
+import { saidIn } from '../../../core/crm/answer-contradictions.ts';
 import { customerFieldsSchema } from '../../../core/updates/customer-fields.ts';
 
 const ID = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';

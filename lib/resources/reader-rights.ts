@@ -18,7 +18,7 @@ import {
   publishedValue,
   readableKeys,
   readerName,
-} from '../../core/readers/readers.ts';
+} from '../../core/readers/reader-access.ts';
 
 /** What the statements of a reader go to. */
 interface Shared {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { sandboxFor } from './client.ts';
 
 function run(...args: string[]) {
-  const child: ChildProcess = spawn(process.execPath, ['sandbox/main.ts', ...args], { stdio: 'pipe' });
+  const child: ChildProcess = spawn(process.execPath, ['sandbox/serve.ts', ...args], { stdio: 'pipe' });
   onTestFinished(() => void child.kill('SIGKILL'));
   const told = { out: '', err: '' };
   child.stdout?.on('data', (text) => {

@@ -2,11 +2,11 @@ import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { RetryableError } from '../base/errors.ts';
 import { type Agent, agentFor, type SentRequest, send } from '../base/http.ts';
 import { type RequestContext, withRetries } from '../base/retry.ts';
+import { RetryableError } from '../base/transfer-errors.ts';
 import type { StoreOptions } from '../base/types.ts';
-import { refusalOf } from './errors.ts';
+import { refusalOf } from './store-errors.ts';
 
 const STORE = 'The bucket';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { CrmCall } from '../../../core/crm/call.ts';
-import { createCrmClient } from '../../../core/crm/client.ts';
+import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';
 import { forceCollections } from '../../support/collections.ts';

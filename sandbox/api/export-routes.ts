@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Entity } from '../../core/config/entities.ts';
-import { COLUMNS, fieldNames, ID_FIELD } from '../data/columns.ts';
+import { COLUMNS, fieldNames, ID_FIELD } from '../data/entity-columns.ts';
 import { type ExportRequest, exportContent } from '../files/content.ts';
 import { signedFileUrl } from '../files/route.ts';
 import { bearer, entityOf, problem, track } from '../track.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fieldsOf } from '../../core/columns/changes.ts';
+import { fieldsOf } from '../../core/columns/column-changes.ts';
 import { type JudgedFile, unchangedSince } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import type { Manifest } from '../../core/export/manifest.ts';

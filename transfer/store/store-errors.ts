@@ -1,4 +1,4 @@
-import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
+import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 
 /** The key exists, so the condition of the write failed. Every other request ends with this error, too. */
 export class KeyExists extends TransferError {}

@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type Sandbox, startSandbox } from './sandbox.ts';
-import type { SandboxOptions } from './settings.ts';
+import type { SandboxOptions } from './sandbox-settings.ts';
 
 const WRONG_OPTION = 2;
 const PORT_TAKEN = 3;

@@ -1,6 +1,6 @@
 import { expect, it, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
-import { missingFields, tableColumnName, tableColumns } from '../../../core/table/columns.ts';
+import { missingFields, tableColumnName, tableColumns } from '../../../core/table/table-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
 const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
-import { writeConfiguration } from '../../local/configuration.ts';
+import { writeConfiguration } from '../../local/local-configuration.ts';
 import { parseOptions } from '../../local/options.ts';
 import { EXPORT_ID, newState } from '../support/builders.ts';
 import { composed, lambdaContext, testDeps, unclaimed } from '../support/deps.ts';

@@ -7,7 +7,7 @@ import {
   driftTexts,
   fieldsOf,
   type ListedField,
-} from '../../../core/columns/changes.ts';
+} from '../../../core/columns/column-changes.ts';
 import { meantBy } from '../../../core/columns/left-out.ts';
 import { listedOf } from '../../../core/export/request.ts';
 import { isPlainName } from '../../../core/suggestion.ts';
