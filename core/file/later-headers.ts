@@ -260,7 +260,10 @@ class CellFilter {
    * @param all so many cells have to name a column where none of them is covered; else half of the filled cells
    */
   mayName(block: Buffer, from: number, to: number, possible: number, needed: number, all: number): boolean {
-    let [named, cells, empty, covered] = [possible, 0, 0, false];
+    let named = possible;
+    let cells = 0;
+    let empty = 0;
+    let covered = false;
     for (let at = from; at <= to; cells += 1) {
       if (named < needed) return false;
       const end = cellEnd(block, at, to, this.#separator);
