@@ -1,8 +1,8 @@
 import type { Loaders } from './program.ts';
 
 /**
- * The file of each command. A command is loaded when it is used: the help of all of them loads none. The loaders stand apart from
- * `program.ts`, so that a test of one command imports one command.
+ * The file of each command. A command is loaded only when it is used: the help of all commands loads no file. The
+ * loaders are not in `program.ts`, so that a test of one command imports only that command.
  */
 export const LOADERS: Loaders = {
   init: async () => (await import('./access/init.ts')).addInit,

@@ -3,7 +3,7 @@ import { LOADERS } from './loaders.ts';
 import { ENVIRONMENT } from './support/exit.ts';
 import { printErr } from './support/print.ts';
 
-// The reader of a pipe may close it early (`| head`); the command goes on.
+// The reader of a pipe may close it early (`| head`); the command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
   printErr(`Standard output took no more (${error.code ?? error.name}).`);

@@ -3,12 +3,12 @@ import { CRM_EXPORT } from '../core/commands.ts';
 import { packageVersion } from '../core/package-version.ts';
 import { writeText } from './support/print.ts';
 
-/** A line of the help, and the rest of the command. */
+/** A line of the help, and the properties of its command. */
 interface Listed {
   group: Group;
   takes?: string;
   description: string;
-  /** What `--deployment` says, where it names none that there is. */
+  /** The help text of `--deployment`, for a command whose deployment does not exist yet. */
   names?: string;
 }
 
@@ -147,18 +147,18 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 const LISTED: Record<string, Listed> = COMMANDS;
-/** Gives a command its own arguments, options and work. */
+/** Adds the arguments, options and action of a command. */
 export type Register = (command: Command) => void;
 export type Loaders = Record<CommandName, () => Promise<Register>>;
 
-/** `complete` is what shells ask; both read the options of all commands. */
+/** Both commands read the options of all commands. Shells call `complete`. */
 const COMPLETION = {
   names: ['completion', 'complete'],
   takes: '<shell>',
   description: 'write the shell function crm-export, with completion',
 };
 
-/** Loads the commands named in `args`, which get their own arguments and options; all commands where there are no `args`. */
+/** Loads the commands that `args` names, with their arguments and options; without `args` it loads all commands. */
 export async function createProgram(loaders: Loaders, args?: string[]): Promise<Command> {
   const program = new Command(CRM_EXPORT).description("The operator's command");
   program.configureOutput({
@@ -181,7 +181,7 @@ export async function createProgram(loaders: Loaders, args?: string[]): Promise<
     command.helpGroup(GROUPS[group]);
     if (all || args.includes(name)) (await loaders[name]())(command);
   }
-  // Last, for the library behind it reads the commands that are registered.
+  // Added last, because its library reads the registered commands.
   if (all) (await import('./completion.ts')).addCompletion(program, COMPLETION.description);
   else program.command('completion').description(COMPLETION.description);
   for (const command of program.commands) if (!(command.name() in COMMANDS)) command.helpGroup(GROUPS.setUp);
@@ -189,7 +189,7 @@ export async function createProgram(loaders: Loaders, args?: string[]): Promise<
   return program;
 }
 
-/** A command's name and arguments in the help, in the words that commander has for a loaded command. */
+/** The name and arguments of a command in the help, in the format that commander uses for a loaded command. */
 function termOf(command: Command): string {
   const name = command.name();
   if (name === 'help') return 'help [command]';
@@ -198,7 +198,7 @@ function termOf(command: Command): string {
   return [name, ...options, ...(takes ? [takes] : [])].join(' ');
 }
 
-/** The headings of the help, in its order. */
+/** The headings of the help, in order. */
 const GROUPS = {
   night: 'The night:',
   data: 'Data:',
@@ -207,7 +207,7 @@ const GROUPS = {
 };
 type Group = keyof typeof GROUPS;
 
-/** Below the help of all commands. */
+/** The text below the help of all commands. */
 const EXAMPLES = `
 Examples:
   # did last night work?
@@ -219,14 +219,14 @@ Examples:
 
 More of a command: ${CRM_EXPORT} show --help`;
 
-/** The rows of a table group by group. */
+/** The rows of a table, ordered by group. */
 function byGroup<Name extends string, T extends { group: Group }>(rows: Record<Name, T>): [Name, T][] {
   const order = Object.keys(GROUPS);
   const entries = Object.entries(rows) as [Name, T][];
   return entries.toSorted(([, one], [, other]) => order.indexOf(one.group) - order.indexOf(other.group));
 }
 
-/** The options by which every command finds its deployment. */
+/** Adds the options that select a deployment. */
 function withTargetOptions(
   command: Command,
   which = 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is',
@@ -238,7 +238,7 @@ function withTargetOptions(
     .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL', notEmpty);
 }
 
-/** `--deployment "$NAME"` without that variable must not mean the default. */
+/** Refuses an empty value: `--deployment "$NAME"` without that variable must not select the default. */
 function notEmpty(text: string): string {
   if (text === '') throw new InvalidArgumentError('It is empty.');
   return text;

@@ -35,29 +35,29 @@ import {
   unknown,
 } from './health-check.ts';
 
-/** One verify: the deployment, and what its checks share. */
+/** One verify run: the deployment, and the data that its checks share. */
 export interface Verifying {
   target: Target;
-  /** Options for commands to paste. */
+  /** Deployment options for the commands in the advice. */
   place: TargetOptions;
-  /** What the deployed template says. */
+  /** The deployed template. */
   stack: DeployedStack;
   runs: Runs;
   entity: Entity;
-  /** Tells what this verify made from what others did. */
+  /** Distinguishes objects of this verify from those of others. */
   id: string;
-  /** Whether an alarm may be set, which mails people. */
+  /** Whether verify may set an alarm, which sends mails. */
   alarm: boolean;
-  /** Why nothing may be made; `undefined` where it may. */
+  /** Why verify may not create anything; `undefined` if it may. */
   readOnly: string | undefined;
   pace: Pace;
   signal: AbortSignal;
 }
 
 /**
- * Looks until there is something, or patience ends.
- * @returns what was seen last
- * @throws the signal's reason
+ * Repeats `look` until its result is enough, or the time is over.
+ * @returns the last result
+ * @throws the reason of the signal
  */
 export async function lookUntil<T>(
   look: () => Promise<T>,
@@ -73,12 +73,12 @@ export async function lookUntil<T>(
   }
 }
 
-/** Asks something by which it shows that a cloud does not do what AWS does. @returns what it shows, if it does */
+/** A request that shows whether a cloud enforces less than AWS. @returns the evidence that it does, if any */
 export type Control = (endpoint: string) => Promise<string | undefined>;
 
 /**
- * The finding, or, where it does not hold in a local cloud that a control request shows not to enforce it, that it cannot be
- * told there. AWS itself is never asked: at a loopback address there is none.
+ * Turns a failed finding into `unknown` if a control request shows that the local cloud does not enforce this rule.
+ * The control request is made only at a loopback address, so never to AWS.
  */
 export async function unlessNotEnforced(
   { s3 }: Pick<Target, 's3'>,
@@ -89,41 +89,41 @@ export async function unlessNotEnforced(
   const at = await s3.config.endpoint?.();
   const endpoint = at && `${at.protocol}//${at.hostname}:${at.port ?? ''}`;
   if (!isLoopback(endpoint)) return finding;
-  // What cannot be asked shows nothing.
+  // A failed control request is no evidence.
   const shown = await control(endpoint ?? '').catch(() => undefined);
   return shown === undefined ? finding : unknown(`not enforced here: ${shown}`);
 }
 
-/** How often something is looked at, and for how long. */
+/** Intervals and time limits of verify. */
 export interface Pace {
   everyMs: number;
-  /** Logs and metrics come minutes after the run. */
+  /** How long to wait for logs and metrics, which arrive minutes after the run. */
   patienceMs: number;
-  /** An export that takes longer is not waited for. */
+  /** How long to wait for an export. */
   runMs: number;
 }
 
-/** What a check needs that looks at a run which this verify makes. */
+/** The rights of a check that needs the run of this verify. */
 export const RUN_RIGHTS = [
   'states:StartExecution on ExportRun',
   'states:DescribeExecution on executions of ExportRun',
   'states:GetExecutionHistory on executions of ExportRun',
 ];
 
-/** A run that this verify made, to its end. */
+/** A completed run that this verify started. */
 export interface Made extends NamedRun {
-  /** The time before Step Functions was asked, by the clock of this machine. */
+  /** The time just before the start of the run, by the clock of this machine. */
   askedAt: Date;
   /** The steps whose functions the run called: not every run has every step. */
   steps: string[];
 }
 
 export interface Runs {
-  /** One export, made once for all checks. @throws CannotTell where it is not over in time */
+  /** One export, made once for all checks. @throws CannotTell if it does not end in time */
   exported: () => Promise<Made>;
   /** The export of `exported`, if it is published. @throws CannotTell */
   published: () => Promise<Made & { manifestKey: string; key: string }>;
-  /** Names of all that were started. */
+  /** Names of all runs that this verify started. */
   names: string[];
 }
 
@@ -131,7 +131,7 @@ interface RunsOptions {
   target: Pick<Target, 'sfn' | 'StateMachineArn'>;
   entity: Entity;
   pace: Pace;
-  /** Tells what this verify made from what others did. */
+  /** Distinguishes objects of this verify from those of others. */
   id: string;
   signal: AbortSignal;
 }
@@ -188,7 +188,7 @@ async function stepsOf({ sfn: client }: RunsOptions['target'], executionArn: str
   return Object.keys(STEPS).filter((step) => entered.has(step));
 }
 
-/** One export from its start to its readers. */
+/** Checks of one export, from its start to its readers. */
 export const EXPORT_CHECKS: Check<Verifying>[] = [
   { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, makes: true, look: exported },
   {
@@ -220,7 +220,7 @@ async function exported({ runs }: Verifying): Promise<Finding> {
   return broken(`${name} ended ${end}`, 'It should be published; docs/runbook.md has an entry for each error.');
 }
 
-/** Looked at behind the export, whose functions refresh a grant that is due. */
+/** Checked after the export, whose functions refresh a grant that is due. */
 export const GRANT_CHECK = given(GRANT_STORED, async ({ target, runs, readOnly }: Verifying) => {
   if (readOnly === undefined) await runs.exported().catch(() => undefined);
   return { newest: () => newestGrant(target) };
@@ -230,17 +230,14 @@ async function newestGrant({ secrets, TokensSecretId }: Verifying['target']) {
   try {
     return (await newestOf(createGrantStore(secrets, TokensSecretId))).newest;
   } catch (error) {
-    // The error of the store advises functions; here it is a right of a person.
+    // The advice in the error of the store is for functions; here a person lacks a right.
     const missing = error instanceof RunError ? missingRight(error.cause) : undefined;
     if (missing) throw new CannotTell(`these credentials lack the right ${missing}`);
     throw error;
   }
 }
 
-/**
- * Asks whether nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here
- * first.
- */
+/** Checks that functions log only ids, counts and outcomes: a library that logs by itself would be found here. */
 export const LOG_CHECK: Check<Verifying> = {
   id: 'log-lines',
   question: 'Do the functions log listed fields only, since the start of that export?',
@@ -249,7 +246,7 @@ export const LOG_CHECK: Check<Verifying> = {
   look: logLines,
 };
 
-/** What Lambda writes itself: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html; and fixed words of Node. */
+/** Lines of Lambda (https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html), and fixed texts of Node. */
 const PLATFORM = [
   /^(START|END|REPORT) RequestId: |^XRAY TraceId: /,
   /^(INIT_START|INIT_REPORT|RESTORE_START|RESTORE_REPORT|EXTENSION)\b/,
@@ -289,7 +286,7 @@ async function linesSince({ target, signal }: Verifying, steps: string[], since:
   return lines;
 }
 
-/** Names only: what is not listed may be data. */
+/** Unlisted fields of a log line, by name only: their values may be data. */
 function strangersIn(text: string): string[] {
   if (text === '' || PLATFORM.some((pattern) => pattern.test(text))) return [];
   const line = parseJson(lineSchema, text);
@@ -308,7 +305,7 @@ export const METRIC_CHECK: Check<Verifying> = {
   look: arrived,
 };
 
-/** The metrics that an export leaves under every condition, by the names of their dimensions. */
+/** The metrics that every export writes, by the names of their dimensions. */
 function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, 'rows' | 'steps'>): Metric[] {
   const own = (MetricName: string, dimensions: Record<string, string>) =>
     metricOf(namespaceOf(target.stack.replace(/^crm-export-/, '')), MetricName, dimensions);
@@ -334,12 +331,12 @@ async function arrived(verifying: Verifying): Promise<Finding> {
   const look = () => withoutData(target, expected, run.askedAt);
   const findingOf = (missing: Metric[]) => late(missing, run.askedAt) ?? holds(`all ${expected.length} have data`);
   const first = await unlessNotEnforced(target, findingOf(await look()), countsNothing(target));
-  // Only for what is late there is something to ask again.
+  // Without advice, a second look cannot change the finding.
   if (first.advice === null) return first;
   return findingOf(await lookUntil(look, (missing) => missing.length === 0, verifying));
 }
 
-/** That a metric has not come yet is no proof that it never does. */
+/** A finding for missing metrics. It is a warning, because a metric may still arrive. */
 function late(missing: Metric[], since: Date): Finding | undefined {
   const [first] = missing;
   if (!first) return undefined;
@@ -354,7 +351,7 @@ function late(missing: Metric[], since: Date): Finding | undefined {
   );
 }
 
-/** Step Functions counts every run, so a cloud that has no metric of any of them makes none. */
+/** Step Functions counts every run, so a cloud without any such metric records no metrics at all. */
 function countsNothing({ cloudwatch }: Pick<Target, 'cloudwatch'>): Control {
   return async () => {
     const { Metrics = [] } = await cloudwatch.send(new ListMetricsCommand({ Namespace: 'AWS/States' }));

@@ -41,8 +41,8 @@ export const ALARM_CHECK: Check<Verifying> = {
 };
 
 /**
- * Finds an alarm with an action on ALARM alone, and not in it: setting it back mails nobody, and setting it changes
- * something.
+ * Finds an alarm that is not in ALARM and has actions for ALARM only. Setting it changes its state, and setting it back
+ * sends no mail.
  */
 async function quietAlarm(verifying: Verifying) {
   const topic = verifying.target.AlarmTopicArn;
@@ -55,7 +55,7 @@ async function quietAlarm(verifying: Verifying) {
 }
 
 /**
- * A minute, which the policy of a new queue may take to count: what is told before is lost
+ * One minute. A new queue policy may take this long to apply, and messages sent before are lost
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html).
  */
 const LOOKS_A_SETTING = 12;
@@ -73,7 +73,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
     const heard = await lookUntil(
       async () => {
         if (performance.now() >= nextAt) {
-          // Only a change of its state is told.
+          // CloudWatch sends a message only if the state changes.
           if (nextAt > 0) await set(before, reasonFor(before));
           await set('ALARM', reasonFor(before));
           nextAt = performance.now() + verifying.pace.everyMs * LOOKS_A_SETTING;
@@ -117,7 +117,7 @@ async function messageAbout({ target }: Verifying, QueueUrl: string, name: strin
   return told.some((message) => message?.AlarmName === name && message.NewStateValue === 'ALARM');
 }
 
-/** Whether the role of the nightly rules may start the machine: nothing else shows it before the first night. */
+/** Whether the role of the nightly rules may start the machine: otherwise only the first night would show it. */
 export const RULE_START: Check<Verifying> = {
   id: 'rule-start',
   question: 'Does a temporary rule with the role of the nightly rules start a run?',
@@ -135,7 +135,7 @@ export const RULE_START: Check<Verifying> = {
   look: ruleStart,
 };
 
-/** Clocks differ. */
+/** Allowance for a difference between two clocks. */
 const CLOCK_MS = 60_000;
 
 async function ruleStart(verifying: Verifying): Promise<Finding> {
@@ -143,7 +143,7 @@ async function ruleStart(verifying: Verifying): Promise<Finding> {
   const [rule] = await deployedRules(verifying);
   if (!rule?.role) throw new CannotTell('no nightly rule has a role');
   const name = temporaryName(target.stack, id);
-  // Whoever may not remove a rule that fires every minute must not make one.
+  // Checks the right to remove the rule before making one that fires every minute.
   await removeRule(target, name);
   return removingAll(async (made) => {
     made(`rule ${name}`, () => removeRule(target, name));
@@ -154,10 +154,10 @@ async function ruleStart(verifying: Verifying): Promise<Finding> {
 async function started(verifying: Verifying, Name: string, RoleArn: string): Promise<Finding> {
   const { target, id, runs } = verifying;
   const since = new Date(Date.now() - CLOCK_MS);
-  // Such a run requests nothing: it ends in InvalidInput. A rule may start one more after its removal, which says the same.
+  // A run with this input requests no export: it ends in InvalidInput. A rule may start one more after its removal.
   const Input = JSON.stringify({ verify: id });
   const goal = { Id: RULE_TARGET, Arn: target.StateMachineArn, RoleArn, Input };
-  // A rate begins to count when the rule is made; this one starts at the next full minute.
+  // A `rate` starts to count when the rule is made; this `cron` fires at the next full minute.
   const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, of verify: to be deleted' };
   await target.events.send(new PutRuleCommand({ Name, ...every }));
   const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
@@ -182,11 +182,11 @@ async function startedBy({ target }: Verifying, input: string, since: Date): Pro
 }
 
 /**
- * What a verify makes and removes again. Each removal finds its things by their names, so that a verify removes what an earlier
- * one, killed, has left. With an underscore, which no deployment has in its name: `crm-export-a-verify-x` could be of another.
+ * Temporary objects that verify makes and removes. It finds them by name, so it also removes those of an earlier verify
+ * that was killed. The underscore occurs in no deployment name: `crm-export-a-verify-x` could be another deployment.
  */
 
-/** What the keys of temporary objects begin with. */
+/** Prefix of the keys of temporary objects. */
 export const TEMPORARY_PREFIX = 'verify_/';
 
 /** The name of a temporary rule or queue. */
@@ -196,14 +196,14 @@ export function temporaryName(stack: string, id: string): string {
 
 const REASON = 'Set by hand for verify; it was ';
 
-/** What an alarm that is set by hand says of itself, by which it is set back. */
+/** The state reason of an alarm that verify sets. It names the former state, to which the alarm is set back. */
 export function reasonFor(before: string): string {
   return `${REASON}${before}`;
 }
 
 /**
- * Removes a rule, which may not be there.
- * @throws errors of AWS, for want of a right too: so whoever is about to make one finds out
+ * Removes a rule, if it exists.
+ * @throws errors of AWS, also for a missing right: a caller that is about to make a rule learns this early
  */
 async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Promise<void> {
   await events.send(new RemoveTargetsCommand({ Rule: Name, Ids: [RULE_TARGET] })).catch(unlessGone);
@@ -212,19 +212,19 @@ async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Pro
 
 const RULE_TARGET = 'verify';
 
-/** What is removed may be gone already: AWS lists a queue for a minute after its removal, and a subscription for longer. */
+/** Ignores that an object is gone: AWS lists a queue for a minute after its removal, and a subscription for longer. */
 function unlessGone(error: unknown): void {
   if (!(error instanceof Error && /NotFound|DoesNotExist|NonExistent/.test(error.name))) throw error;
 }
 
-/** @returns what was there, by name */
+/** @returns the names of the removed rules */
 async function removeRules({ events, stack }: Target): Promise<string[]> {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
   for (const { Name = '' } of Rules) await removeRule({ events }, Name);
   return Rules.map(({ Name }) => `rule ${Name}`);
 }
 
-/** The alarms of this deployment that are set by hand, set back to what they were. @returns them, in words */
+/** Sets alarms of this deployment that verify has set back to their former state. @returns their descriptions */
 async function resetAlarms(place: Pick<Verifying, 'target' | 'stack'>): Promise<string[]> {
   const ours = (await deployedAlarms(place)).filter(
     ({ StateValue, StateReason }) => StateValue === 'ALARM' && StateReason?.startsWith(REASON),
@@ -237,12 +237,12 @@ async function resetAlarms(place: Pick<Verifying, 'target' | 'stack'>): Promise<
   return ours.map(({ AlarmName }) => `alarm ${AlarmName}`);
 }
 
-/** @returns what was removed, in words */
+/** @returns descriptions of the removed subscriptions */
 async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Target): Promise<string[]> {
   const removed: string[] = [];
   for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn })) {
     for (const { SubscriptionArn = '', Endpoint = '' } of page.Subscriptions ?? []) {
-      // `PendingConfirmation` or `Deleted`: there is nothing to remove, and AWS refuses it.
+      // With `PendingConfirmation` or `Deleted` instead of an ARN, AWS refuses to remove the subscription.
       if (!Endpoint.includes(`:${temporaryName(stack, '')}`) || !SubscriptionArn.startsWith('arn:')) continue;
       await sns.send(new UnsubscribeCommand({ SubscriptionArn })).catch(unlessGone);
       removed.push(`subscription of ${Endpoint.split(':').at(-1)}`);
@@ -251,21 +251,21 @@ async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Targ
   return removed;
 }
 
-/** @returns what was removed, in words */
+/** @returns descriptions of the removed queues */
 async function removeQueues({ sqs, stack }: Target): Promise<string[]> {
   const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: temporaryName(stack, '') }));
   for (const QueueUrl of QueueUrls) await sqs.send(new DeleteQueueCommand({ QueueUrl })).catch(unlessGone);
   return QueueUrls.map((url) => `queue ${url.split('/').at(-1)}`);
 }
 
-/** @returns what was removed, in words */
+/** @returns descriptions of the removed objects */
 async function removeObjects({ s3, BucketName: Bucket }: Target): Promise<string[]> {
   const { Versions = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket, Prefix: TEMPORARY_PREFIX }));
   for (const { Key, VersionId } of Versions) await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
   return Versions.map(({ Key }) => `object ${Key}`);
 }
 
-/** What removing all of it needs. */
+/** The rights that the removal of all temporary objects needs. */
 const REMOVING_RIGHTS = [
   'events:ListRules on the rules',
   'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
@@ -280,7 +280,7 @@ const REMOVING_RIGHTS = [
   's3:DeleteObjectVersion on `verify_/*`',
 ];
 
-/** All of it, each whatever becomes of the others. @returns what was there, and the errors of what could not be removed */
+/** Removes all temporary objects, each even if others fail. @returns what it removed, and the errors */
 export async function removeTemporary(
   place: Pick<Verifying, 'target' | 'stack'>,
 ): Promise<{ removed: string[]; errors: unknown[] }> {
@@ -292,10 +292,10 @@ export async function removeTemporary(
   };
 }
 
-/** Notes what is made, and how it is removed. */
+/** Records that an object was made, and the function that removes it. */
 type Noting = (what: string, remove: () => Promise<unknown>) => void;
 
-/** Removes what the work has made, the last first, also after an error; what stays is the finding. */
+/** Removes the recorded objects in reverse order, also after an error. The finding lists those that remain. */
 export async function removingAll(work: (made: Noting) => Promise<Finding>): Promise<Finding> {
   const all: { what: string; remove: () => Promise<unknown> }[] = [];
   const [result] = await Promise.allSettled([work((what, remove) => all.unshift({ what, remove }))]);
@@ -306,11 +306,11 @@ export async function removingAll(work: (made: Noting) => Promise<Finding>): Pro
   return result.value;
 }
 
-/** The alarms of the template, as they are in the account. */
+/** The alarms of the template with their current state in the account. */
 async function deployedAlarms({ target, stack }: Pick<Verifying, 'target' | 'stack'>): Promise<MetricAlarm[]> {
   const names = stack.ofType('AWS::CloudWatch::Alarm').map((alarm) => textOf(alarm, 'AlarmName'));
   const alarms: MetricAlarm[] = [];
-  // Names of another deployment may begin so too: those of `prod-2`, where this is `prod`.
+  // The prefix also matches alarms of other deployments: those of `prod-2` for `prod`.
   const look = { AlarmNamePrefix: `${target.stack}-` };
   for await (const page of paginateDescribeAlarms({ client: target.cloudwatch }, look)) {
     alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmName = '' }) => names.includes(AlarmName)));
@@ -319,11 +319,11 @@ async function deployedAlarms({ target, stack }: Pick<Verifying, 'target' | 'sta
 }
 
 interface Left extends Pick<Verifying, 'target' | 'stack'> {
-  /** What an earlier verify had left, by name. */
+  /** Names of the objects that an earlier verify left. */
   ofAnother: string[];
 }
 
-/** Made after all others: it looks once more for everything temporary, and removes it. */
+/** Made after all other checks: looks once more for temporary objects, and removes them. */
 export const LEFT_OVERS: Check<Left> = {
   id: 'left-overs',
   question: 'Is everything temporary gone?',

@@ -15,7 +15,7 @@ type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
 
 const TEMPORARY_OBJECT_RIGHTS = ['s3:PutObject on `verify_/*`', 's3:DeleteObjectVersion on `verify_/*`'];
 
-/** How files are kept, and what the policy of the bucket refuses to everybody. */
+/** Checks of how files are stored, and of the requests that the bucket policy refuses for everyone. */
 export const STORAGE_CHECKS: Check<Verifying>[] = [
   {
     id: 'encryption',
@@ -85,7 +85,7 @@ async function refused({ target, id }: Verifying, puts: Record<string, Put>, pla
   return unlessNotEnforced(target, finding, readsWithoutCredentials(target));
 }
 
-/** @throws CannotTell where S3 refuses for another reason than the policy: whoever may not write at all proves nothing */
+/** @throws CannotTell if S3 refuses for another reason than the policy: credentials without the right prove nothing */
 async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: Put, plainHttp: boolean) {
   const command = new PutObjectCommand({ Bucket, Key, Body: 'verify', ...put });
   if (plainHttp) {
@@ -95,7 +95,7 @@ async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: P
   }
   try {
     const { VersionId } = await s3.send(command);
-    // The object is deleted by its version: otherwise a version and a marker would stay for a day.
+    // Deletes the version: a plain delete would leave a version and a marker for a day.
     await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
     return false;
   } catch (error) {
@@ -110,7 +110,7 @@ async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: P
 
 const ANSWERS_WITHIN_MS = 5000;
 
-/** A bucket that is closed to the public tells nobody without credentials how it keeps versions. */
+/** A bucket that is closed to the public refuses a request for its versioning without credentials. */
 function readsWithoutCredentials({ BucketName }: Pick<Target, 'BucketName'>): Control {
   return async (endpoint) => {
     const { ok } = await fetch(`${endpoint}/${BucketName}?versioning`, {

@@ -40,7 +40,7 @@ interface VerifyCommandOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** Registers `verify`; its exit code is 0 only if all that could be checked holds. */
+/** Registers `verify`; its exit code is 0 only if every check that could be made holds. */
 export function addVerify(command: Command): void {
   command
     .option('--entity <name>', `what is exported: ${ENTITIES.join(', ')}; default: leads`, (text) => {
@@ -75,7 +75,7 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
   print(verified, isProof(verified.checks), json);
 }
 
-/** Tells whether anything was checked: that nothing could be is no proof. */
+/** Whether no check is broken and at least one holds: if no check could be made, verify proves nothing. */
 export function isProof(checks: Checked[]): boolean {
   return countOf(checks, 'broken') === 0 && countOf(checks, 'holds') > 0;
 }
@@ -89,7 +89,7 @@ function print({ checks, runs }: Verified, ok: boolean, json: boolean): void {
   process.exitCode = ok ? 0 : RUN_FAILED;
 }
 
-/** All checks but the last, `left-overs`, in the order in which they are shown; they are made at the same time. */
+/** All checks except the last one, `left-overs`, in the order of the output; they run at the same time. */
 export const ALL_CHECKS: Check<Verifying>[] = [
   ...EXPORT_CHECKS,
   LOG_CHECK,
@@ -105,9 +105,9 @@ export interface VerifyOptions {
   entity: Entity;
   alarm?: boolean;
   signal: AbortSignal;
-  /** Options for commands to paste; by default the name of the deployment alone. */
+  /** Options for the commands in the advice; by default only the name of the deployment. */
   place?: TargetOptions;
-  /** Sees each check, in order. */
+  /** Called with each result, in order. */
   onChecked?: (one: Checked) => void;
   /** Default: all. */
   checks?: Check<Verifying>[];
@@ -116,11 +116,11 @@ export interface VerifyOptions {
 
 interface Verified {
   checks: Checked[];
-  /** Names of the runs that were made. */
+  /** Names of the runs that verify started. */
   runs: string[];
 }
 
-/** Ten minutes, where the CRM makes the export at once. */
+/** Verify takes about ten minutes if the CRM makes the export at once. */
 const PACE: Pace = { everyMs: 5000, patienceMs: 300_000, runMs: 900_000 };
 const CALLED = [
   'cloudformation',
@@ -136,10 +136,10 @@ const CALLED = [
 ] as const;
 
 /**
- * Makes every check of a deployment, several at a time. What it makes besides runs is gone at its end, however it ends; what a
- * killed one has left, at its beginning.
- * @throws CommandError where nothing can be checked: the stack is being changed (3), or another verify is under way (2);
- *   the signal's reason
+ * Makes every check of a deployment, several at a time. It first removes the objects that a killed verify left, and in
+ * the end its own objects except runs, however it ends.
+ * @throws CommandError if no check is possible: the stack is being changed (3), or another verify runs (2); the
+ *   reason of the signal
  */
 export async function verify(target: Target, options: VerifyOptions): Promise<Verified> {
   refuseHalfUpdated(target);
@@ -162,9 +162,9 @@ export async function verify(target: Target, options: VerifyOptions): Promise<Ve
     }
     return { checks, runs: runs.names };
   } finally {
-    // Each check removes what it made; a call that was cut short may have made something nevertheless.
+    // Each check removes its own objects, but a call that was cut short may have made one that is not recorded.
     if (lock && signal.aborted) await removeTemporary(verifying);
-    // It expires by itself.
+    // If the release fails, the lock expires by itself.
     await lock?.release().catch(() => undefined);
   }
 }
@@ -179,7 +179,7 @@ function refuseHalfUpdated({ stack, stackStatus }: Target): void {
   );
 }
 
-/** Whoever may not write to the ledger may still look. */
+/** The lock, or why there is none: credentials that may not write to the ledger can still make the read-only checks. */
 async function lockOrReason(target: Target, id: string): Promise<{ lock?: Lock; readOnly?: string | undefined }> {
   try {
     return { lock: await takeLock(target, id) };
@@ -197,7 +197,7 @@ async function allOf({ checks = ALL_CHECKS, ...options }: VerifyOptions, verifyi
   return results;
 }
 
-/** The check, which makes nothing where nothing may be made. */
+/** The check; if it needs to make something that verify may not make, it becomes unknown. */
 function lookingOnly(check: Check<Verifying>, { readOnly }: Verifying): Check<Verifying> {
   if (!check.makes || readOnly === undefined) return check;
   return { ...check, look: () => Promise.reject(new CannotTell(readOnly)) };
@@ -210,27 +210,27 @@ function reported(some: Checked[], { onChecked }: Pick<VerifyOptions, 'onChecked
 
 type LockLedger = Pick<Target, 'dynamo' | 'LedgerTableName'>;
 
-/** A killed verify holds up the next one no longer than this. */
+/** A killed verify blocks the next one for this time at most. */
 const LEASE_MS = 120_000;
 const RENEWED_EVERY_MS = 30_000;
 const KEY = { pk: { S: 'verify' } };
 
 interface Lock {
-  /** Aborted where another has taken it over: this machine slept, or its clock is wrong. */
+  /** Aborted if another verify has taken the lock: this machine was asleep, or its clock is wrong. */
   lost: AbortSignal;
   release: () => Promise<void>;
 }
 
 /**
- * One verify of a deployment at a time: an item of the ledger, made by a conditional write, which expires.
- * @throws CommandError (exit code 2) where another has it
+ * Takes the lock that allows one verify of a deployment at a time: an item of the ledger that expires.
+ * @throws CommandError (exit code 2) if another verify holds the lock
  */
 export async function takeLock(ledger: LockLedger, owner: string, now: () => number = Date.now): Promise<Lock> {
   const taken = await write(ledger, owner, now(), 'attribute_not_exists(pk) OR deadline < :now OR #owner = :owner');
   if (!taken.ours) throw refused(taken.until);
   const lost = new AbortController();
   const renew = async () => {
-    // A renewal that fails otherwise is tried again; the lease outlasts three.
+    // A renewal that failed for another reason is repeated; the lease lasts for three renewals.
     const renewed = await write(ledger, owner, now(), '#owner = :owner').catch(() => undefined);
     if (renewed && !renewed.ours) lost.abort(refused(renewed.until));
   };

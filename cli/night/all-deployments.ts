@@ -8,27 +8,27 @@ import { plainLine } from '../support/text.ts';
 import type { Status } from './status-schema.ts';
 import { toneOf } from './status-text.ts';
 
-/** Where all deployments are: an account and a region. */
+/** The account and region of all deployments. */
 type Place = Omit<TargetOptions, 'deployment'>;
 
-/** What was found of a deployment, or the sentence that says why it is not known. */
+/** The status of a deployment, or a sentence that says why it is not known. */
 export type Look = { deployment: string } & ({ found: Status; why: null } | { found: null; why: string });
 
-/** The default of `--call-timeout`. The limits of the SDK would let one silent deployment keep the others waiting. */
+/** The default of `--call-timeout`. With the limits of the SDK, one silent deployment would delay the others. */
 export const CALL_SECONDS = 20;
-/** Step Functions allows two to five `ListExecutions` a second, by region, for the whole account. */
+/** Deployments at a time: Step Functions allows two to five `ListExecutions` a second for an account, by region. */
 const AT_ONCE = 5;
 const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
 
-/** The place with a limit for each call. */
+/** The place with a time limit for each call. */
 export function withLimits(place: Place): Place & { callTimeout: number } {
   return { ...place, callTimeout: place.callTimeout ?? CALL_SECONDS };
 }
 
 /**
- * Looks at every deployment of the account and region, a few at a time. A deployment that cannot be read does not stop the
- * others.
- * @throws CommandError (exit code 3) when the stacks cannot be listed, or none is a deployment
+ * Reads the status of every deployment in the account and region, a few at a time. An unreadable deployment does
+ * not stop the others.
+ * @throws CommandError (exit code 3) if the stacks cannot be listed, or there is no deployment
  */
 export async function eachDeployment(
   place: Place,
@@ -56,7 +56,7 @@ async function deploymentsIn(place: Place): Promise<string[]> {
   for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
     for (const { StackName = '', StackStatus = '' } of StackSummaries) {
       const name = NAME.exec(StackName)?.[1];
-      // AWS lists a stack for 90 days after it was deleted.
+      // AWS lists a stack for 90 days after its deletion.
       if (name && StackStatus !== 'DELETE_COMPLETE') names.add(name);
     }
   }
@@ -65,7 +65,7 @@ async function deploymentsIn(place: Place): Promise<string[]> {
   throw new CommandError(sentence, ENVIRONMENT);
 }
 
-/** The smallest code other than 0: a known fault (1) counts more than a deployment that is not known (3). */
+/** The smallest code other than 0: a known problem (1) takes precedence over an unknown status (3). */
 export function exitCodeOfAll(codes: number[]): number {
   const bad = codes.filter((code) => code !== 0);
   return bad.length > 0 ? Math.min(...bad) : 0;
@@ -73,7 +73,7 @@ export function exitCodeOfAll(codes: number[]): number {
 
 const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
 
-/** A line for each deployment, the worst first. */
+/** A line for each deployment, with the worst first. */
 export function allText(looks: Look[], stream: { isTTY?: boolean }): string {
   const paint = painterOf(stream);
   const rows = looks.map((look) => ({ ...look, tone: look.found ? toneOf(look.found) : 'unknown' }) as const);

@@ -10,7 +10,7 @@ import type { Run } from '../runs/run.ts';
 import type { Target } from '../support/target.ts';
 import { lookedBackTo } from './night-starts.ts';
 
-/** A run that failed or is under way. */
+/** A run that failed or is in progress. */
 export interface Attempt
   extends Pick<
     Run,
@@ -20,14 +20,14 @@ export interface Attempt
   date: string;
 }
 
-/** All that is read of a deployment to judge its nights. */
+/** All data of a deployment that is needed to judge its nights. */
 export interface Facts {
   deployment: string;
   configured: Deployment;
   now: Date;
-  /** The number of nights to look at; more where the newest start of an entity was earlier. */
+  /** The number of nights to judge; more if the newest start of an entity was earlier. */
   nights: number;
-  /** When the stack was made. */
+  /** When the stack was created. */
   deployedAt: Date | undefined;
   recorded: Night[];
   /** The runs that these records and the newest pointers name. */
@@ -42,16 +42,16 @@ export interface Facts {
 type Sources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack' | 'stackCreatedAt'>;
 
 interface Wanted extends Pick<Facts, 'deployment' | 'configured' | 'nights' | 'now'> {
-  /** Called for what could not be read. */
+  /** Called with a sentence for each part that could not be read. */
   warn: (sentence: string) => void;
 }
 
-/** Reads bucket, machine and rules. What cannot be read, except for the bucket, is reported and left out. */
+/** Reads bucket, machine and rules. Reports an unreadable part and leaves it out, except for the bucket. */
 export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted): Promise<Facts> {
   const { configured, now, nights } = wanted;
   const since = lookedBackTo(configured, now, nights);
   const manifests = createManifests(target);
-  // Before the records: a run that ends in between is in the one or in the other.
+  // Read before the records, so that a run that ends in between is in at least one of them.
   const attempts = await attemptsOf(target, since, configured.timeZone, warn);
   const [recorded, newest, rules] = await Promise.all([
     recordedNights(manifests, since, warn),
@@ -68,7 +68,7 @@ export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted):
   return { ...wanted, deployedAt: target.stackCreatedAt, recorded, newest, rules, published, ...known };
 }
 
-/** The exports that failed or are under way; `null` where executions cannot be read. */
+/** The exports that failed or are in progress; `null` if executions cannot be read. */
 async function attemptsOf(target: Sources, since: Date, timeZone: string, warn: Wanted['warn']) {
   try {
     const runs = await listRuns(target, { entities: [], since, failed: true, running: true, timeZone, warn });
@@ -97,7 +97,7 @@ async function recordedNights(manifests: Manifests, since: Date, warn: Wanted['w
   return found.flatMap((night) => night ?? []);
 }
 
-/** Nights have no entity that starts several times a day, or by `rate(…)`: of these the pointers to the dates count. */
+/** Published runs. Entities with several starts a day or `rate(…)` have no night records: their pointers count. */
 async function publishedRuns(
   manifests: Manifests,
   { recorded, newest, since }: { recorded: Night[]; newest: Partial<Record<Entity, Pointer>>; since: Date },

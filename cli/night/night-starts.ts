@@ -3,15 +3,15 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { nextStarts, type Start, type Timing } from '../../core/schedule/next-starts.ts';
 
-/** The starts of nights that have passed, by the schedules. */
+/** The past starts of nights, according to the schedules. */
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A night begins with its first start, and has the starts of its date within this time. */
+/** A night begins with its first start, and all starts of its date are within this time. */
 const NIGHT_MS = 12 * HOUR_MS;
 
-/** The newest date of which a start has passed, and until when the starts of that night may lie. */
+/** The newest date with a past start, and the latest possible time of a start in that night. */
 export function lastNightOf(configured: Deployment, now: Date): { date: string; until: Date } | undefined {
   const enabled = ENTITIES.filter((entity) => configured.entities[entity].enabled);
   const starts = enabled.flatMap((entity) => lastStart(timingOf(configured, entity), now) ?? []);
@@ -24,10 +24,10 @@ export function lastNightOf(configured: Deployment, now: Date): { date: string; 
   return { date, until: new Date(Math.min(...times) + NIGHT_MS) };
 }
 
-/** How far back the newest start is looked for: most are daily. */
+/** Search ranges for the newest start, shortest first: most schedules are daily. */
 const LOOKED_BACK_DAYS = [3, 32, 400];
 
-/** The newest start up to now, however rare they are. */
+/** The newest start up to now, for rare schedules too. */
 function lastStart(timing: Timing, now: Date): Start | undefined {
   for (const days of LOOKED_BACK_DAYS) {
     const found = startsOf(timing, daysBefore(now, days), now).findLast(({ at }) => at <= now);
@@ -36,7 +36,7 @@ function lastStart(timing: Timing, now: Date): Start | undefined {
   return undefined;
 }
 
-/** From when on the nights that are looked at have their starts, and every entity its newest. */
+/** The time from which starts are needed: it covers the requested nights and the newest start of every entity. */
 export function lookedBackTo(configured: Deployment, now: Date, nights: number): Date {
   const newest = ENTITIES.flatMap((entity) => lastStart(timingOf(configured, entity), now)?.at ?? []);
   return new Date(Math.min(...newest.map((at) => daysBefore(at, 1).getTime()), daysBefore(now, nights + 1).getTime()));
@@ -46,7 +46,7 @@ function daysBefore(time: Date, days: number): Date {
   return new Date(time.getTime() - days * DAY_MS);
 }
 
-/** The starts after a time: those up to now, oldest first, and the next one; none for `rate(…)`. */
+/** The starts after a time: those up to now, oldest first, and the next one; empty for `rate(…)`. */
 export function startsOf(timing: Timing, from: Date, now: Date): Start[] {
   for (let count = 8; ; count *= 4) {
     const starts = nextStarts(timing, from, count) ?? [];

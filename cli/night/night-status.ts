@@ -81,16 +81,16 @@ async function raisedIn(options: StatusOptions): Promise<Map<string, string[]> |
 }
 
 interface Around {
-  /** The options by which the deployment was found: commands to type repeat them. */
+  /** The options that select the deployment; commands in the advice repeat them. */
   place: TargetOptions;
-  /** The date that is asked for; by default the night that began last. */
+  /** The requested date; by default the night that began last. */
   date: string | undefined;
-  /** Raised alarms by topic; `null` where they are not known. */
+  /** Raised alarms by topic; `null` if they are not known. */
   alarms: Map<string, string[]> | null;
   now: Date;
 }
 
-/** A run that takes two days is under way. */
+/** Number of nights to read: a run may take up to two days. */
 const NIGHTS = 3;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -112,7 +112,7 @@ async function statusOf(target: Target, { place, date, alarms, now }: Around): P
   return { deployment, ...judged, ...dead, alarms: alarmsOf(alarms, target), grant, warnings };
 }
 
-/** The clocks of two machines differ by seconds. */
+/** Allowance for the difference between two clocks, which is usually seconds. */
 const CLOCK_MS = 5 * 60_000;
 
 function clockWarning({ newest, now }: Facts): string[] {
@@ -145,7 +145,7 @@ function judge(facts: Facts, place: TargetOptions, date: string | undefined): Ju
   const unknown = cells.filter((cell) => !isCertain(facts, cell)).map(({ entity }) => entity);
   const isBad = judges.some(({ last, failedSince }) => (isCertain(facts, last) && last.missing) || failedSince);
   const ok = isBad ? false : unknown.length > 0 ? null : true;
-  // Where it is not known, no date is said to be missing.
+  // While the status is not known, the headline reports no date as missing.
   const headline = ok === null ? `${names.past}: not known of ${unknown.join(', ')}` : answer.text;
   const entities = judges.map((judged) => ({
     ...rowOf(facts, judged),
@@ -154,7 +154,7 @@ function judge(facts: Facts, place: TargetOptions, date: string | undefined): Ju
   return { ...all, ok, headline, entities, night: exported ? null : nightOf(facts, cells, date) };
 }
 
-/** The record of the date that is asked for, or of the night that began last. */
+/** The record of the requested date, or of the night that began last. */
 function nightOf({ configured, now, recorded }: Facts, cells: Cell[], asked: string | undefined): Status['night'] {
   const newest = cells
     .map(({ date }) => date)
@@ -197,10 +197,10 @@ function firstStart(judges: (Pick<Judge, 'next'> & { last: Cell })[]): Status['n
   return first ? { ...first, at: first.at.toISOString() } : null;
 }
 
-/** The command to type: one for all entities that it mends at once; `null` where nothing is to be done, or it is not known. */
+/** The command to type: one for all entities that it repairs at once; `null` if no command helps or is known. */
 function adviceOf({ last, failedSince }: Row, night: Cell[], facts: Facts, place: TargetOptions): string | null {
   const { entity, date, outcome, attempts, published, error } = last;
-  // It says why, names the entry of the runbook, and the command that makes up for it.
+  // `show` prints the cause, the entry of the runbook, and the command that makes up for the run.
   const show = (run: string) => commandFor(`show ${quoted(run)}`, place);
   if (!last.missing) return failedSince && show(failedSince.run);
   if (!isCertain(facts, last)) return null;
@@ -220,7 +220,7 @@ function adviceOf({ last, failedSince }: Row, night: Cell[], facts: Facts, place
   return commandFor(command, place);
 }
 
-/** Whether the outcome of a date is known: without the executions, a run of it may be under way. */
+/** Whether the outcome of a date is known: if the executions are not, a run of that date may be in progress. */
 function isCertain({ attemptsKnown }: Pick<Facts, 'attemptsKnown'>, { outcome, error }: Cell): boolean {
   const certain: NightOutcome[] = ['published', 'warned', 'withoutTable', 'none', 'off', 'paused', 'withoutRule'];
   return attemptsKnown || error !== null || certain.includes(outcome);

@@ -10,11 +10,11 @@ import type { Attempt, Facts } from './night-facts.ts';
 import { lastNightOf, lookedBackTo, startsOf } from './night-starts.ts';
 
 /**
- * The state of an entity on a date, for `status` and `report`. The record of the night says which files and tables are there
- * (RecordNight writes it). Beside it count the runs that failed or are under way, the rules, and what readers have now.
+ * The state of an entity on a date, for `status` and `report`. It comes from the record of the night, which lists files
+ * and tables (RecordNight writes it), from runs that failed or are in progress, the rules, and the published files.
  */
 
-/** The outcomes of an entity on a date: docs/operating.md, "What is said of a night". */
+/** The outcomes of an entity on a date: see docs/operating.md, "What is said of a night". */
 export const NIGHT_OUTCOMES = [
   'published',
   'warned',
@@ -35,45 +35,45 @@ export type NightOutcome = (typeof NIGHT_OUTCOMES)[number];
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A date of an entity, judged. */
+/** The outcome of an entity on a date. */
 export interface Cell {
   entity: Entity;
   date: string;
   outcome: NightOutcome;
-  /** The date is due, and readers do not have all of it. */
+  /** The date is due, but its published data is not complete. */
   missing: boolean;
   published: PublishedRun | null;
-  /** The error of its last run, where nothing is published. */
+  /** The error of the last run, if no file is published. */
   error: string | null;
-  /** Its runs without a published file, oldest first. */
+  /** The runs without a published file, oldest first. */
   attempts: Attempt[];
 }
 
-/** An entity, judged. */
+/** The state of an entity. */
 export interface Judge {
-  /** Its date in the night that began last; where that is still open and the date before is missing, the date before. */
+  /** The date in the night that began last; the date before, if that is missing and the night is still open. */
   last: string;
   rule: RuleState;
-  /** Its next start; `null` where nothing starts it, or the schedule does not say when. */
+  /** The next start; `null` if no rule starts the entity, or its schedule does not say when. */
   next: Start | null;
-  /** Its newest run, where it failed after the newest file was published; `null` where the date is missing. */
+  /** The newest run, if it failed after the newest file was published; `null` if the date is missing. */
   failedSince: Attempt | null;
   cellOf: (date: string) => Cell;
 }
 
-/** What is the same for all dates of an entity. */
+/** Data about an entity that all its dates share. */
 interface Known {
   facts: Facts;
   entity: Entity;
-  /** The starts that are looked at, and the next one. */
+  /** The starts to judge, and the next one. */
   starts: Start[];
-  /** Before that nothing is missing. */
+  /** The earliest time and date that can be missing. */
   since: { time: Date; date: string } | undefined;
-  /** The newest date of which a run is known. */
+  /** The newest date with a known run. */
   newest: string;
 }
 
-/** Judges the nights that the facts are about, and older dates as far as they are known. */
+/** Judges the nights of the facts, and older dates as far as they are known. */
 export function judgesOf(facts: Facts): (entity: Entity) => Judge {
   const { configured, now, deployedAt } = facts;
   const night = lastNightOf(configured, now);
@@ -81,7 +81,7 @@ export function judgesOf(facts: Facts): (entity: Entity) => Judge {
   const all = [...filesOf(facts), ...facts.attempts];
   const time =
     deployedAt ?? all.map(({ startedAt }) => new Date(startedAt)).sort((a, b) => a.getTime() - b.getTime())[0];
-  // What was before the first known date may have expired.
+  // Files from before the first known date may have expired.
   const since = time && { time, date: all.map(({ date }) => date).sort()[0] ?? '' };
   return (entity) => {
     const runs = [...filesOf(facts), ...facts.attempts].filter((run) => run.entity === entity);
@@ -126,8 +126,8 @@ function failedSince(facts: Facts, entity: Entity): Attempt | null {
 }
 
 /**
- * A rule with `rate(…)` counts from a moment that is not known. Its next run comes at the latest so long after the newest one, or
- * after the deployment: that start is the one of the newest date by now.
+ * The starts of a rule with `rate(…)`, whose first time is not known. Its next run comes at most one period after the
+ * newest run or the deployment; the start at that time counts for the newest date up to now.
  */
 function rateStarts(
   { configured, now, deployedAt = now }: Facts,
@@ -142,7 +142,7 @@ function rateStarts(
   return [{ at: new Date(first), date: dateIn(configured.timeZone, new Date(first + passed * length)) }];
 }
 
-/** What was exported before the first night; `null` once an entity had a start since the deployment. */
+/** The entities that were exported before the first night; `null` after the first start since the deployment. */
 export function beforeFirstNight(facts: Facts): Entity[] | null {
   const { configured, now, deployedAt = now } = facts;
   const begun = ENTITIES.some((entity) => {
@@ -190,15 +190,15 @@ function withoutFile(known: Known, date: string, last: Attempt | undefined, erro
   return last || error !== null ? missing('failed') : withoutRun(known, date);
 }
 
-/** A run that was started just now may not be listed yet. */
+/** A run may be listed this long after its start. */
 const LISTED_AFTER_MS = 15 * 60_000;
 
-/** A start is lost once nothing brings its run any more: until then EventBridge delivers it, be it late. */
+/** The outcome of a date without a run. A start is lost only when EventBridge no longer tries to deliver it. */
 function withoutRun(known: Known, date: string): Judged {
   const { facts, entity, since, newest } = known;
   const first = since && known.starts.find((start) => start.date === date && start.at >= since.time);
   const night = facts.recorded.find((one) => one.date === date);
-  // A night that waited for other entities only was recorded before this one was enabled.
+  // A night record without this entity was written before the entity was enabled.
   if (
     !first ||
     date < since.date ||
@@ -207,7 +207,7 @@ function withoutRun(known: Known, date: string): Judged {
     return open('none');
   }
   const rule = facts.rules[entity];
-  // No record tells when a rule was switched off: since its last night with a run.
+  // The time when a rule was switched off is not recorded: its last date with a run counts.
   if (rule === 'off' && (night || date > newest)) return open('off');
   if ((rule === 'paused' || rule === 'withoutRule') && date > newest) return missing(rule);
   const lost = new Date(facts.now.getTime() - START_TRIED_HOURS * HOUR_MS - LISTED_AFTER_MS);
@@ -219,19 +219,19 @@ function isLate({ facts: { configured, now }, entity }: Known, due: Date): boole
   return now.getTime() > due.getTime() + configured.entities[entity].polling.deadlineSeconds * 1000;
 }
 
-/** Whether a file may still come by itself. */
+/** Whether a file may still come without help. */
 export function isOpen({ outcome, missing }: Cell): boolean {
   return !missing && (outcome === 'running' || outcome === 'due');
 }
 
-/** Whether readers have all of the date. */
+/** Whether all data of the date is published. */
 export function isPublished({ outcome }: Cell): boolean {
   return outcome === 'published' || outcome === 'warned';
 }
 
 /**
- * The start that makes up for a missed date. Only a plan with dates can still give the records of a past date; any other
- * gives those of today.
+ * The `start` command that makes up for a missed date. Only a plan that selects by date can still export the records of
+ * a past date; any other plan exports those of today.
  */
 export function startText(entities: Entity[], date: string, configured: Deployment, now: Date): string {
   const isGiven = date >= dateIn(configured.timeZone, now) || entities.every((entity) => isDated(configured, entity));

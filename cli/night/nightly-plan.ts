@@ -21,27 +21,27 @@ interface PlanOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** What a run of an entity would request, as `--json` prints it. */
+/** The request of the next run of an entity, as `--json` prints it. */
 interface PlannedRun {
   entity: Entity;
   date: string;
-  /** The body of the request; columns as they are configured. */
+  /** The body of the request, with the columns as configured. */
   request: object;
-  /** The next starts; empty where the rule is off, `null` where the schedule does not say them. */
+  /** The next starts; empty if the rule is off, `null` if the schedule does not say when. */
   nextStarts: { date: string; local: string; utc: string }[] | null;
-  /** How its deployed rule stands; `null` where it was not looked at. */
+  /** The state of the deployed rule; `null` if it was not read. */
   rule: RuleState | null;
-  /** What the file must show before readers get it. */
+  /** The conditions that a file must meet before it is published. */
   guards: GuardSettings;
 }
 
 const STARTS = 5;
-/** A stack that does not answer keeps nobody waiting. */
+/** A short limit, so that `plan` does not wait for a stack that does not answer. */
 const CALL_SECONDS = 5;
-/** The request is that of the file: a local configuration needs no local cloud. */
+/** `plan` sends no request, so that a local configuration needs no local cloud. */
 const NO_CLOUD = 'http://127.0.0.1';
 
-/** Registers `plan`, which reads the configuration file, and asks for the rules that are deployed. */
+/** Registers `plan`, which reads the configuration file and the state of the deployed rules. */
 export function addPlan(command: Command): void {
   command
     .argument('[entity...]', `default: ${ENTITIES.join(', ')}`, entitiesArgument)
@@ -67,7 +67,7 @@ async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
   }
 }
 
-/** How the rules stand, where they can be looked at: before the first deployment there is none. */
+/** The state of the rules, if they can be read: before the first deployment there are none. */
 async function deployedRules(options: PlanOptions, deployment: Deployment): Promise<Rules | null> {
   const [{ connect }, { ended }] = await Promise.all([
     import('../support/target.ts'),

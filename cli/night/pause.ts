@@ -17,7 +17,7 @@ interface PauseOptions extends TargetOptions {
   all?: boolean;
 }
 
-/** Registers `pause`: the nightly rules of entities are switched off. */
+/** Registers `pause`, which switches the nightly rules of entities off. */
 export function addPause(command: Command): void {
   withEntities(command).action(pause);
   withExamples(command, {
@@ -26,7 +26,7 @@ export function addPause(command: Command): void {
   });
 }
 
-/** Registers `resume`: they are switched on again. */
+/** Registers `resume`, which switches the nightly rules of entities on again. */
 export function addResume(command: Command): void {
   withEntities(command).action(resume);
   withExamples(command, {
@@ -49,7 +49,7 @@ async function pause(named: Entity[], options: PauseOptions): Promise<void> {
   );
 }
 
-/** Which alarms come of it. */
+/** The alarms that a pause will raise. */
 function alarmsText(deployed: Deployment, entities: Entity[]): string {
   const now = new Date();
   const ofNights = entities.filter((entity) => deployed.entities[entity].enabled && isOfNights(deployed, entity, now));
@@ -100,8 +100,8 @@ function wordFor(state: Switch): 'on' | 'off' {
 
 /**
  * Switches the nightly rule of an entity on or off.
- * @returns its name, and whether it was otherwise before
- * @throws CommandError (exit code 3) where the stack has no such rule
+ * @returns its name, and whether its state changed
+ * @throws CommandError (exit code 3) if the stack has no such rule
  */
 export async function switchRule(
   { events, stack }: Pick<Target, 'events' | 'stack'>,

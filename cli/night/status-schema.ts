@@ -25,7 +25,7 @@ const rowSchema = z.object({
 });
 export type StatusRow = z.infer<typeof rowSchema>;
 
-/** What `status --json` prints. */
+/** The JSON document of `status`. */
 export const statusSchema = z.object({
   deployment: z.string(),
   madeAt: z.iso.datetime(),

@@ -10,7 +10,7 @@ import type { Status, StatusRow } from './status-schema.ts';
 
 type Stream = { isTTY?: boolean; columns?: number };
 
-/** The screen of one deployment: the answer, what is missing and how to mend it, then the rest. */
+/** The screen of one deployment: the answer, the missing dates with commands, then the rest. */
 export function statusText(status: Status, place: TargetOptions, stream: Stream): string {
   const { deployment, headline, ok, entities, warnings } = status;
   const paint = painterOf(stream);
@@ -34,7 +34,7 @@ export function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): 'good
   return tones.includes('open') || tones.every((tone) => tone === undefined) ? 'open' : 'good';
 }
 
-/** How a row is painted where nothing is missing. */
+/** The colour of a row without missing data. */
 const TONES: Partial<Record<StatusRow['state'], Tone>> = {
   published: 'good',
   warned: 'warned',
@@ -42,7 +42,7 @@ const TONES: Partial<Record<StatusRow['state'], Tone>> = {
   due: 'open',
 };
 
-/** What is missing comes first, each with its command below it. */
+/** A table with missing dates first, each with its command below it. */
 function tableLines(entities: StatusRow[], stream: Stream): string[] {
   const place = (row: StatusRow) => (row.missing || row.failedSince ? 0 : TONES[row.state] === 'open' ? 1 : 2);
   const alike = ({ state, advice }: StatusRow) => `${state} ${advice}`;
@@ -77,7 +77,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
   });
 }
 
-/** Its error says more than that it failed; a rule is named where the state does not. What is missing for sure has an advice. */
+/** The state in words: with the error of a failed run, and with the state of the rule if it is not on. */
 function stateText({ state, error, rule, missing, advice, failedSince }: StatusRow): string {
   if (missing && advice === null) return 'not known';
   const since = failedSince ? `; ${plainLine(failedSince.error ?? 'failed')} since` : '';

@@ -53,7 +53,7 @@ async function readers(principal: string | undefined, options: ReadersOptions): 
   }
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
-  // An earlier release knew no readers.
+  // Deployments of an earlier release have no `readers`.
   const { readers: all = [] } = deployed;
   if (options.tag) {
     const { tagged, withheld } = await tagPublished(target, { ...deployed, readers: all }, printErr);
@@ -69,7 +69,7 @@ async function readers(principal: string | undefined, options: ReadersOptions): 
   printErr(`To try it there: ${commandToTry(reads, place)}`);
 }
 
-/** @throws CommandError (exit code 2) with those that there are */
+/** @throws CommandError (exit code 2) that lists the configured readers */
 function named(all: Reader[], principal: string | undefined): Reader[] {
   const found = all.filter((reader) => readerName(reader) === principal);
   if (found.length > 0) return found;
@@ -79,20 +79,20 @@ function named(all: Reader[], principal: string | undefined): Reader[] {
   throw new CommandError(`${wrong}: ${known}.`, USAGE);
 }
 
-/** Who may read what, without its dot. */
+/** A sentence about what a reader may read, without its full stop. */
 function readerText(reader: Reader): string {
   const { principal, entities, of } = reader;
   const which = entities === 'all' ? 'all entities' : entities.join(', ');
   return `the ${kindOf(principal)} ${readerName(reader)} may read ${of.join(' and ')} of ${which}`;
 }
 
-/** What policies name of a deployment. */
+/** The names of a deployment that occur in policies. */
 interface SharedPlace {
   bucket: string;
   keyArn: string;
 }
 
-/** @throws CommandError (exit code 3) where the stack has no key */
+/** @throws CommandError (exit code 3) if the stack has no key */
 async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'BucketName' | 'StateMachineArn'>) {
   const [key] = (await readStack(target)).ofType('AWS::KMS::Key');
   if (!key) throw new CommandError(`The stack ${target.stack} has no key: deploy this release.`, ENVIRONMENT);
@@ -103,10 +103,10 @@ async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'Bu
 type Reads = Pick<Reader, 'entities' | 'of'>;
 
 /**
- * The policy that a role of a reader needs in its own account: AWS asks both accounts. As narrow as the policies of bucket and key, but for
- * the tag of published files, which these alone look at.
+ * The policy that a reader's role needs in its own account, because AWS checks the policies of both accounts. It is as
+ * narrow as the policies of bucket and key, except that only those check the tag of published files.
  * @param reads all that the reader may read
- * @param deployment knows which entities have feeds
+ * @param deployment names the entities that have feeds
  */
 export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'>, { bucket, keyArn }: SharedPlace) {
   const [, partition = 'aws', , region] = keyArn.split(':');
@@ -132,15 +132,15 @@ export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'
   };
 }
 
-/** What a reader can try then, with its own credentials: a pointer, which names what is to be read. */
+/** A command for a first test with the reader's own credentials: it reads a pointer, which names the file. */
 function commandToTry([first]: Pick<Reader, 'entities'>[], { bucket }: SharedPlace): string {
   const entity = first ? entitiesOf(first)[0] : '';
   return `aws s3 cp s3://${bucket}/published/entity=${entity}/latest.json -`;
 }
 
 /**
- * Tags what pointers name today, as a run tags what it publishes. A file with a column that is left out today loses the tag.
- * @returns the number of files with the tag, and of those without
+ * Tags the files that pointers name now, as a run does. A file with a column that is left out now loses the tag.
+ * @returns the number of files with the tag, and of files without
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 async function tagPublished(
@@ -166,7 +166,7 @@ async function tagPublished(
   return files;
 }
 
-/** @returns whether the file is there: files go before their manifests do (docs/removing-a-customer.md) */
+/** @returns whether the file exists: files are deleted before their manifests (docs/removing-a-customer.md) */
 async function tag(bucket: Bucket, { manifest, manifestKey }: PublishedRun, value: string): Promise<boolean> {
   try {
     for (const key of [manifest.file.key, manifestKey]) await bucket.tag(key, PUBLISHED_TAG, value);

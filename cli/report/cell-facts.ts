@@ -15,9 +15,9 @@ import { html, type Markup } from './html.ts';
 import { CELLS, cellText, longDate, timeText, tookText } from './night-words.ts';
 import type { ReportData } from './report-data.ts';
 
-/** A dialog for each cell. Without a script it is what the cell's link leads to. */
+/** A dialog for each cell. Without a script, the link of the cell leads to its dialog. */
 export function factsOf(data: ReportData): Markup[] {
-  // The last night of an entity may lie before the shown ones where those are few.
+  // The last night of an entity may be before the shown nights if these are few.
   const all = data.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
   return all.filter(hasFacts).map((cell) => dialog(data, cell));
 }
@@ -35,12 +35,12 @@ ${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make u
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }
 
-/** Changes that no warning names. */
+/** Column changes that no warning names. */
 function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] {
   return drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
 }
 
-/** The command that publishes the date after all. */
+/** The command that publishes a missed date. */
 function makeUp({ configured, madeAt }: ReportData, { entity, date, attempts }: Cell): string {
   const last = attempts.at(-1);
   const releasable = last?.outcome === 'quarantined' && !last.cause?.includes(NOT_RELEASABLE);
@@ -56,7 +56,7 @@ function tableWarnings({ outcome, published }: Cell): string[] {
     : [];
 }
 
-/** One that a guard had stopped is here because a person released it. */
+/** The warnings of a run. A quarantined file is published only because a person released it. */
 function warningsOf({ manifest }: PublishedRun): string[] {
   const released =
     manifest.state === 'quarantined'

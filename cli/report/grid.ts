@@ -5,7 +5,7 @@ import { html, type Markup } from './html.ts';
 import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './night-words.ts';
 import type { ReportData } from './report-data.ts';
 
-/** So many days of the month have room for their number on a printed page. */
+/** Most nights whose day number fits into its column on a printed page. */
 const PRINTED_NIGHTS = 45;
 
 export function factsId({ entity, date }: Cell): string {
@@ -14,7 +14,7 @@ export function factsId({ entity, date }: Cell): string {
 
 const WITHOUT_FACTS = new Set<NightOutcome>(['none', 'paused', 'off', 'due']);
 
-/** Whether more than its outcome is known of a cell. */
+/** Whether more than the outcome of a cell is known. */
 export function hasFacts({ outcome }: Cell): boolean {
   return !WITHOUT_FACTS.has(outcome);
 }
@@ -41,21 +41,21 @@ export function lastNightTable(data: ReportData): Markup {
 <tbody>${rows}</tbody></table></div>`;
 }
 
-/** A long name may break before a capital letter: windows are narrow. */
+/** The outcome in words. A long name may break before a capital letter, because windows can be narrow. */
 function outcomeText(cell: Cell): Markup[] {
   const { outcome, error } = cell;
   const text = (isEnded(outcome) && error) || CELLS[outcome].word;
   return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => html`${index > 0 ? html`<wbr>` : null}${part}`);
 }
 
-/** The median of the nights before: what a reader compares with. */
+/** The median number of rows in earlier nights, for comparison. */
 function usualRows(data: ReportData, { entity, date }: Cell): string {
   const cells = data.rows.find((row) => row.entity === entity)?.cells ?? [];
   const before = cells.flatMap((cell) => (cell.date < date ? (cell.published?.manifest.file.rows ?? []) : []));
   return before.sort((a, b) => a - b)[Math.floor(before.length / 2)]?.toLocaleString('en-US') ?? '';
 }
 
-/** Nights by entities, a cell for each; the newest night is on the right, where a narrow window begins to look. */
+/** A table with a cell for each entity and night; the newest night is on the right, where a narrow window starts. */
 export function gridTable(data: ReportData): Markup {
   const { nights, rows } = data;
   const months = [...Map.groupBy(nights, (date) => date.slice(0, 7))].map(([month, { length }]) => {
@@ -78,7 +78,7 @@ export function gridTable(data: ReportData): Markup {
 <ul class="legend" aria-label="What the signs mean">${legend(data)}</ul>`;
 }
 
-/** A row of what is recorded of the nights. */
+/** A row with the recorded completeness of each night. */
 function wholeNights(data: ReportData): Markup | null {
   if (data.recorded.length === 0) return null;
   const cells = data.nights.map((date) => {
@@ -91,7 +91,7 @@ function wholeNights(data: ReportData): Markup | null {
   return html`<tr><th scope="row">whole night</th>${cells}</tr>\n`;
 }
 
-/** A night that is not complete may still become so. */
+/** The outcome of a whole night: one that is not complete may still become so. */
 function outcomeOfNight(data: ReportData, date: string): NightOutcome {
   if (data.recorded.some((night) => night.date === date && night.complete)) return 'published';
   const open = data.rows.some(({ cells }) => cells.some((cell) => cell.date === date && isOpen(cell)));
@@ -108,7 +108,7 @@ function gridCell(cell: Cell): Markup {
   return html`<td><a class="cell ${outcome}" data-facts="${factsId(cell)}" href="#${factsId(cell)}" title="${label}" aria-label="${label}">${sign}</a></td>`;
 }
 
-/** Explains the marks that occur, and no others. */
+/** Explains only the marks that occur. */
 function legend({ rows }: ReportData): Markup[] {
   const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
   const shown = (Object.keys(CELLS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));

@@ -1,6 +1,6 @@
 /**
- * A piece of a page that is markup already: made by `html`, a style sheet, a script, a drawing of the plotting library.
- * Everything else that comes into a page is text, and is escaped.
+ * A piece of a page that is already markup: made by `html`, a style sheet, a script, or a drawing of the plotting
+ * library. All other values in a page are text and are escaped.
  */
 export class Markup {
   readonly text: string;
@@ -20,7 +20,7 @@ const ENTITIES_OF_HTML: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** A template of markup. Values are escaped, in text and in quoted attributes alike; `null` is nothing. */
+/** A template of markup. Values are escaped for text and for quoted attributes; `null` becomes an empty text. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Markup {
   return new Markup(strings.map((part, index) => part + (index < values.length ? textOf(values[index]) : '')).join(''));
 }
@@ -32,7 +32,7 @@ function textOf(value: Value | undefined): string {
   return escaped(String(value));
 }
 
-/** Removes the characters that would turn the direction of what follows them, and escapes those of HTML. */
+/** Removes the characters that change the text direction, and escapes those of HTML. */
 function escaped(text: string): string {
   return text
     .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')

@@ -38,7 +38,7 @@ async function report(options: ReportOptions): Promise<void> {
     printErr(sentence);
   };
   const data = await dataOf(options, warn);
-  // Loaded late: the plotting library is slow to load.
+  // Loaded late, because the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');
   const page = reportPage(data, warnings);
   if (output === '-') return writeText(process.stdout, page);

@@ -8,7 +8,7 @@ import { SIGNS } from '../runs/run-words.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import type { ReportData } from './report-data.ts';
 
-/** How each outcome is shown: never by its colour alone. */
+/** Sign and word of each outcome, so that the colour alone never carries the meaning. */
 export const CELLS: Record<NightOutcome, { sign: string; word: string }> = {
   published: { sign: SIGNS.good, word: OUTCOMES.published.word },
   warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning` },
@@ -32,14 +32,14 @@ export interface Headline {
   notes: string[];
 }
 
-/** What a night is called: when it is over, and as long as it goes on. */
+/** The name of a night after its end, and while it is open. */
 export interface NightNames {
   past: string;
   open: string;
 }
 export const LAST_NIGHT: NightNames = { past: 'Last night', open: 'This night' };
 
-/** An entity as the headline counts it. */
+/** The state of an entity that the headline counts. */
 interface Counted extends Pick<Judge, 'failedSince' | 'next'> {
   last: Cell;
 }
@@ -52,7 +52,7 @@ export function headlineOf(data: ReportData): Headline {
 
 /**
  * The answer to "did it work?".
- * @param known whether a run is known of any night; @param exported before the first night, what is published
+ * @param known whether any run is known; @param exported the published entities, before the first night
  */
 export function answerOf(
   rows: Counted[],
@@ -95,7 +95,7 @@ function countsOf(night: Cell[], { past, open: openName }: NightNames, known: bo
   return { tone, text: `${openName} so far: ${sofar}, ${open.length} still to come` };
 }
 
-/** What the night that began last is called, as long as it goes on and after. */
+/** The name of the night that began last. */
 export function nightName(data: ReportData): string {
   return data.rows.some(({ last }) => isOpen(last)) ? LAST_NIGHT.open : LAST_NIGHT.past;
 }
@@ -117,7 +117,7 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
   ];
 }
 
-/** What is recorded of a night; nothing where there is no record. */
+/** The recorded completeness of a night; empty if there is no record. */
 export function completenessOf({ recorded, rules }: ReportData, date: string): string[] {
   const night = recorded.find((one) => one.date === date);
   const isPaused = (entity: string) => rules[entity as Entity] === 'paused';
@@ -125,13 +125,13 @@ export function completenessOf({ recorded, rules }: ReportData, date: string): s
 }
 
 interface Completeness extends Pick<Night, 'complete' | 'revision'> {
-  /** What the night waits for: `leads`, or `leads (table)`. */
+  /** Missing parts of the night: `leads`, or `leads (table)`. */
   lacking: string[];
 }
 
 /**
- * `complete; revision 2`, or `not complete, lacks leads (paused), contacts (table); revision 3`. A paused entity is a part of the
- * night: without it none is complete.
+ * `complete; revision 2`, or `not complete, lacks leads (paused), contacts (table); revision 3`. A paused entity is
+ * part of the night: without its file, the night is not complete.
  */
 export function completenessText(
   { complete, revision, lacking }: Completeness,
@@ -141,7 +141,7 @@ export function completenessText(
   return `${complete ? 'complete' : `not complete, lacks ${names.join(', ')}`}; revision ${revision}`;
 }
 
-/** The entities whose run in this night has another date than the newest. */
+/** Entities whose run in this night has another date than the newest. */
 function otherDates({ lastNight }: ReportData, night: Cell[]): string[] {
   const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'none' && outcome !== 'off');
   return [...Map.groupBy(others, ({ date }) => date)].map(
@@ -149,7 +149,7 @@ function otherDates({ lastNight }: ReportData, night: Cell[]): string[] {
   );
 }
 
-/** What became of a cell, in a few words: `published, 1,240 rows`, `failed (ExportFailed)`. */
+/** The outcome of a cell in a few words: `published, 1,240 rows`, `failed (ExportFailed)`. */
 export function cellText({ outcome, published, error }: Cell): string {
   const { word } = CELLS[outcome];
   const rows = published?.manifest.file.rows;
@@ -157,12 +157,12 @@ export function cellText({ outcome, published, error }: Cell): string {
   return isEnded(outcome) && error ? `${word} (${error})` : word;
 }
 
-/** Whether its last run has an error. */
+/** Whether the last run has an error. */
 export function isEnded(outcome: NightOutcome): boolean {
   return outcome === 'failed' || outcome === 'quarantined';
 }
 
-/** How long a run took from its start to the stored file. */
+/** The duration of a run from its start to the stored file. */
 export function tookText({ published }: Cell): string {
   if (!published) return '';
   const { startedAt, export: made } = published.manifest;
@@ -179,7 +179,7 @@ const FORMAT = new Intl.DateTimeFormat('en', {
   year: 'numeric',
 });
 
-/** Put together from its parts: their order and marks in a locale may change. */
+/** Joins the parts itself, because their order and punctuation in a locale may change. */
 function inWords(date: string, ...wanted: Intl.DateTimeFormatPartTypes[]): string {
   const parts = new Map(FORMAT.formatToParts(new Date(date)).map(({ type, value }) => [type, value]));
   return wanted.map((type) => parts.get(type)).join(' ');
@@ -198,7 +198,7 @@ export function monthOf(date: string): string {
   return inWords(date, 'month');
 }
 
-/** `2026-11-20 01:00:05 UTC` for a time of a manifest. */
+/** `2026-11-20 01:00:05 UTC` for a time from a manifest. */
 export function timeText(time: string): string {
   return `${time.slice(0, 19).replace('T', ' ')} UTC`;
 }

@@ -10,7 +10,7 @@ import type { ReportData } from './report-data.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
-/** The report: one page that needs nothing but itself. @param warnings what could not be read */
+/** The report as one self-contained page. @param warnings about parts that could not be read */
 export function reportPage(data: ReportData, warnings: string[] = []): string {
   const { tone, text, notes } = headlineOf(data);
   const { deployment, madeAt, configured, nights } = data;
@@ -55,5 +55,5 @@ ${body}
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The page loads, sends and embeds nothing. The browser applies only this style and runs only this script. */
+/** Content security policy: the page loads, sends and embeds nothing; only this style and this script are applied. */
 const POLICY = `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; base-uri 'none'; form-action 'none'`;

@@ -39,7 +39,7 @@ const MEASURES: Measure[] = [
   },
 ];
 
-/** Rows and bytes over the nights: a drawing for each entity, and all numbers as a table. */
+/** Rows and bytes over the nights: a plot for each entity, and all numbers in a table. */
 export function plotSections(data: ReportData): Markup[] {
   return MEASURES.map((measure) => {
     const figures = data.rows.map(({ entity, cells }) => figure(measure, entity, cells));
@@ -65,7 +65,7 @@ function summaryOf({ of, text }: Measure, cells: Cell[]): string[] {
   return [`${text(of(last) ?? 0)} on ${shortDate(last.date)}`, range];
 }
 
-/** Drawn without a browser; every colour is the page's own, so that it follows the theme. */
+/** Drawn without a browser. Every colour is a variable of the page, so the drawing follows the theme. */
 function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   const { document } = parseHTML('<!doctype html><html><body></body></html>');
   const points = cells.map((cell) => ({ date: new Date(cell.date), value: measure.of(cell) ?? Number.NaN }));
@@ -94,7 +94,7 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
       Plot.ruleY([0], { strokeOpacity: 0.35 }),
     ],
   });
-  // One picture with a name, not a heap of groups; its style is in the page's own sheet, which the policy knows.
+  // The plot becomes one labelled image for screen readers. The page has its style, because the policy allows no other.
   for (const style of svg.querySelectorAll('style')) style.remove();
   for (const group of svg.querySelectorAll('[aria-label]')) group.removeAttribute('aria-label');
   svg.setAttribute('role', 'img');
@@ -102,7 +102,7 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   return new Markup(svg.outerHTML);
 }
 
-/** At most four dates, the newest among them. */
+/** At most four dates, including the newest. */
 function datesShown(points: { date: Date }[]): Date[] {
   const every = Math.ceil(points.length / 4);
   return points.map(({ date }) => date).filter((_, index) => (points.length - 1 - index) % every === 0);

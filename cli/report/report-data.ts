@@ -8,7 +8,7 @@ export interface ReportData extends Pick<Facts, 'deployment' | 'configured' | 'r
   madeAt: string;
   /** The newest date of the night that began last. */
   lastNight: string;
-  /** Before the first night, what is published. */
+  /** The published entities before the first night; `null` afterwards. */
   exported: Entity[] | null;
   /** Dates, oldest first. */
   nights: string[];
@@ -17,9 +17,9 @@ export interface ReportData extends Pick<Facts, 'deployment' | 'configured' | 'r
 
 interface Row extends Pick<Judge, 'rule' | 'next' | 'failedSince'> {
   entity: Entity;
-  /** The cell of the night that began last, whose starts may lie on both sides of midnight. */
+  /** The cell of the night that began last; its starts may be before and after midnight. */
   last: Cell;
-  /** A cell for each of the nights. */
+  /** One cell for each night. */
   cells: Cell[];
 }
 

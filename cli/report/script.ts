@@ -1,6 +1,6 @@
 /**
- * The page's script. Without it every cell links to its facts; with it they open in a dialog, and the grid is one tab stop
- * with arrow keys.
+ * The script of the page. Without it, every cell links to its facts; with it, they open in a dialog, and the grid is
+ * one tab stop with arrow keys.
  */
 export const SCRIPT = `
 document.documentElement.classList.add('scripted');

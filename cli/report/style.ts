@@ -1,4 +1,4 @@
-/** The page's style sheet: the colours of the system's theme, its own fonts, nothing from elsewhere. */
+/** The style sheet of the page: it follows the theme of the system, has its own fonts and loads nothing. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -74,7 +74,7 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   print(entity, dates, options);
 }
 
-/** All dates from the first to the last, both included. @throws CommandError (exit code 2) where the first is after the last */
+/** All dates from `from` to `to`, inclusive. @throws CommandError (exit code 2) if `from` is after `to` */
 export function datesBetween(from: string, to: string): string[] {
   if (from > to) throw new CommandError(`--from ${from} is after --to ${to}: nothing was started.`, USAGE);
   const dates = [from];
@@ -111,7 +111,7 @@ async function fill(target: Target, entity: Entity, dates: BackfillDate[], optio
   });
 }
 
-/** @throws CommandError (exit code 1) where a date failed */
+/** @throws CommandError (exit code 1) if a date failed */
 function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions): void {
   const { json = false, dryRun = false } = options;
   const failed = dates.filter(({ state }) => state === 'failed');
@@ -139,14 +139,14 @@ function againText(entity: Entity, options: BackfillOptions): string {
 
 interface FillOptions {
   concurrency: number;
-  /** Starts no more runs, and follows none; those under way go on. */
+  /** Stops starting and following runs; runs in progress continue. */
   signal: AbortSignal;
   onChange: (date: BackfillDate) => void;
 }
 
 /**
- * Runs every date that is not published, oldest first, and follows each run to its end. The dates are changed in place.
- * @throws the signal's reason; what AWS refused, which ends the other dates too
+ * Runs every date that is not published, oldest first, and follows each run to its end. It changes the dates in place.
+ * @throws the reason of the signal; an AWS error, which stops the other dates too
  */
 export async function fillDates(
   target: Target,
@@ -171,16 +171,16 @@ async function fillDate(target: Target, entity: Entity, date: BackfillDate, { si
     if (!found) return change(date, { state: 'published' });
     change(date, { state: 'running', run: found.run });
     const run = await followRun(target.sfn, entity, found.executionArn, { signal });
-    // The pointer says it: a run may end well and publish nothing.
+    // Only the pointer counts: a run may succeed without publishing a file.
     if (await isPublished(target, entity, date.date)) return change(date, { state: 'published', run });
-    // One that was found may have been for another plan, or of an earlier command: the date needs one of its own.
+    // A run that this command did not start may have had another plan, so the date still needs its own run.
     if (!found.started) continue;
     const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
     return change(date, { state: 'failed', run, error });
   }
 }
 
-/** Shows the calendar live on a terminal; elsewhere a line for each change, and the calendar at the end. */
+/** Shows a live calendar on a terminal; elsewhere a line for each change, and the calendar at the end. */
 export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.WriteStream) {
   const live = stream.isTTY === true;
   const calendar = liveLines(stream);
@@ -190,7 +190,7 @@ export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.Write
       if (live) calendar.show(calendarText(dates, stream));
       else writeText(stream, `${lineOf(date)}\n`);
     },
-    /** Leaves the calendar. */
+    /** Prints the final calendar. */
     end: () => {
       if (live) calendar.show(calendarText(dates, stream));
       else writeText(stream, `${calendarText(dates, stream)}\n`);
@@ -206,7 +206,7 @@ function lineOf({ date, state, run, error }: BackfillDate): string {
 export interface BackfillDate {
   date: string;
   state: 'published' | 'running' | 'failed' | 'missing';
-  /** The run of the date, where this command knows one. */
+  /** The run of the date, if this command knows one. */
   run: Run | null;
   /** Why it failed. */
   error: string | null;
@@ -216,7 +216,7 @@ const { published, running, failed } = OUTCOMES;
 const STATES = { published, running, failed, missing: { word: 'to do', tone: 'idle' } } as const;
 const DAYS_OF_MONTH = 31;
 
-/** A row for each month, a mark for each date, and what the marks mean. */
+/** A row for each month with a mark for each date, and a legend of the marks. */
 export function calendarText(dates: BackfillDate[], stream: { isTTY?: boolean }): string {
   const colors = colorsFor(stream);
   const paint = painterOf(stream);
@@ -249,17 +249,17 @@ interface DateRun {
   started: boolean;
 }
 
-/** Whether the configured plan is published for a date. A file of another plan is none of these. */
+/** Whether the configured plan is published for a date. A file of another plan does not count. */
 async function isPublished(target: Target, entity: Entity, date: string): Promise<boolean> {
   const pointer = await ifReadable(createManifests(target).pointer(entity, date), printErr);
   return pointer !== undefined && pointer.kind !== 'partial';
 }
 
 /**
- * The run of a date: one that is under way, or a new one. Commands at the same time start one run for both, for the name
- * of it is made of the date, and Step Functions starts nothing twice under one name.
- * @returns `undefined` where the date is published
- * @throws the signal's reason, before anything is started
+ * The run of a date: one in progress, or a new one. Concurrent commands start only one run, because its name contains
+ * the date, and Step Functions starts only one execution of a name.
+ * @returns `undefined` if the date is published
+ * @throws the reason of the signal, before a run is started
  */
 async function runOfDate(
   target: Target,
@@ -280,7 +280,7 @@ async function runOfDate(
   }
 }
 
-/** Exports of an entity that are under way, by their dates. */
+/** Exports of an entity that are in progress, by date. */
 async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, DateRun>> {
   const runs = new Map<string, DateRun>();
   for await (const found of executionsOf(target, { running: true, entity })) {
@@ -299,7 +299,7 @@ async function datedRun({ sfn, TimeZone: timeZone }: Target, found: FoundRun): P
   return runOf({ ...found, execution }, { timeZone });
 }
 
-/** `undefined` where a run of this name has ended; one that is under way with the same input is the answer of AWS. */
+/** `undefined` if a run of this name has ended. For one in progress with the same input, AWS returns that run. */
 async function startUnlessKnown(target: Target, entity: Entity, date: string, name: string) {
   try {
     return await startRun(target, entity, { date }, name);

@@ -35,7 +35,7 @@ function nameOf(beginning: string): string {
   return `${beginning}-${stamp}-${randomBytes(3).toString('hex')}`;
 }
 
-/** The state entered last, when, and the newest input. */
+/** The name and time of the last entered state, and the newest state data. */
 export async function lastSeen(
   sfn: SFNClient,
   executionArn: string,
@@ -50,7 +50,7 @@ export async function lastSeen(
   return { name, at: last?.timestamp, state: states.find((state) => state !== undefined) };
 }
 
-/** Entering a state other than a Choice, which only AWS records and which takes no time. */
+/** Whether the event enters a state other than a Choice, which takes no time and which only AWS records. */
 export function isStay({ type, stateEnteredEventDetails }: HistoryEvent): boolean {
   return stateEnteredEventDetails !== undefined && type !== 'ChoiceStateEntered';
 }

@@ -10,7 +10,7 @@ import type { Target } from '../support/target.ts';
 
 /**
  * Refuses a logical date that CreateExport would refuse.
- * @throws CommandError (exit code 2), with the advice
+ * @throws CommandError (exit code 2) with the advice
  */
 export function refuseDate(
   { TimeZone }: Pick<Target, 'TimeZone'>,
@@ -19,21 +19,21 @@ export function refuseDate(
 ): void {
   const wanted = date ?? (scheduledFor === undefined ? undefined : dateOf(TimeZone, scheduledFor));
   if (wanted === undefined) return;
-  // A person may have typed anything: only a date is repeated.
+  // The input may contain any text: the message repeats it only if it is a date.
   const shown = z.iso.date().safeParse(wanted).success ? wanted : 'This';
   const problem = dateProblem(shown, dateIn(TimeZone, new Date()), TimeZone);
   if (problem !== undefined) throw new CommandError(`${problem}${advice}`, USAGE);
 }
 
-/** The date of a time in a zone; empty where the text is no time. */
+/** The date of a time in a time zone; empty if the text is not a valid time. */
 export function dateOf(timeZone: string, time: string): string {
   const moment = new Date(time);
   return Number.isNaN(moment.getTime()) ? '' : dateIn(timeZone, moment);
 }
 
 /**
- * Refuses plans that do not depend on the date: today's records would be filed under a day that is past.
- * @param where under which date, in words
+ * Refuses plans that do not depend on the date: a run would store the current records under a past date.
+ * @param where the date in words, for the message
  * @throws CommandError (exit code 2)
  */
 export async function refuseSameData(target: Target, entities: Entity[], where: string): Promise<void> {
@@ -46,7 +46,7 @@ export async function refuseSameData(target: Target, entities: Entity[], where: 
   throw new CommandError(`${what} ${advice}`, USAGE);
 }
 
-/** Whether the plan of an entity selects other records for another date. @param deployment as configured, or as deployed */
+/** Whether the plan of an entity selects other records for another date. @param deployment configured or deployed */
 export function isDated({ entities }: Deployment, entity: Entity): boolean {
   const { filters = [] } = entities[entity];
   return dependsOnDate(filters) || filters.some((filter) => filter.dependsOnDate === true);

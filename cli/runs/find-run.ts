@@ -9,19 +9,19 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type FoundRun, foundRun, readInput, runOf } from './run.ts';
 
-/** The machine whose runs are looked for. */
+/** The state machine whose runs are searched. */
 export type ExportMachine = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
-/** The machine, and the zone in which its runs get their dates. */
+/** The state machine, and the time zone that decides the dates of its runs. */
 type DatedMachine = ExportMachine & Pick<Target, 'TimeZone'>;
 
 const DAY_MS = 86_400_000;
-/** Step Functions allows some fifteen such calls a second. */
+/** Step Functions allows about 15 DescribeExecution calls a second. */
 const DESCRIBED_AT_ONCE = 10;
 
 /**
- * @param run an execution's name, a unique end of it, its ARN, or an entity: its newest run, or that of the date
- * @throws CommandError (exit code 2) with the nearest name, or those that end so
+ * @param run name, unique end of a name, ARN, or an entity for its newest run (with `date`: its newest of that date)
+ * @throws CommandError (exit code 2) with the nearest name, or with all names of this end
  */
 export async function findRun(target: DatedMachine, run: string, date?: string): Promise<FoundRun> {
   const entity = entitySchema.safeParse(run);
@@ -50,7 +50,7 @@ async function named(target: ExportMachine, run: string): Promise<FoundRun | und
 }
 
 async function newestOf(target: DatedMachine, entity: Entity, date: string | undefined): Promise<FoundRun | undefined> {
-  // No run is for a date that is still to come, in any zone.
+  // A run is never for a future date, in any time zone.
   const since = date === undefined ? undefined : new Date(Date.parse(date) - DAY_MS);
   for await (const newest of executionsOf(target, { entity, since })) {
     if (date === undefined) return newest;
@@ -62,11 +62,11 @@ async function newestOf(target: DatedMachine, entity: Entity, date: string | und
 
 interface Sought {
   since?: Date | undefined;
-  /** Only runs that ended in anything but success, or are under way; with both, either. */
+  /** Only runs that did not succeed. With `running`, runs of either kind. */
   failed?: boolean | undefined;
   running?: boolean | undefined;
   entity?: Entity | undefined;
-  /** Entities by the name of the execution; these executions are not described. */
+  /** Entities by execution name; these executions need no DescribeExecution call. */
   known?: ReadonlyMap<string, Entity> | undefined;
 }
 
@@ -92,7 +92,7 @@ export async function* executionsOf(
   }
 }
 
-/** Matches names that commands give (`startRun`, `backfill`); of any other run only the input names the entity. */
+/** Matches names that commands give (`startRun`, `backfill`); for other runs only the input names the entity. */
 const NAMED = /^(.+?)-(?:(?:(release|table)-)?\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
 
 async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, known: Sought['known']) {
@@ -114,13 +114,13 @@ async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Pro
   }
 }
 
-/** Whether it was no run: a start by a rule that requested nothing. Commands give no such start. */
+/** Whether a nightly rule started the execution without requesting an export. Commands never do this. */
 export function isWithoutJob(found: FoundRun): boolean {
   const { outcome } = runOf(found);
   return outcome === 'notDue' || outcome === 'alreadyStarted';
 }
 
-/** The ARN of a name. @throws CommandError (exit code 2) where an ARN is not of this deployment's machine */
+/** The ARN for a name. @throws CommandError (exit code 2) if an ARN belongs to another state machine */
 function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string): string | undefined {
   const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
   if (run.startsWith(prefix)) return run;
@@ -131,17 +131,17 @@ function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string
   return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
 }
 
-/** How many of the newest names are compared with an unknown one. */
+/** Number of newest names to compare with an unknown name. */
 const NAMES_COMPARED = 200;
 
-/** Adds the argument of a command that works on one run, and the date that goes with an entity. */
+/** Adds the argument of a command that works on one run, and the `--date` option for an entity. */
 export function withRun(command: Command): Command {
   return command
     .argument('<run>', 'name of an execution, a unique end of it, its ARN, or an entity: its newest run')
     .option('--date <YYYY-MM-DD>', 'with an entity: its newest run for this date', dateArgument);
 }
 
-/** The full name of the one run whose name ends so. @throws CommandError (exit code 2) where there is none, or several */
+/** The full name of the one run with this end. @throws CommandError (exit code 2) if no run or several runs match */
 async function runEnding(
   { sfn: client, StateMachineArn: stateMachineArn }: Pick<Target, 'sfn' | 'StateMachineArn'>,
   end: string,
@@ -158,11 +158,11 @@ async function runEnding(
   throw new CommandError(`There is no run "${end}"${near}${known}.`, USAGE);
 }
 
-/** Shorter ends would mean a run that nobody meant. */
+/** Shorter ends would match runs by accident. */
 const SHORTEST_END = 4;
 const NAMES_SHOWN = 5;
 
-/** The one name that ends so; `undefined` where none does. @throws CommandError (exit code 2) where several do */
+/** The one name with this end; `undefined` without a match. @throws CommandError (exit code 2) if several match */
 export function nameEnding(end: string, names: string[]): string | undefined {
   const found = end.length < SHORTEST_END ? [] : names.filter((name) => name.endsWith(end));
   if (found.length < 2) return found[0];

@@ -46,8 +46,8 @@ async function follow(run: string, options: TargetOptions & { date?: string }): 
 }
 
 /**
- * Prints a line for each change of runs until they have ended, then their results.
- * @throws CommandError: 1 where a run was not published, 130 where Ctrl-C ended the following (never the run)
+ * Prints a line for each change of the runs until they have ended, then their results.
+ * @throws CommandError: 1 if a run was not published, 130 after Ctrl-C, which stops following but never the run
  */
 export async function followToTheEnd(
   target: Target,
@@ -70,16 +70,16 @@ export async function followToTheEnd(
 
 async function show(target: Target, runs: FollowedRun[], json: boolean | undefined, signal: AbortSignal) {
   const print = json ? printErr : printOut;
-  // Whoever may not read the bucket learns how a run ended all the same.
+  // The end of a run is shown even to users who may not read the bucket.
   const published = createPublished(target, () => undefined);
   const about = { published, timeZone: target.TimeZone };
   const look = ({ entity, executionArn }: FollowedRun, either: AbortSignal) => {
-    // The function that moves a file logs its progress as often.
+    // DownloadFile logs its progress at the same interval.
     const fileProgress = watchFile(target, { everyMs: 5_000 });
     const onProgress = progressLines(print);
     return followRun(target.sfn, entity, executionArn, { signal: either, onProgress, fileProgress, ...about });
   };
-  // Where one run cannot be read, following the others ends too.
+  // If one run cannot be read, the command stops following the others too.
   return together(runs, look, { signal });
 }
 
@@ -109,14 +109,14 @@ function failedText(run: Run): string {
   return `${entity}: ${failureText(run)}${have}`;
 }
 
-/** Where a run is right now. */
+/** The current state of a run. */
 export interface Progress {
   entity: Entity;
-  /** The state that was entered last. */
+  /** The state that the run entered last. */
   state: string;
   status: string;
   checks: number;
-  /** Bytes that are stored so far; `null` where it is not known. */
+  /** Bytes stored so far; `null` if not known. */
   bytes: number | null;
   totalBytes: number | null;
   waiting: Waiting | null;
@@ -127,20 +127,20 @@ interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
-  /** Reads how many bytes are stored; where it is left out, they are known when the whole file is. */
+  /** Reads how many bytes are stored; without it, they are known only when the whole file is stored. */
   fileProgress?: FileProgress;
-  /** Reads what the bucket says of the run; where it is left out, nothing of that is told. */
+  /** Reads the published state of the run from the bucket; without it, that part is left out. */
   published?: Published;
-  /** The zone in which a run gets its date that ended before it had one. */
+  /** The time zone for the date of a run that ended before it had a date. */
   timeZone?: string | undefined;
 }
 
-/** The states in which a file moves. */
+/** The states in which a run moves a file. */
 const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
 
 /**
- * Follows a run to its end. The `signal` ends the following, never the run.
- * @throws the signal's reason
+ * Follows a run to its end. The `signal` stops following, never the run.
+ * @throws the reason of the signal
  */
 export async function followRun(
   sfn: SFNClient,
@@ -186,7 +186,7 @@ async function endOf(
   return { ...run, entity, executionArn, seconds: run.seconds ?? 0 };
 }
 
-/** A moving file gets a line this often. */
+/** Interval between two lines about a moving file. */
 const MOVED_EVERY_SECONDS = 10;
 
 /**
@@ -199,7 +199,7 @@ export function progressLines(print: (line: string) => void): (progress: Progres
     const { entity, state: name, bytes, seconds } = progress;
     if (name === '') return;
     const state = stateText(progress);
-    // A run keeps the bytes of its file after the last one is stored.
+    // A run keeps its byte count after the last byte is stored.
     const isMoving = bytes !== null && MOVING.includes(name);
     const moved = isMoving && seconds - shown.seconds >= MOVED_EVERY_SECONDS;
     const text = state !== shown.state ? state : moved ? fileText(progress, shown) : '';
@@ -209,7 +209,7 @@ export function progressLines(print: (line: string) => void): (progress: Progres
   };
 }
 
-/** `CheckStatus, 1 check`; of a run that has ended, how it ended and the bytes of its file. */
+/** `CheckStatus, 1 check`; for a run that has ended, its status and the bytes of its file. */
 function stateText({ state, status, checks, bytes, waiting }: Progress): string {
   const running = status === 'RUNNING';
   const facts = [
@@ -228,15 +228,15 @@ function fileText({ bytes, totalBytes, seconds }: Progress, before: { bytes: num
   return [movedText({ bytes, totalBytes }), `${bytesText(Math.round(rate))}/s`, share].filter(Boolean).join(', ');
 }
 
-/** Tells how far the file is. It never throws, and is `undefined` where nothing can be read. */
+/** Reads the progress of the file. It never throws, and returns `undefined` if it cannot read it. */
 export type FileProgress = (state: RunState) => Promise<Moved | undefined>;
 interface Moved {
   bytes: number;
-  /** `null` as long as it is not known. */
+  /** `null` while the size is not known. */
   totalBytes: number | null;
 }
 
-/** Logged every five seconds while a file moves; older lines are of a stalled file, or of another. */
+/** Lines come every five seconds while a file moves; older lines belong to a stalled transfer, or to another file. */
 const LINES_OF_SECONDS = 120;
 const movedSchema = z.object({
   message: z.literal('moved'),
@@ -246,8 +246,8 @@ const movedSchema = z.object({
 });
 
 /**
- * Watches the file of one run while it moves, by the log lines `moved`. Without the right to the logs nothing is known.
- * @param everyMs how long an answer is kept
+ * Watches the file of one run through the log lines `moved`. Without the right to the logs, the progress is not known.
+ * @param everyMs time for which a result is reused
  */
 export function watchFile(
   target: Pick<Target, 'logs' | 'downloadLogGroup'>,
@@ -263,7 +263,7 @@ export function watchFile(
       const totalBytes = line?.totalBytes ?? state.moving?.upload?.size ?? null;
       known = { until: performance.now() + everyMs, moved: line && { bytes: line.bytes, totalBytes } };
     } catch (error) {
-      // A look that is denied is not tried again.
+      // After a denied call, no other is made.
       known = { until: isDenied(error) ? Number.POSITIVE_INFINITY : 0, moved: undefined };
     }
     return known.moved;

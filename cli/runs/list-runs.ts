@@ -59,7 +59,7 @@ interface ListOptions extends TargetOptions {
 
 const UNITS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
-/** `12h`, `7d`, `2w`, or a date, which means its beginning in UTC. @throws InvalidArgumentError for anything else */
+/** `12h`, `7d`, `2w`, or a date, which means its start in UTC. @throws InvalidArgumentError for any other text */
 export function sinceArgument(text: string, now: Date = new Date()): Date {
   const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
   if (unit) return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS]);
@@ -73,7 +73,7 @@ export function sinceArgument(text: string, now: Date = new Date()): Date {
   throw new InvalidArgumentError(`That date is still to come: now it is ${now.toISOString().slice(0, 16)} UTC.`);
 }
 
-/** The runs for a person on a terminal, or a line for each elsewhere. */
+/** The runs as a table on a terminal, or as one line each elsewhere. */
 export function runsText(
   runs: Run[],
   stream: { isTTY?: boolean; columns?: number },
@@ -95,12 +95,12 @@ export function runsText(
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 }
 
-/** The heading of the table is painted as idle. */
+/** The tone of a table row; the heading has no run and is idle. */
 function toneAt(run: Run | undefined): Tone {
   return run ? toneOf(run) : 'idle';
 }
 
-/** What the table has no room for. */
+/** Lines below the table for facts that do not fit into it. */
 function notesOf(runs: Run[]): string[] {
   const notes = runs.flatMap(({ run, what, of, warningCount, changedColumns, waiting }) => [
     ...(what === 'release' ? [`${run}: releases ${of ?? ''}`] : []),
@@ -149,7 +149,7 @@ function lineOf(run: Run): string {
     .trimEnd();
 }
 
-/** The outcome, with a mark where only the manifest tells of the run. */
+/** The outcome, with a mark for a run that only has a manifest. */
 function cellOf(run: Run): string {
   return `${outcomeWord(run)}${run.status === null ? '*' : ''}`;
 }
@@ -158,7 +158,7 @@ function markedOutcome(run: Run): string {
   return `${cellOf(run)}${run.warningCount ? ' (!)' : ''}`;
 }
 
-/** What the words of the column without a heading mean: a line for each that stands there. */
+/** A legend of the words in the column without a heading: a line for each word that occurs. */
 function legendOf(runs: Run[]): string[] {
   const words = {
     latest: 'latest: of the newest date, where readers begin.',
@@ -170,23 +170,23 @@ function legendOf(runs: Run[]): string[] {
 }
 
 interface Wanted {
-  /** The entities whose runs are wanted; an empty list stands for all. */
+  /** The entities whose runs are requested; an empty list means all. */
   entities: Entity[];
   since: Date;
-  /** Only runs that ended in anything but success, or are under way; with both, either. */
+  /** Only runs that did not succeed. With `running`, runs of either kind. */
   failed: boolean;
   running?: boolean;
-  /** How many of the newest runs are listed. */
+  /** Most runs to list, newest first. */
   limit?: number | undefined;
-  /** The zone in which a run gets its date. */
+  /** The time zone that decides the date of a run. */
   timeZone: string;
-  /** Called for what cannot be read. */
+  /** Called with a sentence for each part that cannot be read. */
   warn: (sentence: string) => void;
 }
 
 type RunSources = ExportMachine & Pick<Target, 's3' | 'BucketName'>;
 
-/** Runs from Step Functions joined with their manifests, newest first. */
+/** Runs from Step Functions combined with their manifests, newest first. */
 export async function listRuns(target: RunSources, wanted: Wanted): Promise<Run[]> {
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, wanted.warn);
@@ -197,7 +197,7 @@ export async function listRuns(target: RunSources, wanted: Wanted): Promise<Run[
   if (some) return rows;
   const known = new Set(executions.map(({ name }) => name));
   const forgotten = [...manifests.values()].filter(({ manifest }) => !known.has(manifest.execution));
-  // A manifest that was written within the time may be of a run that began before it.
+  // A run may have started before the time range and written its manifest within it.
   const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= wanted.since);
   const all = [...rows, ...within.map(runOfManifest)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
   return all.slice(0, wanted.limit);
@@ -215,13 +215,13 @@ async function foundRuns(
   for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
     // A run whose input has no entity is left out only if entities were named.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
-    // All others are joined with manifests: a run that is not found would count as one that Step Functions has deleted.
+    // Without these filters all runs are needed: a missing one would look like a run that Step Functions has deleted.
     if ((failed || running) && runs.length === limit) return runs;
   }
   return runs;
 }
 
-/** Step Functions allows few such calls a second: what the manifest knows is not read there. */
+/** Reads a run from Step Functions only if its manifest is not enough, because few such calls a second are allowed. */
 async function rowOf(
   target: ExportMachine,
   found: FoundRun,

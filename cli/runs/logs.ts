@@ -40,7 +40,7 @@ async function logs(run: string, options: LogsOptions): Promise<void> {
 
 /** A structured line that a function logged about a run. */
 interface RunLine {
-  /** When it was written, milliseconds since 1970. */
+  /** Time of the line, in milliseconds since 1970. */
   at: number;
   fields: z.infer<typeof lineSchema>;
 }
@@ -50,15 +50,15 @@ const lineSchema = z.looseObject({
   message: z.string(),
   execution: z.string(),
   step: z.optional(z.string()),
-  /** When it was written; an engine may give one time to all lines of an invocation. */
+  /** Time of the line. Some clouds give all log events of an invocation the same time, so this field counts. */
   timestamp: z.optional(z.iso.datetime()),
 });
 
-/** Clocks differ, and a function goes on for up to 15 minutes after its run was stopped. */
+/** The clocks of two machines differ, and a function continues for up to 15 minutes after its run was stopped. */
 const BEFORE_MS = 60_000;
 const AFTER_MS = 20 * 60_000;
 
-/** The lines of all functions about one run, in order of time; not those that Lambda itself logs, which name no run. */
+/** The log lines of all functions about one run, by time, without the lines of Lambda itself, which name no run. */
 export async function linesOfRun(
   { logs, stack }: Pick<Target, 'logs' | 'stack'>,
   run: Pick<FoundRun, 'name' | 'startDate' | 'stopDate'>,
@@ -70,7 +70,7 @@ export async function linesOfRun(
   };
   const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
   const found = await Promise.all(groups.map((logGroupName) => linesIn({ logs }, { ...wanted, logGroupName })));
-  // The pattern is only a help: not every engine knows it.
+  // Some clouds ignore the pattern, so the lines are filtered again.
   const ours = found.flat().filter(({ fields }) => fields.execution === run.name);
   return ours.toSorted((a, b) => a.at - b.at);
 }
@@ -90,13 +90,13 @@ async function linesIn(
       }
     }
   } catch (error) {
-    // The group of a function that never ran may not be there.
+    // A function that never ran may have no log group.
     if (!(error instanceof Error && error.name === 'ResourceNotFoundException')) throw error;
   }
   return lines;
 }
 
-/** These fields have columns of their own, or are equal on every line, or of no use to a person. */
+/** Fields that have their own columns, are equal on every line, or do not help a person. */
 const NOT_REPEATED = new Set(
   'level message timestamp step execution entity exportId xray_trace_id requestId'.split(' '),
 );

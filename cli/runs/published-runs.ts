@@ -12,8 +12,8 @@ type Warn = (sentence: string) => void;
 export type Published = ReturnType<typeof createPublished>;
 
 /**
- * What the bucket says of runs. Each pointer is read once. Where the bucket cannot be read, that is reported once and nothing is
- * known of it: a run is shown all the same, for the bucket may be why it failed.
+ * Reads from the bucket which runs are published. Each pointer is read once. If the bucket cannot be read, this is
+ * reported once, and runs are shown without these facts: the bucket may be why a run failed.
  */
 export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn: Warn) {
   const manifests = createManifests(target);
@@ -32,7 +32,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
     const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
     if (execution === latest?.execution) return 'latest';
     if (execution === ofDate?.execution) return 'current';
-    // The pointers count, and no manifest does: a run may have failed after it wrote its own.
+    // Only pointers count: a run may have failed after it wrote its manifest.
     return ofDate && compareRuns(ofDate, manifest) >= 0 ? 'superseded' : null;
   };
   const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {
@@ -52,11 +52,11 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return found && join(found);
     });
   return {
-    /** Where the run of a manifest stands that was read already; null too where the bucket cannot be read. */
+    /** The standing of a run whose manifest is already read; null also if the bucket cannot be read. */
     standing: async (manifest: Manifest) => (await unlessBroken(() => standingOf(manifest))) ?? null,
     /**
-     * The runs that wrote their manifests since a time, by the name of the execution. From then on no other is looked
-     * up.
+     * The runs that wrote their manifests since a time, by execution name. After this call, `own` looks up only these
+     * runs.
      */
     since: async (entities: Entity[], since: Date): Promise<Map<string, Joined>> => {
       const read = async (entity: Entity) => eachOf(await manifests.runs(entity, since, warn), join);
@@ -64,11 +64,11 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       listed = new Map((all ?? []).flat().map((run) => [run.manifest.execution, run]));
       return listed;
     },
-    /** The manifest of a run; `undefined` where it wrote none. */
+    /** The manifest of a run; `undefined` if the run wrote none. */
     own: async (entity: Entity, name: string) => (listed ? listed.get(name) : await run(entity, name)),
     /** The manifest of a run that may be older than the listed ones. */
     run: async (entity: Entity, name: string) => listed?.get(name) ?? (await run(entity, name)),
-    /** `undefined` where they are not known. */
+    /** The published runs of a date and of `latest`; `undefined` if they are not known. */
     readers: (entity: Entity, date: string | null): Promise<Readers | undefined> =>
       unlessBroken(async () => {
         const named = async (which: string | null) => {
@@ -81,7 +81,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
   };
 }
 
-/** A run with all that the bucket says of it: its manifest, where it stands, what readers have. */
+/** A run with its facts from the bucket: its manifest, its standing, and the published runs. */
 export async function completeRun(published: Published, found: FoundRun, known: Known = {}) {
   const { entity, outcome, run: name, date, what, of, status } = runOf(found, known);
   const asked = entity !== null && outcome !== 'notDue' && outcome !== 'alreadyStarted';

@@ -63,8 +63,8 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
 }
 
 /**
- * Prints how the file differs from what readers have, and asks where there is a terminal: then a release is a decision.
- * @throws CommandError (exit code 2) where the answer is no
+ * Prints how the file differs from the published one. On a terminal it then asks for a confirmation.
+ * @throws CommandError (exit code 2) if the answer is no
  */
 async function askAfterDifference(target: Target, manifests: Manifests, manifest: Manifest): Promise<void> {
   for (const line of await differenceText(target, manifests, manifest)) printErr(line);
@@ -74,7 +74,7 @@ async function askAfterDifference(target: Target, manifests: Manifests, manifest
     throw new CommandError('Not confirmed: nothing was released.', USAGE);
 }
 
-/** What cannot be compared may be right nevertheless: then it says why it was not. */
+/** The differences, or why the files cannot be compared: such a file may be right nevertheless. */
 async function differenceText(target: Target, manifests: Manifests, manifest: Manifest): Promise<string[]> {
   try {
     const found = await difference(target, await publishedBefore(manifests, manifest), manifest);
@@ -85,7 +85,7 @@ async function differenceText(target: Target, manifests: Manifests, manifest: Ma
   }
 }
 
-/** @returns what the release will not move; @throws CommandError (exit code 2) where there is nothing to release */
+/** @returns the manifest, and a note if `latest` stays; @throws CommandError (exit code 2) if no release is possible */
 async function judge(manifests: Manifests, entity: Entity, run: string, newNormal: boolean) {
   const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
   const unreleasable = whyNotReleased(run, manifest, newNormal);

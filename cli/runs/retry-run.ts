@@ -72,9 +72,9 @@ function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
 }
 
 /**
- * The input of the old run with its logical date: without one the new run would take today's. It adopts the old run's
- * export, unless a new one is needed, or `fresh`. Where only the table is missing, it is all that the new run writes.
- * @throws CommandError (exit code 2) where that input names no entity
+ * The input of the old run with its logical date: without it, the new run would take the current date. The new run
+ * adopts the export of the old one unless `fresh` or a new one is needed. If only the table is missing, it writes that.
+ * @throws CommandError (exit code 2) if the old input names no entity
  */
 export async function inputAgain(
   { sfn, TimeZone }: Pick<Target, 'sfn' | 'TimeZone'>,
@@ -84,9 +84,9 @@ export async function inputAgain(
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const { entity, what, of, given, ...asked } = readInput(execution.input);
   if (!entity) throw new CommandError(`The input of ${name} names no entity: begin with ${CRM_EXPORT} start.`, USAGE);
-  // The file is published: the table is all that is missing.
+  // The file is published, so only the table is missing.
   if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: { run: of ?? name } };
-  // A release or a table run has the date of the run that it is about.
+  // A release or a table run has the date of the run that it handles.
   if (what !== 'export') return { ...given, entity };
   const { scheduledFor: _, adopt: __, ...input } = given;
   const last = await lastSeen(sfn, executionArn);
@@ -95,25 +95,25 @@ export async function inputAgain(
   const { run, date: early } = last.state ?? {};
   const scheduledFor = asked.scheduledFor ?? startDate.toISOString();
   const date = asked.date ?? run?.date ?? early ?? dateOf(TimeZone, scheduledFor);
-  // `scheduledFor` is left out: with it, the new run would be one of the nightly rule, and find that the old one has its start.
+  // With `scheduledFor`, the new run would count as a nightly start, and end because the old run has the same start.
   return { ...input, entity, date, ...(adopt !== undefined && { adopt }) };
 }
 
-/** Ends after which the same export would end the same way. */
+/** Errors after which the same export would fail in the same way. */
 const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', 'FileQuarantined', 'DownloadTooLarge']);
 
-/** A run that was left in one of these states without an answer may have requested an export. */
+/** States in which a run may have requested an export, even if it never received the answer. */
 const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
 
 interface Ended {
   name: string;
-  /** The status that Step Functions gives the execution. */
+  /** The status of the execution in Step Functions. */
   status: string;
   error: string | null;
 }
 
 /**
- * The run whose export a retry adopts: the failed one, or the one from which that should have adopted it.
+ * The run whose export a retry adopts: the failed run, or the earlier run whose export that run should have adopted.
  * `undefined`: a new export is requested.
  */
 export function adoptableRun(

@@ -3,7 +3,7 @@ import { otherPlanText } from '../data/stored-manifests.ts';
 import { bytesText, colorsFor, manyText, plainLine } from '../support/text.ts';
 import { OUTCOMES, type Readers, type Run, type Tone } from './run.ts';
 
-/** What became of a run, in words: for a column, for a line, for a section. */
+/** The outcome of a run in words: for a column, a line or a section. */
 
 type Told = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged' | 'byVerify'>;
 
@@ -21,7 +21,7 @@ function wordOf({ what, outcome, error, status, kind, unjudged }: Told): string 
   return outcome === 'published' ? whole : word;
 }
 
-/** The outcome for a line: it says what `outcomeWord` says, as half a sentence. */
+/** The outcome as a phrase for a line; it has the same content as `outcomeWord`. */
 export function outcomeText(run: Run): string {
   const { outcome, of, startedBy, differs } = run;
   const other = plainLine(of ?? 'another run');
@@ -44,7 +44,7 @@ const STANDINGS = {
   superseded: 'superseded by a later run',
 };
 
-/** Outcomes with a file or a table that has a size. */
+/** Outcomes with the size of a file or table. */
 const MEASURED = new Set<Run['outcome']>(['published', 'stored', 'released', 'release', 'table', 'withoutTable']);
 
 /** A line: `leads of 2026-11-20, published, 1,240 rows, 80.1 kB, the latest`. */
@@ -68,14 +68,14 @@ export function readersText({ ofDate, latest }: Readers, entity: Entity, date: s
   return `Readers have ${missing}still ${entity} of ${latest.date}, from ${plainLine(latest.run)}.`;
 }
 
-/** How a run is painted: as its outcome, unless a later run has replaced it or it has warnings. */
+/** The tone of a run: that of its outcome, unless a later run replaced it or it has warnings. */
 export function toneOf({ outcome, standing, warningCount }: Pick<Run, 'outcome' | 'standing' | 'warningCount'>): Tone {
   const { tone } = OUTCOMES[outcome];
   if (standing === 'superseded') return 'idle';
   return tone === 'good' && warningCount ? 'warned' : tone;
 }
 
-/** How each tone is shown where there is no colour. */
+/** The sign of each tone, for output without colour. */
 export const SIGNS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', open: '…', idle: '·', unknown: '?' };
 
 export function painterOf(stream: { isTTY?: boolean }): (tone: Tone) => (text: string) => string {

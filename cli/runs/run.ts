@@ -9,14 +9,14 @@ import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../co
 import { isUnjudged, type PublishedRun } from '../data/stored-manifests.ts';
 import { type Waiting, waitingSchema } from './waiting.ts';
 
-/** How an outcome is painted; its word always stands beside it. */
+/** The colour of an outcome. The output always shows the word of the outcome too. */
 export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
 
 interface Described {
   /** The outcome in the column of a table. */
   word: string;
   tone: Tone;
-  /** Somebody has to do something, unless a later run was published. */
+  /** A person has to act, unless a later run was published. */
   needsPerson: boolean;
 }
 
@@ -24,36 +24,36 @@ const good = (word: string): Described => ({ word, tone: 'good', needsPerson: fa
 const idle = (word: string): Described => ({ word, tone: 'idle', needsPerson: false });
 const bad = (word: string): Described => ({ word, tone: 'bad', needsPerson: true });
 
-/** What can become of a run. `words.ts` has the sentences. */
+/** The possible outcomes of a run. `run-words.ts` has the sentences. */
 export const OUTCOMES = {
   running: { word: 'under way', tone: 'open', needsPerson: false },
   published: good('published'),
-  /** The file is there, for no reader: its plan is not the configured one. */
+  /** The file is stored but not published, because its plan is not the configured one. */
   stored: good('stored'),
-  /** A guard had stopped the file, and a person released it. */
+  /** A guard stopped the file, and a person released it. */
   released: good('released'),
-  /** This execution released the file of another. */
+  /** This execution released the file of another run. */
   release: good('release'),
   table: good('table'),
   applied: good('applied'),
-  /** `verify` gave it an input that no run accepts. */
+  /** `verify` started the run with an input that every run refuses. */
   onPurpose: idle('failed on purpose'),
-  /** Another run is published for the date, so its table is not written. */
+  /** Another run is published for the date, so the table is not written. */
   replaced: idle('table, superseded'),
-  /** Starts by a rule that requested nothing. They are no runs. */
+  /** A rule started the execution, but it requested no export. It does not count as a run. */
   notDue: idle('not due'),
   alreadyStarted: idle('already started'),
-  /** The file is published, its table is not written. */
+  /** The file is published, but its table is not written. */
   withoutTable: bad('no table'),
   quarantined: bad('FileQuarantined'),
-  /** The run is named by its error, or by the status of the execution. */
+  /** The error of the run, or the status of its execution, replaces this word. */
   failed: bad('failed'),
 } satisfies Record<string, Described>;
 
 export type Outcome = keyof typeof OUTCOMES;
 export const OUTCOME_NAMES = Object.keys(OUTCOMES) as [Outcome, ...Outcome[]];
 
-/** A value that is not what it should be counts as none: a run with any input is shown. */
+/** An invalid value counts as missing, so that a run with any input can be shown. */
 const known = <T extends z.core.SomeType>(schema: T) => z.catch(z.optional(schema), undefined);
 
 const inputSchema = z.object({
@@ -67,22 +67,22 @@ const inputSchema = z.object({
 });
 const givenSchema = z.catch(z.record(z.string(), z.unknown()), {});
 
-/** What commands read in the input of an execution. The functions judge it by schemas of their own, which are strict. */
+/** The input of an execution as commands read it. The functions use their own strict schemas. */
 export interface RunInput {
   entity?: Entity | undefined;
   date?: string | undefined;
   scheduledFor?: string | undefined;
-  /** The failed run whose export it takes. */
+  /** The failed run whose export this run adopts. */
   adopt?: string | undefined;
-  /** An update is a batch of customer updates; release and table are about the file of another run. */
+  /** `update`: a batch of customer updates. `release` and `table`: about the file of another run. */
   what: 'export' | 'release' | 'table' | 'update';
-  /** The run whose file is released or made a table; the batch. */
+  /** The run whose file is released or converted into a table; or the batch. */
   of: string | undefined;
-  /** All that was given. */
+  /** The whole input. */
   given: Record<string, unknown>;
 }
 
-/** @param input as it was given, or as Step Functions has it: a text */
+/** @param input an object, or its JSON text from Step Functions */
 export function readInput(input: unknown): RunInput {
   const given = givenSchema.parse(typeof input === 'string' ? jsonOrUndefined(input) : input);
   const { release, table, file, ...common } = inputSchema.parse(given);
@@ -91,7 +91,7 @@ export function readInput(input: unknown): RunInput {
   return { ...common, what, of: table?.run ?? release ?? batch, given };
 }
 
-/** Step Functions deletes an execution so long after its end. */
+/** Step Functions deletes an execution this many days after its end. */
 export const FORGOTTEN_AFTER_DAYS = 90;
 
 const standingSchema = z.nullable(z.enum(['latest', 'current', 'superseded']));
@@ -102,10 +102,10 @@ const readersSchema = z.object({
   ofDate: z.nullable(publishedDateSchema).check(z.describe('What is published for the date of the run.')),
   latest: z.nullable(publishedDateSchema),
 });
-/** What readers have where a run failed. */
+/** The published runs, shown for a failed run. */
 export type Readers = z.infer<typeof readersSchema>;
 
-/** A run as every command knows it and as `--json` prints it. What is not known is null. */
+/** A run as every command uses it and as `--json` prints it. Unknown values are null. */
 export const runSchema = z.object({
   run: z.string().check(z.describe('Name of the execution.')),
   executionArn: z.nullable(z.string()).check(z.describe('null = Step Functions has deleted it.')),
@@ -150,49 +150,49 @@ export const runSchema = z.object({
 });
 export type Run = z.infer<typeof runSchema>;
 
-/** A run of an execution whose entity is known. */
+/** A run with a known execution and entity. */
 export interface NamedRun extends Run {
   entity: Entity;
   executionArn: string;
   seconds: number;
 }
 
-/** An execution, as it is listed or described. */
+/** An execution from a list or a description. */
 export interface FoundRun {
   executionArn: string;
   name: string;
-  /** `undefined` where its input names none. */
+  /** `undefined` if the input names no entity. */
   entity: Entity | undefined;
   status: string;
   startDate: Date;
   stopDate: Date | undefined;
   what: Run['what'];
-  /** The execution with its input and output, where it was looked up. */
+  /** The execution with its input and output, if it was read. */
   execution?: Partial<DescribeExecutionOutput>;
 }
 
-/** A published run, and where it stands. */
+/** A published run, and its standing. */
 export interface Joined extends PublishedRun {
   standing: Standing;
 }
 
-/** What is known besides the execution. */
+/** Facts about a run besides its execution. */
 export interface Known {
-  /** Seen last, where there is no output. */
+  /** The last state data, for an execution without output. */
   state?: RunState | undefined;
   published?: Joined | undefined;
   readers?: Readers | undefined;
   waiting?: Waiting | undefined;
-  /** The zone in which a run gets its date, where no state has the date. */
+  /** The time zone for the date of a run, if its state has no date. */
   timeZone?: string | undefined;
 }
 
-/** The state of a run in an event of its history, or `undefined` before the first step has it. */
+/** The state data in an event of the history, or `undefined` before the first step has written it. */
 export function parseState(text: string | undefined): RunState | undefined {
   return parseJson(runStateSchema, text);
 }
 
-/** All that is known of an execution. */
+/** A run from its execution and the other known facts. */
 export function runOf(found: FoundRun, known: Known = {}): Run {
   const { name, executionArn, entity = null, status, startDate, stopDate, execution } = found;
   const { error = null, cause = null, input: text } = execution ?? {};
@@ -226,7 +226,7 @@ export function runOf(found: FoundRun, known: Known = {}): Run {
   };
 }
 
-/** All that a manifest knows of its run. */
+/** A run from its manifest alone. */
 export function runOfManifest(published: Joined): Run {
   const { entity, startedAt, execution: name } = published.manifest;
   const item = { name, status: 'SUCCEEDED', startDate: new Date(startedAt) } as const;
@@ -262,7 +262,7 @@ function exportOutcome({ status, error, state, published }: Seen): Outcome {
   return manifest?.state === 'unpublished' || state?.outcome === 'UNPUBLISHED' ? 'stored' : 'published';
 }
 
-/** Nobody has to do anything for a date of which readers have another run. */
+/** Whether a person has to act: not if another run is published for the date. */
 function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | undefined)[]): boolean {
   const ofDate = readers?.ofDate?.run;
   return OUTCOMES[outcome].needsPerson && (ofDate === undefined || own.includes(ofDate));
@@ -273,7 +273,7 @@ function dateOf(state: RunState | undefined, published: Joined | undefined): str
   return published?.manifest.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
 }
 
-/** The date that CreateExport gives to an export; that of any other run is in its file. */
+/** The date that CreateExport gives to an export; any other run has the date of its file. */
 function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undefined): string | undefined {
   if (input.what !== 'export' || timeZone === undefined) return undefined;
   if (z.iso.date().safeParse(input.date).success) return input.date;
@@ -302,7 +302,7 @@ function fileOf(what: Run['what'], state: RunState | undefined, published: Joine
   };
 }
 
-/** An execution in a list, or its description. */
+/** A run from an execution in a list or from its description. */
 export function foundRun(item: Partial<ExecutionListItem>, entity: Entity | undefined, what: Run['what']): FoundRun {
   const { executionArn = '', name = executionArn.split(':').at(-1) ?? '', status = 'RUNNING' } = item;
   return {

@@ -49,7 +49,7 @@ export function addShow(command: Command): void {
   });
 }
 
-/** A run for a person. */
+/** A run as lines of text. */
 export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string {
   const colors = colorsFor(stream);
   const paint = painterOf(stream)(toneOf(shown));
@@ -73,7 +73,7 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
   ].join('\n');
 }
 
-/** Who released the file, and why. */
+/** A line about who released the file, and why. */
 function releaseOf({ release, standing }: ShownRun): string[] {
   if (!release) return [];
   const { by, requestedAt, execution, reason, newNormal } = release;
@@ -86,7 +86,7 @@ function releaseOf({ release, standing }: ShownRun): string[] {
 
 const NOTHING_TO_COMPARE_WITH = 'There is no earlier published export with the same plan to compare this file with.';
 
-/** What the file was compared with, where a check stopped it; of a file of a new plan, that there was nothing. */
+/** The exports that the file was compared with, if a check stopped it; or that there are none, for a new plan. */
 function comparedWith({ guards }: ShownRun): string[] {
   if (guards?.comparedWith.length === 0) return [`\n  ${NOTHING_TO_COMPARE_WITH}`];
   if (!guards || failedChecks(guards).length === 0) return [];
@@ -107,7 +107,7 @@ function failureOf(shown: ShownRun): string[] {
   ];
 }
 
-/** Changes that no warning names: the configuration accepts them, or they are of labels. */
+/** Column changes without a warning: the configuration accepts them, or they concern labels only. */
 function columnsOf({ drift, warnings }: ShownRun): string[] {
   const texts = drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
   return texts.map((text) => `\n  ${plainLine(text)}`);
@@ -122,7 +122,7 @@ const STEP_OF: Partial<Record<Phase, string>> = {
   changes: 'WriteChanges',
 };
 
-/** The log of the step in which a run ended, or is. `--json` has all. */
+/** The log of the last step of a run that did not succeed. `--json` has the logs of all steps. */
 function logOf({ status, timeline, links }: ShownRun): string[] {
   const step = STEP_OF[timeline.findLast(({ phase }) => phase in STEP_OF)?.phase ?? 'create'] ?? '';
   const url = links.logGroups[step];
@@ -143,20 +143,20 @@ function placesOf(shown: ShownRun): string[] {
   return places.map((place) => `  ${plainLine(place)}`);
 }
 
-/** One run as `show --json` prints it. What is not known is null. */
+/** A run as `show --json` prints it. Unknown values are null. */
 export interface ShownRun extends Run {
   /** A path in this repository. */
   runbook: string | null;
   timeline: Moment[];
   bucket: string;
   warnings: string[];
-  /** How the columns of the CRM differ from those of the export before. */
+  /** Differences between the columns of the CRM and those of the previous export. */
   drift: Drift | null;
-  /** What the file was compared with. */
+  /** The comparison of the file with earlier exports. */
   guards: GateReport | null;
   /** Who released the file, and why. */
   release: Release | null;
-  /** The command that publishes its date after all; null where something is published for it, or the same input would fail again. */
+  /** The command that publishes the date; null if a run is published for it, or the same input would fail again. */
   makeUp: string | null;
   links: Links;
 }
@@ -164,9 +164,9 @@ export interface ShownRun extends Run {
 type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
 
 /**
- * A run as `findRun` takes it, from its history, or from its manifest where Step Functions has deleted it.
+ * A run, found as by `findRun`, from its history; or from its manifest if Step Functions has deleted the execution.
  * @param endpoint of a local cloud
- * @throws CommandError (exit code 2) when neither knows it
+ * @throws CommandError (exit code 2) if neither exists
  */
 export async function showRun(
   target: ShownRunSources,
@@ -217,7 +217,7 @@ async function ofExecution(
   };
 }
 
-/** All that a manifest knows of its run. */
+/** A run from its manifest alone. */
 async function ofManifest(
   target: ShownRunSources,
   manifests: Manifests,
@@ -250,7 +250,7 @@ async function ofManifest(
   };
 }
 
-/** What a manifest says besides what every command tells of a run. */
+/** Facts of a manifest that only `show` prints. */
 async function detailsOf(
   manifests: Manifests,
   published: PublishedRun | undefined,
@@ -263,10 +263,10 @@ async function detailsOf(
   return { warnings: [...remarksOf(manifest), ...manifest.warnings], drift, guards, release: release ?? null };
 }
 
-/** A run with the same input fails again for these: the input is refused, or too large. */
+/** Errors that a run with the same input always repeats: the input is refused or too large. */
 const FAILS_AGAIN = new Set(['InvalidInput', 'States.DataLimitExceeded']);
 
-/** An input that `start` can give; `retry` gives any. */
+/** An input that `start` can give; `retry` can give any input. */
 const plainInputSchema = z.strictObject({
   entity: z.string(),
   date: z.optional(z.string()),
@@ -276,36 +276,36 @@ const plainInputSchema = z.strictObject({
 interface Known {
   /** The input of the execution. */
   input: string | undefined;
-  /** Whether a retry adopts its export. */
+  /** Whether a retry adopts the export of this run. */
   adoptable: boolean;
-  /** Whether a person may release its file. */
+  /** Whether a person may release the file of this run. */
   releasable: boolean;
 }
 
-/** The command that publishes what a failed run did not; null where something is published, or the same input would fail again. */
+/** The command that makes up for a failed run; null if another run is published, or the same input would fail again. */
 function makeUpOf(run: Run, { input, adoptable, releasable }: Known): string | null {
   const { run: name, of, entity, date, status, error, outcome, readers } = run;
   if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
-  // File and table are there; the next night tells what this one did not.
+  // File and table are published, and the next feed includes the changes of this one.
   if (error === 'ChangesStopped' || error === 'ChangesNotWritten') return null;
   if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
   if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
   if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason "…"`;
   const plain = !adoptable && date !== null && plainInputSchema.safeParse(readInput(input).given).success;
-  // Only CreateExport decides what a plan selects for its date.
+  // The kind is missing if the run ended before CreateExport decided what the plan selects for the date.
   if (!plain || run.kind === null) return `retry ${quoted(name)}`;
   return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;
 }
 
-/** A local cloud has no console, only an address. */
+/** Links to the AWS console. A local cloud has no console, only an endpoint. */
 export interface Links {
   execution: string | null;
-  /** The address of each step's log group. */
+  /** The URL of the log group of each step. */
   logGroups: Record<string, string>;
   endpoint: string | null;
 }
 
-/** @param endpoint of the local cloud, if it is one */
+/** @param endpoint of a local cloud; `undefined` for AWS */
 export function linksOf(
   { downloadLogGroup }: Pick<Target, 'downloadLogGroup'>,
   executionArn: string | null,
@@ -316,7 +316,7 @@ export function linksOf(
   const [, partition = 'aws', , region = ''] = machineArn.split(':');
   const console = `https://${region}.${HOSTS[partition] ?? HOSTS.aws}`;
   const group = (step: string) => encodeURIComponent(downloadLogGroup.replace(/DownloadFile$/, step));
-  // The console wants the name of the group encoded, and each percent sign again, with a dollar.
+  // The console expects the name of the group URL-encoded, with each percent sign replaced by `$25`.
   const logs = (step: string) =>
     `${console}/cloudwatch/home?region=${region}#logsV2:log-groups/log-group/${group(step).replaceAll('%', '$25')}`;
   return {
@@ -332,14 +332,14 @@ const HOSTS: Record<string, string> = {
   'aws-us-gov': 'console.amazonaws-us-gov.com',
 };
 
-/** Entries of the runbook for ends that are no error of ours. */
+/** Entries of the runbook for executions that ended without an error of this software. */
 const BY_STATUS: Record<string, string> = {
   FAILED: 'AnotherError',
   TIMED_OUT: 'TimedOut',
   ABORTED: 'ExecutionsAborted',
 };
 
-/** The entry of the runbook for the end of a run; `null` unless it failed. */
+/** The runbook entry for the end of a run; `null` unless the run failed. */
 export function runbookEntry(error: string | null, status: string): string | null {
   const name = error !== null && Object.hasOwn(ERRORS, error) ? error : BY_STATUS[status];
   return name === undefined ? null : `docs/runbook.md#${name.toLowerCase()}`;

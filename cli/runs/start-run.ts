@@ -53,7 +53,7 @@ async function start(named: Entity[], options: StartOptions): Promise<void> {
   await afterStart(target, runs, options);
 }
 
-/** Those that the nights export. @throws CommandError (exit code 2) where there are none */
+/** The entities that are exported every night. @throws CommandError (exit code 2) if there are none */
 async function enabledOf(target: Target): Promise<Entity[]> {
   const { entities } = await deployedConfiguration(target);
   const off = ENTITIES.filter((entity) => !entities[entity].enabled);
@@ -64,7 +64,7 @@ async function enabledOf(target: Target): Promise<Entity[]> {
   return ENTITIES.filter((entity) => entities[entity].enabled);
 }
 
-/** Follows the runs with `--wait`; else prints how to. */
+/** Follows the runs with `--wait`; otherwise prints the command to follow them. */
 export async function afterStart(
   target: Target,
   runs: NamedRun[],

@@ -61,12 +61,12 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
     throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }
 
-/** @throws CommandError (exit code 1) when the run had ended before */
+/** @throws CommandError (exit code 1) if the run had already ended */
 async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: FoundRun): Promise<void> {
   const cause = `An operator stopped it: ${CRM_EXPORT} stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
-    // The execution ended meanwhile; its status is read below.
+    // The execution has ended meanwhile; its status is read below.
     if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
   });
   const { status = 'RUNNING', stopDate } = await sfn.send(new DescribeExecutionCommand({ executionArn }));

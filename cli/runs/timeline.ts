@@ -10,12 +10,12 @@ import { reasonText, timesText, waitingOf } from './waiting.ts';
 export interface Moment {
   at: string;
   phase: Phase;
-  /** How long it took; null for a moment. */
+  /** Duration; null for a single moment. */
   seconds: number | null;
   text: string;
 }
 
-/** A run in sentences, the oldest first. Counts, ids and keys only. */
+/** The history of a run in sentences, oldest first. They contain counts, ids and keys only. */
 export function timelineOf(stretches: Stretch[], run: Run): Moment[] {
   const running = run.outcome === 'running';
   const shown = stretches.filter(({ phase }) => phase in WORDS);
@@ -35,7 +35,7 @@ export function timelineOf(stretches: Stretch[], run: Run): Moment[] {
 function begun(state: RunState | undefined, { startedAt }: Run): Moment {
   const { date, scheduledFor, given } = readInput(state?.input);
   const due = scheduledFor === undefined ? undefined : new Date(scheduledFor);
-  // A rule leaves the date to the run; a retry names it, and keeps all else.
+  // A rule never names a date. A retry adds the date and keeps the rest of the input.
   const retried = due && date !== undefined;
   const nightly = due && isOfRule(given) && !Number.isNaN(due.getTime());
   const by = nightly ? `the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC` : 'a person or a program';
@@ -110,7 +110,7 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
   },
 };
 
-/** PublishFile gave no answer: a run that was stopped may be published nevertheless, which only the pointer tells. */
+/** PublishFile gave no answer: a stopped run may be published nevertheless, and only the pointer shows it. */
 function unansweredText({ outcome, status, readers, run, of }: Run): string {
   if (outcome === 'running') return 'Checks the stored file';
   const named = readers?.ofDate?.run;
@@ -129,7 +129,7 @@ function ordinalText(count: number): string {
 
 const ORDINALS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' };
 
-/** Faults of tries that a later one outlived: `2 answered 503`. Those that last are told by `faultsOf`. */
+/** Errors that a later attempt overcame: `2 answered 503`. `faultsOf` reports errors that last until the end. */
 function outlivedBy(stretch: Stretch): string[] {
   if (afterOf(stretch)?.trouble) return [];
   const faults = new Map<string, number>();
@@ -142,10 +142,10 @@ function outlivedBy(stretch: Stretch): string[] {
   return [...faults].map(([text, count]) => `${count} ${text}`);
 }
 
-/** The faults of a stretch: trouble that was not over at its end, or else what it outlived, if its words do not say so. */
+/** The errors of a stretch: those that last until its end, otherwise those that were overcome and are not shown yet. */
 function faultsOf(stretch: Stretch): string {
   const { trouble, outcome } = afterOf(stretch) ?? {};
-  // Refusals of the file, which are shown where it is fetched.
+  // The errors of a refused file are shown in the stretch that fetches the file.
   if (outcome === 'READY') return '';
   const state = stretch.phase === 'check' ? 'WaitBeforeCheck' : '';
   if (trouble) return `, ${reasonText({ state, trouble })}`;
@@ -162,7 +162,7 @@ function nowText({ stays }: Stretch): string {
   return ` (now in ${name}${waiting ? `; ${timesText(waiting)}` : ''})`;
 }
 
-/** The state as the stretch left it. */
+/** The state data at the end of the stretch. */
 function afterOf({ stays }: Stretch): RunState | undefined {
   return stays.findLast(({ after }) => after !== undefined)?.after ?? stays.at(-1)?.before;
 }
@@ -177,14 +177,14 @@ export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'tab
 interface Stay {
   name: string;
   from: Date;
-  /** When the next state was entered, or the execution ended, or now. */
+  /** When the run entered the next state or ended; now, if it still stays. */
   to: Date;
-  /** The input of the state, and of the next one; the last of a failed run has no `after`. */
+  /** State data before and after the stay; the last stay of a failed run has no `after`. */
   before: RunState | undefined;
   after: RunState | undefined;
 }
 
-/** Consecutive stays for one purpose, such as checks and the waits between them. */
+/** Consecutive stays for one purpose, such as status checks and the waits between them. */
 export interface Stretch {
   phase: Phase;
   stays: Stay[];
@@ -213,10 +213,10 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
   return all;
 }
 
-/** @param end when the execution ended, or now; @param output of an execution that succeeded */
+/** @param end when the execution ended, or now; @param output of a successful execution */
 export function stretchesOf(events: HistoryEvent[], end: Date, output: string | undefined): Stretch[] {
-  // The entries of states are enough, and every engine writes them: the input of a state is the answer of the one
-  // before.
+  // Events of entering a state are enough, and every engine writes them: the input of a state is the output of the
+  // state before it.
   const entered = events
     .filter(isStay)
     .flatMap(({ timestamp, stateEnteredEventDetails: details }) =>
@@ -235,7 +235,7 @@ export function stretchesOf(events: HistoryEvent[], end: Date, output: string | 
   return stretches;
 }
 
-/** Seconds in states of a name, or in all. */
+/** Seconds in the states of a name, or in all states. */
 function secondsIn({ stays }: Stretch, name?: string): number {
   const wanted = stays.filter((stay) => name === undefined || stay.name === name);
   return wanted.reduce((sum, { from, to }) => sum + Math.max(0, to.getTime() - from.getTime()), 0) / 1000;

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { RunState } from '../../core/step/states.ts';
 import { manyText } from '../support/text.ts';
 
-/** A state of the machine that a run has entered. */
+/** A state that a run has entered. */
 export interface Seen {
   name: string;
   at: Date | undefined;
@@ -23,7 +23,7 @@ export const waitingSchema = z.object({
 });
 export type Waiting = z.infer<typeof waitingSchema>;
 
-/** `undefined` where the run does not wait. */
+/** Why the run waits; `undefined` if it does not wait. */
 export function waitingOf({ name, at, state }: Seen): Waiting | undefined {
   if (!name.startsWith('WaitBefore') || !state || !at) return undefined;
   const { checks, run, waitSeconds } = state;
@@ -44,7 +44,7 @@ export function waitingText(waiting: Waiting, now?: Date): string {
   return [state, answered, reasonText(waiting), timesText(waiting, now)].filter(Boolean).join(', ');
 }
 
-/** `the last 3 refused: 503`, or the name of the error where there was no answer; empty where there is no trouble. */
+/** `the last 3 refused: 503`, or the name of the error if there was no answer; empty without errors. */
 export function reasonText({ trouble, ...waiting }: Pick<Waiting, 'trouble' | 'state'>): string {
   if (!trouble) return '';
   const { error, status, count } = trouble;
@@ -62,7 +62,7 @@ function isLook({ state }: Pick<Waiting, 'state'>): boolean {
   return state === 'WaitBeforeCheck';
 }
 
-/** The day only where it is not today's. */
+/** The time, with its date unless that is today. */
 function clockText(time: string, now: Date): string {
   const day = time.slice(0, 10);
   const clock = time.slice(11, 19);

@@ -10,19 +10,19 @@ const GONE = /^(StateMachineDoesNotExist|ResourceNotFound(Exception)?|NotFound(E
 const SILENT = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|TimeoutError/;
 const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 
-/** What brings a part of the deployment back. */
+/** Advice for a missing or changed part of the deployment. */
 export const RESTORE =
   'restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy --revert-drift';
 
-/** What brings the policies back, which CloudFormation does not compare with the template (`docs/adr/0008`). */
+/** Advice for changed policies, which CloudFormation does not compare with the template (`docs/adr/0008`). */
 export const REWRITE = 'write all policies anew, which --revert-drift does not: npx cdk deploy -c rewrite=policies';
 
 /**
- * An error of AWS, the local cloud or the network, in one sentence that says what to do.
- * @returns `undefined` where the error is none of these
+ * One sentence with advice for an error of AWS, the local cloud or the network.
+ * @returns `undefined` for any other error
  */
 export function awsErrorText(error: unknown): string | undefined {
-  // Errors of storage wrap what S3 answered; other errors of runs are not from AWS.
+  // Storage errors wrap the error of S3; other errors of runs do not come from AWS.
   if (error instanceof RunError) return error.name.startsWith('Storage') ? awsErrorText(error.cause) : undefined;
   const { name, message } = factsOf(error);
   if (/^(Credentials|Token)ProviderError$/.test(name)) return withoutCredentials(message);
@@ -48,7 +48,7 @@ function withoutCredentials(message: string): string {
   return `There are no AWS credentials: ${sentence(message)} Log in, check --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
 }
 
-/** What never came to an answer. */
+/** The sentence for a call without an answer. */
 function onTheWay(facts: string, message: string): string | undefined {
   if (/Region is missing/i.test(message)) return 'No AWS region is named: add --region, or set AWS_REGION.';
   const host = /(?:ENOTFOUND|EAI_AGAIN) (\S+)/.exec(facts)?.[1];
@@ -60,7 +60,7 @@ function onTheWay(facts: string, message: string): string | undefined {
   return `The local cloud does not answer at ${place} (${silence}): it has ended. Start one: npm start -- --keep; it prints its --endpoint-url.`;
 }
 
-/** A host with several addresses fails with an error for each, and no words of its own. */
+/** For a host with several addresses, the message comes from the errors of the addresses: the error itself has none. */
 function factsOf(error: unknown): { name: string; message: string } {
   if (!(error instanceof Error)) return { name: '', message: '' };
   const all: unknown[] = error instanceof AggregateError ? [error, ...error.errors] : [error];
@@ -75,11 +75,11 @@ function sentence(text: string): string {
 interface Ended {
   sentence: string;
   code: number;
-  /** The document of `--json` is written already. */
+  /** The command has already printed the document of `--json`. */
   documented?: boolean;
 }
 
-/** Every end of a command that is not its success: one sentence, and a code by its class. */
+/** The sentence and the exit code for any error that ends a command. */
 export function ended(error: unknown): Ended {
   if (error instanceof CommandError) {
     return { sentence: error.message, code: error.exitCode, documented: error.documented };
@@ -95,9 +95,9 @@ export function ended(error: unknown): Ended {
 }
 
 /**
- * The error of a command that had done a part of its work. Writes the document of `--json`.
- * @param done what is done and what is not
- * @param document for `--json`; `undefined` without
+ * The error of a command that completed only a part of its work. Prints the document of `--json`.
+ * @param done sentence about the completed and the missing part
+ * @param document for `--json`; `undefined` without that option
  */
 export function partialFailure(error: unknown, done: string, document?: object): CommandError {
   const own = error instanceof CommandError;

@@ -7,13 +7,13 @@ import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from './exit.ts';
 import type { TargetOptions } from './target.ts';
 
-/** Shows examples below the help of a command: the arguments, and what they do. */
+/** Adds examples to the help of a command: arguments, and what they do. */
 export function withExamples(command: Command, examples: Record<string, string>): Command {
   const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  ${CRM_EXPORT} ${args}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
-/** Adds one entity to those before it. @throws InvalidArgumentError with the nearest */
+/** Adds an entity to those already given. @throws InvalidArgumentError that suggests the nearest name */
 export function entitiesArgument(text: string, before: Entity[] = []): Entity[] {
   const entity = entitySchema.safeParse(text);
   if (entity.success) return [...new Set([...before, entity.data])];
@@ -27,20 +27,20 @@ export function entityArgument(text: string): Entity {
   return entitySchema.parse(entitiesArgument(text)[0]);
 }
 
-/** @throws CommandError (exit code 2) where neither is given, or both are */
+/** @throws CommandError (exit code 2) unless exactly one of the two is given */
 export function entitiesOrAll(entities: Entity[], all: boolean | undefined): Entity[] {
   if (all && entities.length === 0) return [...ENTITIES];
   if (entities.length > 0 && !all) return entities;
   throw new CommandError(`Name one or more of ${ENTITIES.join(', ')}, or else --all.`, USAGE);
 }
 
-/** A date that the calendar has, YYYY-MM-DD. @throws InvalidArgumentError */
+/** A valid calendar date, YYYY-MM-DD. @throws InvalidArgumentError */
 export function dateArgument(text: string): string {
   if (z.iso.date().safeParse(text).success) return text;
   throw new InvalidArgumentError('A date that exists, such as 2026-11-20.');
 }
 
-/** Reads a number of an option. @throws InvalidArgumentError with the sentence, which names the limits */
+/** Parses the number of an option. @throws InvalidArgumentError with the sentence, which names the limits */
 export function numberArgument(sentence: string, least: number, most: number, digits = /^\d+$/) {
   return (text: string): number => {
     const value = Number(text);
@@ -49,7 +49,7 @@ export function numberArgument(sentence: string, least: number, most: number, di
   };
 }
 
-/** A command to paste, for the same place. @param more options of this command */
+/** A command to paste, with the options of the deployment. @param more options of this command */
 export function commandFor(
   command: string,
   place: TargetOptions,
@@ -58,7 +58,7 @@ export function commandFor(
   return `${CRM_EXPORT} ${command} ${placeOptions(place, more)}`;
 }
 
-/** The options by which a deployment was found, as they were given. @param more options of this command */
+/** The given options that select the deployment. @param more options of this command */
 export function placeOptions(
   { deployment, profile, region, endpointUrl }: Partial<TargetOptions>,
   more: Record<string, string | undefined> = {},
@@ -76,14 +76,14 @@ export function quoted(value: string): string {
 
 const PACKAGE = resolve(import.meta.dirname, '../..');
 
-/** A path from where the person is: npm runs scripts in the package, and says in INIT_CWD where it was called. */
+/** Resolves a path from the user's directory: npm changes to the package, and keeps that directory in INIT_CWD. */
 export function pathArgument(path: string): string {
   if (path === '') throw new InvalidArgumentError('It is empty.');
   const here = process.cwd() === PACKAGE ? process.env.INIT_CWD : undefined;
   return resolve(here ?? process.cwd(), path);
 }
 
-/** The path of an output, where `-` is standard output. */
+/** The path of an output; `-` is standard output. */
 export function outputArgument(path: string): string {
   return path === '-' ? path : pathArgument(path);
 }

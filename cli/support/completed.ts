@@ -2,7 +2,7 @@ import { asTyped, COMMAND, forDeployment, isCrmExport, namesDeployment } from '.
 import { placeOptions, quoted } from './command-options.ts';
 import type { TargetOptions } from './target.ts';
 
-/** The commands of a text with the options by which the deployment was found, whole enough to be pasted. */
+/** Adds the options of the deployment to all commands in a text, so that they can be pasted. */
 export function completed(text: string, place: TargetOptions): string {
   return asTyped(text).replace(COMMAND, (command) => {
     if (namesDeployment(command)) return command;
@@ -10,18 +10,18 @@ export function completed(text: string, place: TargetOptions): string {
     const { deployment, endpointUrl, ...account } = place;
     if (command.startsWith('aws ')) return withOptions(command, placeOptions({ ...account, endpointUrl }));
     const named = forDeployment(command, deployment);
-    // Without it, what is meant for a local cloud is deployed to the account of the person.
+    // Without AWS_ENDPOINT_URL, the command would deploy to the user's AWS account instead of the local cloud.
     const endpoint = endpointUrl ? `AWS_ENDPOINT_URL=${quoted(endpointUrl)} ` : '';
     return `${endpoint}${withOptions(named, placeOptions(account))}`;
   });
 }
 
-/** Options that the command has already are not repeated. */
+/** Adds options that the command does not have yet. */
 function withOptions(command: string, options: string): string {
   return options === '' || command.endsWith(` ${options}`) ? command : `${command} ${options}`;
 }
 
-/** An advice with each of its commands on a line of its own. */
+/** Advice as lines, with each command on a line of its own. */
 export function adviceLines(advice: string): string[] {
   const prose = advice.split(COMMAND);
   const commands = advice.match(COMMAND) ?? [];
@@ -32,7 +32,7 @@ export function adviceLines(advice: string): string[] {
   });
 }
 
-/** A text begins like a sentence, unless it begins with a name: `leads-verify-1 is published`. */
+/** Capitalizes a sentence, unless it begins with a name: `leads-verify-1 is published`. */
 export function begun(text: string): string {
   return /^[a-z]+:? /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }

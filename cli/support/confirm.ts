@@ -3,14 +3,14 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { plainLine } from './text.ts';
 
-/** Asks a person; anything but "y" or "yes" is a no, the end of the input too, and where the signal ends the question. */
+/** Asks a person. Only "y" or "yes" means yes; any other answer, the end of the input or the signal means no. */
 export async function confirm(
   { stream, print }: Pick<Input, 'stream' | 'print'>,
   question: string,
   signal?: AbortSignal,
 ): Promise<boolean> {
   print(`${plainLine(question)} [y/N] `);
-  // The answer is read line by line, not key by key, so that Ctrl-C stays the terminal's.
+  // Reads whole lines, so that the terminal itself handles Ctrl-C.
   const lines = createInterface({ input: stream, terminal: false, ...(signal && { signal }) });
   try {
     const [answer] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
@@ -20,15 +20,15 @@ export async function confirm(
   }
 }
 
-/** Where lines come from, and where a person is asked for them. */
+/** The source of lines, and the output for the question. */
 export interface Input {
   stream: NodeJS.ReadableStream & { isTTY?: boolean | undefined };
   print: (text: string) => void;
-  /** What Ctrl-C does, which a terminal that is read key by key does not do by itself; default: end the process. */
+  /** Called at Ctrl-C, which a terminal in key-by-key mode does not handle itself; default: end the process. */
   interrupt?: () => void;
 }
 
-/** Reads lines without echo: a terminal key by key, anything else line by line. `next` returns `undefined` at the end. */
+/** Reads lines without echo, from a terminal key by key, else line by line. `next` returns `undefined` at the end. */
 export function hiddenLines({ stream, interrupt = () => process.kill(process.pid, 'SIGINT') }: Input) {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stream, output: nowhere, terminal: stream.isTTY === true, historySize: 0 });
@@ -41,9 +41,9 @@ export function hiddenLines({ stream, interrupt = () => process.kill(process.pid
   return { next, close: () => lines.close() };
 }
 
-/** Asks for one line that nobody is to see; `undefined` when none was given. */
+/** Asks for one line without echo; `undefined` if the line is empty or missing. */
 export async function askHidden(input: Input, question: string): Promise<string | undefined> {
-  // First the terminal is silenced: who answers at once is not seen either.
+  // Echo is switched off before the question, so that a fast answer is hidden too.
   const lines = hiddenLines(input);
   input.print(question);
   try {

@@ -6,13 +6,13 @@ import { isSettled, type Target } from './target.ts';
 
 type DeployedTarget = Pick<Target, 'cloudformation' | 'stack' | 'stackStatus'>;
 
-/** The stack is of a release whose configuration this one does not read: exit code 2. */
+/** The stack has a configuration of another release, which this one cannot read: exit code 2. */
 export class OtherRelease extends CommandError {}
 
 /**
- * The configuration that is deployed, by the template of the stack. Only commands that need a setting ask for it.
- * @param warn told where the functions may have another one
- * @throws OtherRelease, named `ConfigInvalid`
+ * The deployed configuration, from the template of the stack. Only commands that need a setting read it.
+ * @param warn called if the functions may have another configuration
+ * @throws OtherRelease, with `ConfigInvalid` in its message
  */
 export async function deployedConfiguration(target: DeployedTarget, warn = printErr): Promise<Deployed> {
   const deployed = deployedBy((await readTemplate(target)).Metadata);
@@ -24,13 +24,13 @@ export async function deployedConfiguration(target: DeployedTarget, warn = print
   return deployed;
 }
 
-/** Tells a person who makes functions work that these may have another configuration than one thinks. */
+/** Warns a person who starts functions that these may have another configuration than the template. */
 export function warnUnsettled(target: Pick<Target, 'stack' | 'stackStatus'>, warn = printErr): void {
   const between = unsettledText(target);
   if (between !== undefined) warn(between);
 }
 
-/** What a person must know of a stack that is between two configurations. */
+/** A warning about a stack that is between two configurations. */
 export function unsettledText({ stack, stackStatus }: Pick<Target, 'stack' | 'stackStatus'>): string | undefined {
   if (isSettled(stackStatus)) return undefined;
   return `The stack ${stack} is in ${stackStatus}: a deployment goes on, or was not finished. Until one has ended well, functions may have another configuration than the template says.`;

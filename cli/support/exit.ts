@@ -2,20 +2,20 @@ import type { RunError } from '../../core/errors.ts';
 
 /** A run ended in an error, or is not published: exit code 1. */
 export const RUN_FAILED = 1;
-/** Usage or configuration: exit code 2. */
+/** Invalid usage or configuration: exit code 2. */
 export const USAGE = 2;
-/** The environment: no credentials, no stack, nothing that answers: exit code 3. */
+/** The environment fails: no credentials, no stack, no answer: exit code 3. */
 export const ENVIRONMENT = 3;
 /** A person stopped following (Ctrl-C): exit code 130, as with `npm start`. */
 export const INTERRUPTED = 130;
 
 interface CommandErrorOptions {
   cause?: unknown;
-  /** The document of `--json` is written already; else the error is printed as one. */
+  /** The command has already printed the document of `--json`; otherwise the error is printed as a document. */
   documented?: boolean;
 }
 
-/** What ends a command: a sentence for the person, and a code for the script that called. */
+/** An error that ends a command: a sentence for the person, and an exit code for the calling script. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
@@ -28,10 +28,10 @@ export class CommandError extends Error {
   }
 }
 
-/** The code for an error of the list that a command meets itself, outside of a run. */
+/** The exit code for a `RunError` that a command itself meets, outside of a run. */
 export function codeOf(error: RunError): number {
   if (error.name === 'ConfigInvalid') return USAGE;
-  // A right that the person's credentials lack.
+  // The credentials of the person lack a right.
   if (error.name === 'StorageDenied') return ENVIRONMENT;
   return error.transient ? ENVIRONMENT : RUN_FAILED;
 }
