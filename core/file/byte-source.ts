@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ReadingBudget } from './reading-limits.ts';
 
-/** The bytes of one stored file, which can be read from any place, any number of times. */
+/** The bytes of a stored file. They can be read from any position, any number of times. */
 export interface ByteSource {
   size: number;
-  /** @param to not included */
+  /** @param to exclusive end */
   read(from: number, to: number): AsyncIterable<Uint8Array>;
 }
 
 const READ_BYTES = 64 * 1024;
 
 /**
- * Writes unpacked content to the temporary folder, to be read from any place; `close` removes it.
- * @throws ReadingUnfinished where it is more than the disk may hold; what the chunks throw
+ * Writes unpacked content to the temporary folder, so that it can be read from any position. `close` removes it.
+ * @throws ReadingUnfinished if the content is too large for the disk; any error from the chunks
  */
 export async function putAside(
   chunks: AsyncIterable<Uint8Array>,
@@ -41,7 +41,7 @@ export async function putAside(
   }
 }
 
-/** A file on the disk. @param size its bytes */
+/** A file on the disk. @param size in bytes */
 export function fileSource(path: string, size: number): ByteSource {
   return {
     size,

@@ -7,38 +7,38 @@ import { cellsOf, Scanner } from './scanner.ts';
 
 const QUOTE = 0x22;
 const BLANK = 0x20;
-/** What may split the cells of a file of one column. */
+/** Separators that may split the cells of a file of one column. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|'].map((separator) => separator.charCodeAt(0));
 
-/** Counts what a CSV file holds, piece by piece. */
+/** Counts the records of a CSV file, chunk by chunk. */
 export class CsvCount {
   readonly text = new TextCheck();
   readonly scanner: Scanner;
   readonly headers: LaterHeaders;
-  /** Records from the first on, titles aside. */
+  /** Records including the header, without titles. */
   records = 0;
   emptyRows = 0;
-  /** Records of another width than the first, and those of them with values beyond it. */
+  /** Records whose width differs from the first record, and how many of these have values beyond its width. */
   irregular = 0;
   longer = 0;
-  /** Rows with empty cells beyond the first record. */
+  /** Rows with empty cells beyond the width of the first record. */
   overhanging = 0;
-  /** Cells of the last record; those of the first one where it differs from that in empty cells alone. */
+  /** Width of the last record. Empty extra cells and missing unnamed cells do not count. */
   cellsOfLast = 0;
-  /** Places below an empty cell of the header that have values. */
+  /** Positions of unnamed columns that have values. */
   readonly valued = new Set<number>();
-  /** Rows that look like the text of an error. */
+  /** Rows that look like an error message. */
   errors = 0;
 
   readonly #csv: Csv;
   readonly #separator: number;
   readonly #width: number;
-  /** Cells of the header up to the last one with a text. */
+  /** Number of header cells up to the last one with a text. */
   readonly #named: number;
   readonly #unnamed: ReadonlySet<number>;
   readonly #unnamedInside: boolean;
   readonly #wide: Utf16Reader | null;
-  /** Rows that each other separator splits; `null` where that does not matter. */
+  /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<number, number> | null;
   readonly #looksCloser: boolean;
   #above: number;
@@ -90,13 +90,13 @@ export class CsvCount {
     return { cut: this.#wide?.cut ?? false };
   }
 
-  /** The row in which the first broken byte stands; 0 = in the header. */
+  /** The row of the first invalid byte; 0 = the header. */
   get brokenRow(): number | null {
     const { broken } = this.text;
     return broken && Math.max(0, broken.record - this.#csv.rowsAbove - (this.#csv.headed === false ? 0 : 1));
   }
 
-  /** The last row looks like the text of an error. */
+  /** Whether the last row looks like an error message. */
   get endsWithError(): boolean {
     if (this.records < 2) return false;
     const cells = cellsOf(this.#last, this.#csv.separator, this.#last.includes('"')).filter(
@@ -105,7 +105,7 @@ export class CsvCount {
     return isErrorText(cells[0] ?? '') || cells.filter(isErrorText).length * 2 > cells.length;
   }
 
-  /** Most rows of a file of one column are split by another separator. */
+  /** Whether another separator would split most rows of a file of one column. */
   get isSplit(): boolean {
     return [...(this.#splits?.values() ?? [])].some((rows) => rows * 2 > this.records - 1);
   }
@@ -125,7 +125,7 @@ export class CsvCount {
     if (this.#looksCloser && this.records > 1) this.#lookCloser(block, from, to, cells);
   }
 
-  /** @returns the width that the record counts as */
+  /** @returns the width that the record is counted with */
   #oddWidth(block: Buffer, from: number, to: number, cells: number): number {
     if (cells < this.#width && cells >= this.#named) return this.#width;
     if (cells > this.#width && emptyAtEnd(block, from, to, this.#separator) >= cells - this.#width) {
@@ -159,7 +159,7 @@ export class CsvCount {
   #lookForSplit(record: Uint8Array, splits: Map<number, number>): void {
     for (const separator of OTHER_SEPARATORS) {
       const at = separator === this.#separator ? -1 : record.indexOf(separator);
-      // A blank follows a comma in a text.
+      // In ordinary text, a space follows a comma.
       if (at !== -1 && record[at + 1] !== BLANK) splits.set(separator, (splits.get(separator) ?? 0) + 1);
     }
   }
@@ -194,7 +194,7 @@ export class CsvCount {
   }
 }
 
-/** How many cells at the end of a record are empty. */
+/** Number of empty cells at the end of a record. */
 function emptyAtEnd(block: Buffer, from: number, to: number, separator: number): number {
   let count = 0;
   for (let end = to; end >= from; count += 1) {
@@ -206,9 +206,9 @@ function emptyAtEnd(block: Buffer, from: number, to: number, separator: number):
   return count;
 }
 
-/** How much of a record is looked at for the text of an error. */
+/** Number of bytes of a record that are searched for an error message. */
 const LOOKED_AT = 512;
-/** How the texts of errors begin: four letters. */
+/** The first four letters of error messages. */
 const ERROR_BEGINNINGS = [
   ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
   ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],

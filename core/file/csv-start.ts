@@ -7,70 +7,70 @@ const SEPARATORS: Separator[] = [',', ';', '\t'];
 
 interface CsvStart {
   separator: Separator;
-  /** No other is possible: false for a single column, and where another splits the records as well. */
+  /** The separator is certain: false for a single column, and if another separator would split the records as well. */
   separatorProven: boolean;
-  /** Length of a first line that only names the separator: `sep=;`. */
+  /** Length of a first line that names only the separator: `sep=;`. */
   separatorLine: number;
-  /** Records above the header: titles. */
+  /** Number of title records above the header. */
   rowsAbove: number;
-  /** The first record behind them: the header, where there is one. */
+  /** The first record after the titles: the header, if the file has one. */
   first: string[];
   /** The first record names the columns; `null` = not known. */
   headed: boolean | null;
-  /** SHA-256 of the first record where it is not known to be a row, and does not name all columns; else `null`. */
+  /** SHA-256 of the first record if it may be a header but does not name all columns; otherwise `null`. */
   firstRecord: string | null;
-  /** All cells of the record name columns, though files have no header. */
+  /** All cells of the record name columns although files have no header by configuration. */
   seemsHeaded: boolean;
-  /** What it says of the columns, where it names them. */
+  /** The columns of the header; `null` if the first record is not known to be a header. */
   names: CsvHeader | null;
 }
 
-/** A CSV file as its beginning shows it. */
+/** What the beginning of a CSV file shows. */
 export interface Csv extends CsvStart {
   encoding: Encoding | null;
   decoder: Decoder;
-  /** Bytes before the first record: byte order marks, a line that names the separator. */
+  /** Bytes before the first record: byte order marks and a line that names the separator. */
   skip: number;
   byteOrderMark: boolean;
 }
 
 interface CsvHeader {
-  /** Names of the columns as the CRM lists them, '' for a cell without text; `null` where it holds others. */
+  /** Names of the columns as the CRM lists them, '' for an empty cell; `null` if a text is unknown or left out. */
   header: string[] | null;
-  /** It has labels in the place of names. */
+  /** The header has labels in place of names. */
   labelled: boolean;
-  /** Cells that name no listed column, and the places of some of them, from 1. */
+  /** Cells that name no listed column, and the positions of the first of them, from 1. */
   unlisted: number;
   unlistedPlaces: number[];
-  /** Columns that must not be there. */
+  /** Number of left-out columns in the header. */
   excepted: number;
-  /** Places of cells without text. */
+  /** Positions of cells without text. */
   unnamed: number[];
 }
 
 export type CsvResult =
   | { result: 'accepted'; csv: CsvStart }
-  /** `open`: more of the file has to be seen. */
+  /** `open`: the decision needs more of the file. */
   | { result: 'open' }
   | { result: 'refused'; fields: number; listed: number };
 
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
-/** Fewer fields could be a sentence, which has commas, too. */
+/** With fewer fields the text could be a sentence with commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/** The most cells of a header of which the places are kept. */
+/** The most cells of a header whose positions are reported. */
 const MOST_PLACES = 20;
-/** A header stands among the first so many records, as in a sheet, and names so many columns, or all that were requested. */
+/** The header is one of the first `FIRST_RECORDS` records and names `NAMED_BELOW_TITLES` columns, or all requested. */
 const FIRST_RECORDS = 20;
 const NAMED_BELOW_TITLES = 3;
-/** Titles and a header are shorter than this. */
+/** Titles and header together are shorter than this. */
 const LONGEST_TITLES = 64 * 1024;
-/** Markup and JSON, also behind invisible characters, and in the wrappings of JSON for scripts. */
+/** Markup or JSON, also after invisible characters, and inside a JavaScript call or the prefix `)]}`. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
 /**
- * Recognises the requested CSV file: all names in its first record (at least one) are names or labels of fields; or a record
- * below a few titles is a header; or, from three columns on, its first two records have the requested width. Where files have no
- * header, only their width counts.
+ * Recognises the requested CSV file. One of three proofs is enough: all texts of the first record name fields; a record
+ * below a few titles is a header; or the first two records have the requested width, which must be at least three. If
+ * files have no header by configuration, only the width counts.
  * @param complete whether `text` is the whole file
  */
 export function csvStart(text: string, complete: boolean, index: FieldIndex, headerless = false): CsvResult {
@@ -113,7 +113,7 @@ const byWidth = (one: Candidate, other: Candidate) => headOf(other).length - hea
 const isFilled = (cell: string) => cell.trim() !== '';
 
 /**
- * The first record that names enough listed columns, where all above it are titles: they have fewer cells with a text.
+ * Finds a header below titles: it names enough listed columns, and each title record has fewer filled cells than it.
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
   const least = Math.min(NAMED_BELOW_TITLES, index.width);
@@ -154,7 +154,7 @@ function namesProof(first: FirstRecord, index: FieldIndex): Proof {
   return names.length > 0 && names.length * 2 >= cells.length ? 'names' : undefined;
 }
 
-/** What holds another separator may be several cells, of which one is not listed: it names a column only as it is written. */
+/** A cell that contains another separator may be several cells, one not listed. It must match a name exactly. */
 function isListed(cell: string, index: FieldIndex): boolean {
   return SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
 }
@@ -169,7 +169,7 @@ function widthProof(first: FirstRecord, second: FirstRecord | undefined, circums
   const empty = !first.cells.some(isFilled);
   if (!text || !fits || (empty && first.whole)) return undefined;
   const wide = index.width >= NARROWEST_WITHOUT_NAMES;
-  // A narrow row, or a single one, is known by the kind of its data.
+  // A narrow or single row needs another proof: its cells look like data.
   const known = headerless && first.cells.some((cell, place) => isSameData(cell, (second ?? first).cells[place] ?? ''));
   if (!wide && !headerless) return undefined;
   if (second?.whole) return wide || known ? 'width' : undefined;
@@ -206,18 +206,18 @@ function describe(candidate: Candidate, { separatorLine, alone, index, headerles
 
 function headerOf(cells: readonly string[], index: FieldIndex): CsvHeader {
   const { names, labelled, unlisted, excepted, unnamed } = index.readHeader(cells);
-  // The name of a column that must not be there is not repeated either.
+  // The names of left-out columns are not stored either.
   const header = excepted > 0 ? null : names;
   return { header, labelled, unlisted: unlisted.length, unlistedPlaces: placesOf(unlisted, cells), excepted, unnamed };
 }
 
-/** Where some texts of a header stand, from 1. */
+/** Positions of the given texts in a header, from 1. */
 export function placesOf(texts: readonly string[], cells: readonly string[]): number[] {
   const wanted = new Set(texts);
   return cells.flatMap((cell, place) => (wanted.has(cell) ? [place + 1] : [])).slice(0, MOST_PLACES);
 }
 
-/** Texts that are never the name of a column: UUIDs, dates, e-mail addresses, telephone numbers. */
+/** Texts that never name a column: UUIDs, dates, e-mail addresses, telephone numbers. */
 const DATA = [
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?$/,
@@ -225,12 +225,12 @@ const DATA = [
   /^\+?\d{7,}$/,
 ];
 
-/** Longer cells are not tested: the patterns would take long. */
+/** Longer cells are not tested: the patterns would be slow. */
 const LONGEST_DATA = 320;
 
 /**
- * Whether a first record that holds unlisted texts is a header all the same: yes if half of it is listed; no if a
- * column has the same kind of data as in the second record; else unknown.
+ * Whether a first record with unlisted texts is a header: true if at least half of its texts are listed; false if a
+ * column has the same kind of data as in the second record; otherwise `null`.
  */
 export function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
   const listed = first.filter(index.isListed).length;
@@ -243,16 +243,16 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
-/** A record at the beginning of a text. */
+/** A record at the beginning of a file. */
 export interface FirstRecord {
   cells: string[];
-  /** Its end was seen: else more of it may come. */
+  /** The end of the record was read. Otherwise the record may be longer. */
   whole: boolean;
 }
 
 /**
  * The first records of a text.
- * @param complete whether `bytes` are all of it
+ * @param complete whether `bytes` is the whole text
  */
 export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): FirstRecord[] {
   const found: FirstRecord[] = [];
@@ -260,7 +260,7 @@ export function firstRecords(bytes: Buffer, separator: Separator, most: number, 
     const cells = () => cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
     if (found.length < most) found.push({ cells: cells(), whole: true });
   });
-  // Each piece is as long as all before it, because a record that has not ended is read again.
+  // The size of the pieces doubles, because the scanner reads a record that has not ended again.
   let at = 0;
   for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
     scanner.push(bytes.subarray(at, at + piece));

@@ -7,12 +7,12 @@ import { isWide } from './encoding.ts';
 import type { Expected, Reading } from './file-kind.ts';
 import { LINE_BREAKS } from './scanner.ts';
 
-/** What is known of a CSV file that was read to its end. */
+/** The facts about a CSV file that was read to its end. */
 export type CsvFacts = Pick<Facts, 'header'> & { content: Content; dialect: Dialect; remarks: string[] };
 
 /**
  * Reads a CSV file to its end.
- * @throws RunError `FileRejected` when it was cut off, or may have been; UnreadableFile; what reading the bytes throws
+ * @throws RunError `FileRejected` if the file is, or may be, cut off; UnreadableFile; any error from reading the bytes
  */
 export async function readCsv(
   chunks: AsyncIterable<Uint8Array>,
@@ -40,8 +40,8 @@ function refuseCut({ what, undeclaredEnd }: Where, csv: Csv, count: CsvCount, { 
 }
 
 /**
- * A file whose end was marked only by the closing of its connection may be cut off: its shape has to prove it whole. A
- * cut between two rows stays unseen; the manifest warns of it.
+ * The error for a file that may be cut off: only the closing of its connection marked its end, and its content does not
+ * prove it complete. A cut between two rows cannot be detected; the manifest warns of it.
  */
 export function doubtfulEnd(what: string, doubt: string): RunError {
   const came = `${what} came without a declared end, and whether it is whole cannot be known: ${doubt}.`;
@@ -55,7 +55,7 @@ function doubtOf(csv: Csv, { scanner, irregular }: CsvCount): string | undefined
   return undefined;
 }
 
-/** Places that other programs read otherwise: how many records there are is then not known. */
+/** Number of places that other programs read differently. If there is one, the number of records is not certain. */
 function doubtsOf({ first }: Csv, { strayBreaks, endMarkInside, emptyLines }: CsvCount['scanner']): number {
   return strayBreaks + (endMarkInside ? 1 : 0) + (first.length === 1 ? emptyLines : 0);
 }
@@ -79,11 +79,11 @@ function contentOf(csv: Csv, count: CsvCount): Content {
     excepted: names?.excepted ?? null,
     unnamed: count.valued.size,
     longer: count.longer,
-    // Where programs see other fields, their numbers say nothing.
+    // Without a certain separator, the width of the records is not known.
     irregular: separatorProven ? count.irregular : 0,
     records,
     rowsAbove: csv.rowsAbove,
-    // Without a proven separator there is a single column, whatever separates elsewhere.
+    // Without a certain separator, the file counts as one column.
     ending:
       separatorProven || width === 1
         ? { cells: separatorProven ? count.cellsOfLast : 1, lineBreak: scanner.endsWithBreak }
@@ -120,10 +120,10 @@ function lineBreakOf({ lineBreaks }: { lineBreaks: number }): Dialect['lineBreak
   return named?.[0] ?? 'mixed';
 }
 
-/** More rows that look like the text of an error are data. */
+/** If more rows look like an error message, they are data. */
 const MOST_ERRORS = 3;
 
-/** What a reader of a CSV file should know, in sentences. */
+/** What readers of a CSV file should know, in sentences. */
 function remarksOf(
   csv: Csv,
   count: CsvCount,

@@ -1,21 +1,21 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
-/** The encoding that the beginning of a text shows. */
+/** The encoding of a text, by its beginning. */
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
-/** How the cells of a text are decoded, where its encoding is not certain. */
+/** The decoder for the cells of a text whose encoding is not certain. */
 export type Decoder = 'utf-8' | 'windows-1255' | 'latin1';
 
 export interface TextStart {
-  /** `null` where it is none of them. */
+  /** `null` if none of these encodings fits. */
   encoding: Encoding | null;
   decoder: Decoder;
-  /** How many bytes the byte order marks have: some programs write two. */
+  /** Length of the byte order marks: some programs write two. */
   markBytes: number;
-  /** The beginning of the text without the mark, and without a character that is cut at the end. */
+  /** The beginning of the text, without byte order marks and without a character that is cut off at the end. */
   text: string;
 }
 
-/** High bytes of ASCII, Hebrew and punctuation in UTF-16. */
+/** High bytes of ASCII, Hebrew and general punctuation in UTF-16. */
 const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
 const LOOKED_AT_FOR_UTF16 = 64;
 const MARKS: Record<Encoding, readonly number[]> = {
@@ -25,8 +25,8 @@ const MARKS: Record<Encoding, readonly number[]> = {
 };
 
 /**
- * The encoding is that of the byte order mark, else the one that the bytes fit. The rest of a damaged text is still
- * read.
+ * Detects the encoding by the byte order mark, or by which encoding fits the bytes. A damaged text is decoded as far as
+ * possible.
  */
 export function textStart(bytes: Uint8Array): TextStart {
   const encoding = wideEncodingOf(bytes) ?? 'utf-8';
@@ -42,7 +42,7 @@ export function isWide(encoding: string | null): encoding is 'utf-16le' | 'utf-1
   return encoding === 'utf-16le' || encoding === 'utf-16be';
 }
 
-/** Tells whether a text has control characters other than tabs, line breaks and the end mark of DOS. */
+/** Whether a text has control characters other than tabs, line breaks and the DOS end-of-file mark. */
 export function hasControls(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -65,7 +65,7 @@ function wideEncodingOf(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined 
   return undefined;
 }
 
-/** @param high where in each pair of bytes the high one is: 1 in little-endian text. */
+/** @param high position of the high byte in each pair: 1 in little-endian text */
 function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
   const pairs = Math.floor(Math.min(bytes.length, LOOKED_AT_FOR_UTF16) / 2);
   let ascii = 0;
@@ -77,7 +77,7 @@ function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
   return ascii > 0;
 }
 
-/** The bytes may end in the middle of a character. */
+/** Whether bytes are valid UTF-8. They may end in the middle of a character. */
 function mayBeUtf8(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
@@ -87,16 +87,16 @@ function mayBeUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** How to decode a text of an unknown encoding: by its first line beyond ASCII. */
+/** Chooses the decoder for a text of an unknown encoding by its first line with characters outside ASCII. */
 function decoderFor(line: Uint8Array): Decoder {
   if (mayBeUtf8(line)) return 'utf-8';
   const signs = new HebrewSigns();
   signs.read(line);
-  // A header is proven by its labels, so fewer letters are enough here.
+  // The labels prove a header, so fewer Hebrew letters than usual are enough.
   return signs.possible ? 'windows-1255' : 'latin1';
 }
 
-/** A line of ASCII reads the same in every encoding. */
+/** The first line with a byte outside ASCII: other lines read the same in every encoding. */
 function firstLineBeyondAscii(bytes: Uint8Array): Uint8Array {
   for (let from = 0; from < bytes.length; ) {
     let to = from;
@@ -108,17 +108,17 @@ function firstLineBeyondAscii(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** What the encoding does not have becomes U+FFFD. */
+/** Decodes a text. Bytes that are invalid in the encoding become U+FFFD. */
 function decode(bytes: Uint8Array, encoding: Encoding | Decoder): string {
   if (encoding === 'latin1') return Buffer.from(bytes).toString('latin1');
-  // The decoder takes the bytes as a stream, for the last character may be cut.
+  // Decodes in stream mode, because the last character may be cut off.
   return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes, { stream: true });
 }
 
-/** Two bytes that UTF-8 never has stand for half of a pair. */
+/** Stands for half of a surrogate pair: two bytes that never occur in UTF-8. */
 const BROKEN = Buffer.of(0xff, 0xff);
 
-/** Makes UTF-8 of UTF-16 that comes in pieces. */
+/** Converts UTF-16 to UTF-8, chunk by chunk. */
 export class Utf16Reader {
   /** The text ends in the middle of a character. */
   cut = false;
@@ -132,7 +132,7 @@ export class Utf16Reader {
   read(chunk: Uint8Array): Uint8Array {
     const bytes = Buffer.concat([this.#rest, chunk]);
     let even = bytes.length - (bytes.length % 2);
-    // The first half of a pair waits for the second.
+    // Keeps the first half of a surrogate pair until the second half arrives.
     const high = bytes[even - (this.#bigEndian ? 2 : 1)] ?? 0;
     if (even > 0 && high >= 0xd8 && high <= 0xdb) even -= 2;
     this.#rest = bytes.subarray(even);
@@ -150,21 +150,21 @@ function withBroken(text: string): Uint8Array {
   );
 }
 
-/** Bytes that are no character of UTF-8. */
+/** Bytes that are not valid UTF-8. */
 export interface BrokenBytes {
   bytes: number;
-  /** The first of them stands in this record, counted from 1. */
+  /** The number of the record with the first of these bytes, from 1. */
   record: number;
 }
 
-/** A text in which more characters are broken than every third is in another encoding. */
+/** Invalid bytes per valid character, so a third of all. A text with more has another encoding. */
 const MOST_BROKEN = 1 / 2;
-/** About how many bytes of a text beyond ASCII hold one such character at least. */
+/** An estimate: a text outside ASCII has at least one such character in this number of bytes. */
 const BYTES_PER_CHARACTER = 20;
-/** More are not counted where they are most characters. */
+/** After this number of invalid bytes, a text that is mostly invalid is no longer counted. */
 const ENOUGH_BROKEN = 10_000;
 
-/** Checks a text piece by piece: its encoding, and what damage of its storage leaves in it. */
+/** Checks a text block by block: its encoding, and traces of damage in storage. */
 export class TextCheck {
   ascii = true;
   /** The longest run of characters with the code 0. */
@@ -174,8 +174,8 @@ export class TextCheck {
   #valid = 0;
 
   /**
-   * @param block whole records, so that no character is cut
-   * @param recordAt the number of the record at a place of the block
+   * @param block whole records, so that no character is cut off
+   * @param recordAt returns the number of the record at a position of the block
    */
   read(block: Buffer, recordAt: (place: number) => number): void {
     if (block.includes(0)) this.nulRun = Math.max(this.nulRun, longestNulRun(block));
@@ -194,7 +194,7 @@ export class TextCheck {
     this.broken.bytes += broken;
   }
 
-  /** `null` = none that is recognised. */
+  /** `null` = not recognised. */
   get encoding(): 'utf-8' | 'windows-1255' | null {
     if (!this.broken) return 'utf-8';
     if (this.#hebrew.proven) return 'windows-1255';
@@ -217,7 +217,7 @@ function longestNulRun(block: Uint8Array): number {
   return longest;
 }
 
-/** Characters beyond ASCII, and bytes that are none. */
+/** Characters outside ASCII, and bytes that are not valid UTF-8. */
 function countCharacters(bytes: Uint8Array): { valid: number; broken: number; first: number } {
   const found = { valid: 0, broken: 0, first: -1 };
   for (let at = 0; at < bytes.length; ) {
@@ -232,7 +232,7 @@ function countCharacters(bytes: Uint8Array): { valid: number; broken: number; fi
   return found;
 }
 
-/** Leads after which UTF-8 forbids some continuation bytes: the least and the largest that may follow. */
+/** First bytes of characters after which UTF-8 limits the second byte: its least and greatest value. */
 const STRICT: Record<number, [least: number, most: number]> = {
   224: [0xa0, 0xbf],
   237: [0x80, 0x9f],
@@ -240,7 +240,7 @@ const STRICT: Record<number, [least: number, most: number]> = {
   244: [0x80, 0x8f],
 };
 
-/** Bytes of the character that begins there; 0 = there is none. */
+/** Length of the character at a position in bytes; 0 = not a valid character. */
 function characterLength(lead: number, bytes: Uint8Array, at: number): number {
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -251,16 +251,16 @@ function characterLength(lead: number, bytes: Uint8Array, at: number): number {
   return length;
 }
 
-/** What a byte of windows-1255 was, for the byte after it. */
+/** The kind of a windows-1255 byte, which limits the byte after it. */
 const OTHER = 0;
 const LATIN = 1;
-/** A Hebrew letter; in UTF-8 the start of a character of three or four bytes. */
+/** A Hebrew letter. In UTF-8, the first byte of a character of three or four bytes. */
 const LETTER = 2;
-/** A Hebrew point or mark; in UTF-8 the start of a character of two bytes. */
+/** A Hebrew point or mark. In UTF-8, the first byte of a character of two bytes. */
 const MARK = 3;
-/** Continues a character of three or four bytes. */
+/** In UTF-8, the second byte of a character of three or four bytes. */
 const AFTER_LETTER = 4;
-/** The bits of a step: the kind of its byte, and three numbers that are added up over fewer bytes than each can count. */
+/** A step packs the kind of its byte and three counters. Each counter has room for the sum of `ADDED_AT_ONCE` bytes. */
 const KIND = 7;
 const ADDED_AT_ONCE = 512;
 const JOINED = 1 << 3;
@@ -272,15 +272,15 @@ const UNDEFINED = new Set([
   0x81, 0x8a, 0x8c, 0x8d, 0x8e, 0x8f, 0x90, 0x9a, 0x9c, 0x9d, 0x9e, 0x9f, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf,
   0xfb, 0xfc, 0xff,
 ]);
-/** The kind of each byte, whatever comes before. */
+/** The kind of each byte if it does not depend on the byte before; otherwise `UNSURE`. */
 const UNSURE = 7;
 const KINDS = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x80 && byte < 0xe0 ? UNSURE : (kindOf(byte, OTHER) ?? UNSURE),
 );
-/** Fewer joined letters prove nothing: other code pages have accented letters there. */
+/** Fewer joined letters do not prove Hebrew: other code pages have accented letters at the same codes. */
 const FEWEST_JOINED = 3;
 
-/** What each byte is after each kind of byte. */
+/** The step of each byte after each kind of byte. */
 const STEPS = Int32Array.from({ length: 5 * 256 }, (_, place) => stepOf(place & 0xff, place >> 8));
 
 function stepOf(byte: number, before: number): number {
@@ -290,34 +290,34 @@ function stepOf(byte: number, before: number): number {
   return kind + (joined ? JOINED : 0) + (byte >= 0x80 ? HIGH : 0);
 }
 
-/** `undefined` for what does not stand there in Hebrew. */
+/** `undefined` for a byte that cannot stand here in Hebrew. */
 function kindOf(byte: number, before: number): number | undefined {
   if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
   if (UNDEFINED.has(byte)) return undefined;
   if (byte < 0xc0) return kindOfSign(before);
   if (byte < 0xe0) return before === LETTER || before === MARK ? MARK : undefined;
-  // Marks of the direction of writing.
+  // Marks of writing direction.
   if (byte > 0xfa) return OTHER;
   return before === LATIN ? undefined : LETTER;
 }
 
-/** Punctuation: in UTF-8 the bytes that continue a character. */
+/** Punctuation. In UTF-8, these are the continuation bytes of a character. */
 function kindOfSign(before: number): number | undefined {
   if (before === MARK || before === AFTER_LETTER) return undefined;
   return before === LETTER ? AFTER_LETTER : OTHER;
 }
 
 /**
- * Looks for Hebrew in windows-1255: words of Hebrew letters, and little else beyond ASCII. Another encoding is shown by an
- * undefined byte, a whole character of UTF-8, or an accented letter: after an ASCII letter, or in the place of a point without a
- * letter below it.
+ * Detects Hebrew in windows-1255: words of Hebrew letters, and few other characters outside ASCII. Three things show
+ * another encoding: an undefined byte, a complete UTF-8 character, or an accented letter, which follows an ASCII letter
+ * or stands where a point without its Hebrew letter would stand.
  */
 class HebrewSigns {
   possible = true;
   #joined = 0;
   #high = 0;
 
-  /** @param bytes whole lines: the byte before them is no letter */
+  /** @param bytes whole lines, so the byte before them is not a letter */
   read(bytes: Uint8Array): void {
     let before = OTHER;
     for (let from = 0; from < bytes.length && this.possible; from += ADDED_AT_ONCE - 1) {
@@ -327,7 +327,7 @@ class HebrewSigns {
         const byte = bytes[at] as number;
         const step = STEPS[(before << 8) | byte] as number;
         const kind = KINDS[byte] as number;
-        // The kind of most bytes does not wait for that of the byte before.
+        // Most bytes have a fixed kind, so the processor does not wait for the byte before.
         before = kind === UNSURE ? step & KIND : kind;
         sum += step >> 3;
       }

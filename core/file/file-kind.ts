@@ -10,24 +10,24 @@ import { type Csv, csvStart } from './csv-start.ts';
 import { hasControls, isWide, type TextStart, textStart } from './encoding.ts';
 import type { ZipArchive, ZipEntry } from './zip-archive.ts';
 
-/** Recognises what a stored file is, and whether it may be the requested export. */
+/** Recognises the kind of a stored file, and whether it may be the requested export. */
 
-/** What a deployment accepts, and what was requested. */
+/** The request, and the kinds of files that the deployment accepts. */
 export interface Expected extends ListedFields {
   formats: readonly FileFormat[];
-  /** Kinds that are published unjudged. */
+  /** Kinds that are published without checks. */
   opaque: readonly OpaqueKind[];
-  /** Files have no header: they are judged by their width. */
+  /** Files have no header. They are recognised by their width. */
   headerless: boolean;
   /** Columns that tables hash or leave out, as the settings name them. */
   covered?: readonly string[];
-  /** The sheet of a workbook that is read (`columns.sheet`). */
+  /** The sheet to read in a workbook (`columns.sheet`). */
   sheet?: string | undefined;
-  /** Sheets that may be there besides (`columns.otherSheets`). */
+  /** Other sheets that a workbook may have (`columns.otherSheets`). */
   otherSheets?: readonly string[] | undefined;
 }
 
-/** What the settings of today accept as the file of a run. */
+/** What today's settings accept as the file of a run. */
 export function expectedOf(
   run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
   deployment: Deployment,
@@ -39,38 +39,38 @@ export function expectedOf(
   return { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), covered, ...sheetsOf(plan) };
 }
 
-/** How one file is read. */
+/** How to read a file. */
 export interface Reading {
   expected: Expected;
-  /** What the file is called in messages: `The file at runs/…`. */
+  /** The name of the file in messages: `The file at runs/…`. */
   what: string;
   /** The declared media type; '' = none was declared. */
   contentType: string;
   /** The most bytes that the content may have, unpacked (`files.maxBytes`). */
   maxBytes: number;
-  /** Seconds until reading has to end. */
+  /** Seconds until reading must end. */
   secondsLeft: () => number;
-  /** The closing of the connection alone marked the end of the file: its shape has to prove it whole. */
+  /** Only the closing of the connection marked the end of the file: its content must prove it complete. */
   undeclaredEnd: boolean;
 }
 
-/** `gzipped`: it was looked at inside of gzip. */
+/** `gzipped`: the file is gzip, and the judgement is about its content. */
 export type Judgement = { gzipped: boolean } & (
   | { result: 'csv'; csv: Csv }
-  /** The file is published unjudged. */
+  /** The file is published without checks. */
   | { result: 'opaque'; format: OpaqueKind }
-  /** A zip archive, which seems to be a spreadsheet or another one (`sure`: it is): its directory decides. */
+  /** A zip archive that may be a spreadsheet; its directory decides. `sure`: `sheet` is certain. */
   | { result: 'zip'; sheet: boolean; sure: boolean }
-  /** The file has no bytes, or is gzip that holds none. */
+  /** The file has no bytes, or is gzip without content. */
   | { result: 'empty' }
-  /** The beginning of the file neither proves nor disproves that it is what it seems. */
+  /** The beginning of the file does not decide whether the file is acceptable. */
   | { result: 'open'; format: 'csv' | null }
-  /** `looks` says in words what it is, without anything of its content. */
+  /** `looks` describes the file in words, without quoting it. */
   | { result: 'refused'; looks: string }
 );
 type Kind = Judgement extends infer J ? (J extends Judgement ? Omit<J, 'gzipped'> : never) : never;
 
-/** @param complete whether `first` is all of the file */
+/** @param complete whether `first` is the whole file */
 export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const kind = kindOf(first, complete);
   const { gzipped } = kind;
@@ -130,17 +130,17 @@ function textOf({ fields, listed }: { fields: number; listed: number }, { width 
   return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
 }
 
-/** A sentence without any of the content. @param contentType as declared; '' = not at all */
+/** A sentence that quotes nothing of the file. @param contentType the declared type; '' = not declared */
 export function rejection(what: string, looks: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
   return `${what} is not the export: it looks like ${looks} (${declared}). Accepted is what files.formats names: ${formats.join(', ')}.`;
 }
 
-/** What JSON begins with: an object, or a list of values; a sentence in brackets is none. */
+/** The beginning of JSON: an object, or a list of values. A sentence in brackets does not match. */
 const BEGINNING = /^\s*(?:\{\s*(?:"|\}|$)|\[\s*(?:[{["\]]|-?\d|true\b|false\b|null\b|$))/;
 
 /**
- * Whether a text is a JSON document, or JSON Lines, by its beginning; where all of it is there, by all of it.
+ * Whether a text is a JSON document or JSON Lines. A complete text is parsed; otherwise its beginning decides.
  * @param complete whether `text` is the whole file
  */
 function isJson(text: string, complete: boolean): boolean {
@@ -157,33 +157,33 @@ function parses(text: string): boolean {
   }
 }
 
-/** What the first bytes say a file is; gzip is unpacked for that. */
+/** The kind of a file by its first bytes. Gzip is unpacked first. */
 export type FileKind = { gzipped: boolean } & (
   | { kind: 'empty' }
-  /** `complete`: this is all of it. */
+  /** `complete`: `start` contains the whole file. */
   | { kind: 'text'; start: TextStart; complete: boolean }
-  /** A zip archive; what it is, its directory says, at its end. `sheet`: its first entries are those of a spreadsheet, `sure`: or certainly not. */
+  /** A zip archive. `sheet`: its first entries are those of a spreadsheet. `sure`: `sheet` is certain. */
   | { kind: 'zip'; sheet: boolean; sure: boolean }
   /** A workbook of Excel 97. */
   | { kind: 'xls' }
-  /** Gzip of which not enough is there to look into it. */
+  /** Gzip with too few bytes to see its content. */
   | { kind: 'packed' }
-  /** `looks` says in words what it is, without anything of its content. */
+  /** `looks` describes the file in words, without quoting it. */
   | { kind: 'other'; looks: string }
 );
 
-/** How much of what gzip holds is unpacked to judge it. */
+/** How much of the content of gzip is unpacked to recognise it. */
 const UNPACKED_BYTES = 64 * 1024;
-/** A few bytes of gzip may hold a thousand times as many. */
+/** Limits unpacking: gzip may expand a thousand times. */
 const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;
-/** Searched for the entries of a spreadsheet. */
+/** The bytes that are searched for the entries of a spreadsheet. */
 const LOOKED_AT_IN_ZIP = 64 * 1024;
-/** The length of what stands before an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
+/** Length of the header before an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
 const LOCAL_HEADER_BYTES = 30;
-/** How much of the first line is looked at. */
+/** How much of the first line is searched for control characters. */
 const LOOKED_AT_FOR_CONTROLS = 1024;
 
-/** Other kinds, known by their first bytes in hexadecimal. */
+/** Other kinds of files, by their first bytes in hexadecimal. */
 const OTHERS: [signature: RegExp, looks: string][] = [
   [/^28b52ffd/, 'data compressed with Zstandard'],
   [/^425a683[1-9]314159265359/, 'data compressed with bzip2'],
@@ -201,7 +201,7 @@ const OTHERS: [signature: RegExp, looks: string][] = [
 
 const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
 
-/** @param complete whether these are all */
+/** @param complete whether `first` is the whole file */
 export function kindOf(first: Uint8Array, complete: boolean): FileKind {
   if (!isGzip(first)) return { ...plainKind(first, complete), gzipped: false };
   const unpacked = unpack(first);
@@ -235,7 +235,7 @@ export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** A spreadsheet is a zip archive whose first entries have its names. */
+/** Recognises a spreadsheet by the names of the first entries of a zip archive. */
 function archiveKind(first: Uint8Array, complete: boolean): PlainKind {
   const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
   if (bytes.readUInt16LE(2) === 0x0605) return { kind: 'other', looks: 'a zip archive without a file' };
@@ -264,7 +264,7 @@ function entryNames(bytes: Uint8Array): string[] {
   return names;
 }
 
-/** The beginning of what gzip holds; `undefined` where it cannot be unpacked. */
+/** The beginning of the content of gzip; `undefined` if it cannot be unpacked. */
 function unpack(packed: Uint8Array): Uint8Array | undefined {
   let unpacked: Uint8Array | undefined;
   for (let bytes = 1024; ; bytes *= 2) {
@@ -272,7 +272,7 @@ function unpack(packed: Uint8Array): Uint8Array | undefined {
       const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_UNPACKED_BYTES };
       unpacked = gunzipSync(packed.subarray(0, bytes), options);
     } catch {
-      // Keep what was unpacked before, if anything.
+      // Keeps what the last attempt unpacked.
       break;
     }
     if (unpacked.length >= UNPACKED_BYTES || bytes >= packed.length) break;
@@ -282,16 +282,16 @@ function unpack(packed: Uint8Array): Uint8Array | undefined {
 
 export type ZipKind =
   | { kind: 'xlsx' }
-  /** One file, and others that are no content: `besides` of them hold bytes. */
+  /** One file, and `passedOver` other entries, notes of an operating system: `besides` of them are not empty. */
   | { kind: 'one'; entry: ZipEntry; passedOver: number; besides: number }
   | { kind: 'several' }
-  /** `looks` says in words what the archive holds. */
+  /** `looks` describes the content of the archive in words. */
   | { kind: 'other'; looks: string };
 
-/** Notes of a Mac and of Windows, beside a file that was packed by hand. */
+/** Files that macOS and Windows add when a person packs a file by hand. */
 const NOTES = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$|^\/?__MACOSX\//i;
 
-/** What an archive is, by the names in its directory, and the main part of a package. @throws what reading its parts throws */
+/** The kind of an archive, by its directory and the main part of a package. @throws any error from reading a part */
 export async function zipKind(archive: ZipArchive): Promise<ZipKind> {
   const { entries } = archive;
   const names = entries.map(({ name }) => partName(name).toLowerCase());
@@ -306,17 +306,17 @@ export async function zipKind(archive: ZipArchive): Promise<ZipKind> {
   return { kind: 'one', entry, passedOver: others.length, besides: others.filter(({ size }) => size > 0).length };
 }
 
-/** What the main parts of other documents are, by a part of their type. */
+/** Kinds of other documents, by a part of the media type of their main part. */
 const DOCUMENTS: [type: RegExp, looks: string][] = [
   [/sheet\.binary/, 'a binary workbook of Excel (xlsb)'],
   [/wordprocessingml|presentationml|ms-word|ms-powerpoint/, 'a document of Word or PowerPoint'],
 ];
 
-/** What a package of parts of an office program holds. */
+/** The kind of an Office package. */
 async function packageKind(archive: ZipArchive): Promise<ZipKind> {
   const type = await mainType(archive);
   const looks = DOCUMENTS.find(([known]) => known.test(type ?? ''))?.[1];
   if (looks !== undefined) return { kind: 'other', looks };
-  // A main part without a type of its own may be that of a workbook: reading it shows what it is.
+  // A main part without a specific type may be a workbook: reading it decides.
   return { kind: type !== undefined && /spreadsheetml|ms-excel|^$|\bxml$/.test(type) ? 'xlsx' : 'several' };
 }

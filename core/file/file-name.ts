@@ -16,22 +16,22 @@ const EXTENSIONS: Record<string, string> = {
   'text/xml': 'xml',
 };
 
-/** A name may end in anything (`leads.20.11.2026`): only known extensions count. */
+/** A name may have any ending (`leads.20.11.2026`), so only known extensions count. */
 const KNOWN = new Set([...Object.values(EXTENSIONS), 'ndjson']);
-/** The last extension of a name, and the one before it. */
+/** The last extension in a name, and the one before it. */
 const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:;|$)/;
 
-/** What a file seems to be. */
+/** The kind of a file by its bytes. */
 export type StoredKind = 'csv' | 'xlsx' | 'xls' | 'zip' | 'json';
 
-/** Extensions that a file of such a kind may keep. */
+/** Declared extensions that a file of a kind keeps. */
 const SPELLINGS: Partial<Record<StoredKind, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
-/** Extensions that such a file may keep where not enough of it was seen. */
+/** Declared extensions that a file keeps if only its beginning shows its kind. */
 const OPEN_SPELLINGS: Partial<Record<StoredKind, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
 
 /**
- * The extension that the bytes call for; name and type decide what these leave open.
- * @param kind `open`: not enough was seen to be sure
+ * The extension of a file: its bytes decide, and its name and type only choose between spellings.
+ * @param kind `open`: the beginning of the file did not prove its kind
  */
 export function extensionFor(
   file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
@@ -45,7 +45,7 @@ export function extensionFor(
   return gzipped ? `${extension}.gz` : extension;
 }
 
-/** The extension in Content-Disposition, else that of Content-Type, else `bin`. No name of the CRM gets into a key. */
+/** The extension in Content-Disposition or Content-Type, or `bin`. The key must not contain a name from the CRM. */
 function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];
   if (last === 'gz' && KNOWN.has(inner)) return `${inner}.gz`;
@@ -53,7 +53,7 @@ function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'conte
   return /^(gzip|x-gzip)$/i.test(file.contentEncoding) ? `${plain}.gz` : plain;
 }
 
-/** `text/csv; charset=utf-8` without its parameters, in lower case; empty when it is none. */
+/** `text/csv; charset=utf-8` without its parameters, in lower case; '' if it is not a media type. */
 export function mediaType(contentType: string): string {
   return /^[a-z]+\/[a-z0-9.+-]+/.exec(contentType.trim().toLowerCase())?.[0] ?? '';
 }

@@ -16,21 +16,20 @@ import { cellsOf, Scanner, type Separator } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 import { openZip } from './zip-archive.ts';
 
-/** What the manifest says of a stored file that was read to its end. */
+/** How a stored file has to be read, by its manifest. */
 export interface StoredForm {
   /** The format of the file: csv or xlsx. */
   format: string | null;
-  /** gzip or zip: the file is alone in it. */
+  /** gzip or zip: the file is packed alone; `null` = not packed. */
   compression: string | null;
   dialect: Dialect | null;
   content: Pick<Content, 'place' | 'width' | 'rowsAbove' | 'repeatedHeaders' | 'broken'> | null;
 }
 
 /**
- * The records of a stored file, its header first where it has one, one at a time. Rows above the header, and records that repeat
- * it, are left out.
- * @throws UnreadableFile; ReadingUnfinished where it is too much for the limits;
- *   what reading the source throws
+ * The records of a stored file, one at a time; its header comes first if it has one. Rows above the header and records
+ * that repeat it are omitted.
+ * @throws UnreadableFile; ReadingUnfinished if the file exceeds the limits; any error from reading the source
  */
 export function fileRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
   const records = allRecords(source, form, limits);
@@ -61,7 +60,7 @@ async function* allRecords(source: ByteSource, form: StoredForm, limits: Reading
   else if (format !== 'xlsx') throw new UnreadableFile('is neither CSV nor a spreadsheet (xlsx), so it has no records');
   else if (compression === null) yield* sheetRecords(source, place, limits);
   else {
-    // A workbook is read from its end.
+    // A workbook is read from its end, so it must be unpacked first.
     const inner = await putAside(await plain(), budget);
     try {
       yield* sheetRecords(inner.source, place, limits);
@@ -82,14 +81,14 @@ const unpackable = () => new UnreadableFile('is gzip that cannot be unpacked');
 
 export interface Proof {
   limits: ReadingLimits;
-  /** The error for other bytes than those of the manifest. @param crc their CRC-32 */
+  /** Makes the error for a file with other bytes than its manifest. @param crc the CRC-32 of the file */
   refuse: (crc: number) => Error;
 }
 
 /**
- * The records of a whole published file, its header first where it has one; none of an empty file. That they are of the bytes of
- * its manifest is proven by the last one; of spreadsheets and zip archives, which are not read in order, before the first.
- * @throws what `refuse` makes; errors that `whyUnread` has words for; what reading the source throws
+ * The records of a published file, one at a time; its header comes first if it has one. The CRC-32 proves that they
+ * come from the bytes of the manifest: after the last record, or before the first if the format is not read in order.
+ * @throws the error of `refuse`; errors that `whyUnread` explains; any error from reading the source
  */
 export async function* provenRecords(
   source: ByteSource,
@@ -111,23 +110,23 @@ export async function* provenRecords(
   if (!empty && !inOrder) yield* fileRecords(source, file, limits);
 }
 
-/** Whether the records of a file come from its beginning to its end: those of spreadsheets and zip archives do not. */
+/** Whether a file is read from beginning to end. Spreadsheets and zip archives are not. */
 export function isReadInOrder({ format, compression }: Pick<Manifest['file'], 'format' | 'compression'>): boolean {
   return format !== 'xlsx' && compression !== 'zip';
 }
 
-/** Why the content cannot be read, behind "The file …" and without anything of it; `undefined` for any other error. */
+/** Why a file cannot be read, to follow "The file …", without quoting the file; `undefined` for any other error. */
 export function whyUnread(error: unknown): string | undefined {
   return error instanceof UnreadableFile || error instanceof ReadingUnfinished ? error.message : undefined;
 }
 
-/** Byte order marks and a line that names the separator end within so many bytes. */
+/** The most bytes of byte order marks and a line that names the separator. */
 const START_BYTES = 64;
 const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
 
 /**
- * The records of a whole CSV file, its header first, one at a time. Titles above the header are left out.
- * @throws UnreadableFile; what reading the bytes throws
+ * The records of a CSV file, one at a time, its header first. Titles above the header are omitted.
+ * @throws UnreadableFile; any error from reading the bytes
  */
 async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): AsyncGenerator<string[]> {
   const reader = new RecordReader(form);
@@ -141,7 +140,7 @@ async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): 
   for (const record of reader.take()) if (number++ >= above) yield record;
 }
 
-/** The text after its byte order marks, and after a line that names the separator. */
+/** The text without byte order marks and without a line that names the separator. */
 async function* behindStart(bytes: AsyncIterable<Uint8Array>, { dialect }: StoredForm): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = new Uint8Array();
   const rest = (read: Uint8Array) => {
@@ -195,9 +194,10 @@ class RecordReader {
 }
 
 /**
- * The records of a workbook that was counted, its header first where it has one, one at a time. Each has a text for every
- * column of the header; a row that is longer has more. Rows without a value below the header are no records.
- * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
+ * The records of a workbook that was counted, one at a time; its header comes first if it has one. Each record has a
+ * text for every column of the header, and more if its row is longer. Rows without a value below the header are
+ * omitted.
+ * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
  */
 async function* sheetRecords(
   source: ByteSource,
@@ -215,7 +215,7 @@ async function* sheetRecords(
   for await (const row of sheet.rows()) {
     if (row.number < place.row || (named && !row.columns.some((column) => named?.has(column)))) continue;
     const cells = cellsOfRow(row, first, Math.max(width, (row.columns.at(-1) ?? 0) - first + 1));
-    // The first row is the header, where there is one.
+    // The first row is the header, if the sheet has one.
     named ??= new Set(
       cells.slice(0, width).flatMap((cell, at) => (headed === false || visible(cell) !== '' ? [first + at] : [])),
     );

@@ -1,12 +1,12 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
 
-/** What is unpacked at once. */
+/** Size of the unpacked pieces. */
 const PIECE_BYTES = 128 * 1024;
 
 /**
- * What gzip holds, all of its members, each verified by its trailer: size and CRC-32. Zeros may follow the last one.
- * @param damaged the error where it is cut off, damaged or followed by anything else
- * @throws what `damaged` makes; what reading the bytes throws
+ * Unpacks gzip with all of its members. The trailer of each member verifies size and CRC-32. Zeros may follow the last.
+ * @param damaged makes the error for gzip that is cut off, damaged or followed by other bytes
+ * @throws the error of `damaged`; any error from reading the bytes
  */
 export async function* gunzipped(
   bytes: AsyncIterable<Uint8Array>,
@@ -14,7 +14,7 @@ export async function* gunzipped(
 ): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
   const feeding = feed(gunzip, bytes);
-  // The error of the feeding side arrives where the content is read.
+  // The reader of the content receives an error from the source.
   feeding.catch((error: Error) => gunzip.destroy(error));
   try {
     for await (const piece of gunzip) yield piece;
@@ -26,12 +26,12 @@ export async function* gunzipped(
   }
 }
 
-/** Something other than zeros follows the last member. */
+/** Bytes other than zeros follow the last member. */
 class Followed extends Error {}
 
 async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   let goOn = () => {};
-  // What cannot be unpacked is never written to its end.
+  // Ends a pending write if gunzip closes early: its callback would not come.
   gunzip.once('close', () => goOn());
   const write = (chunk: Uint8Array) =>
     new Promise<void>((resolve) => {
@@ -46,7 +46,7 @@ async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<v
     else {
       await write(chunk);
       fed += chunk.length;
-      // Node's gunzip stops reading at zeros behind a member.
+      // Node's gunzip stops at zeros after a member.
       ended = gunzip.bytesWritten < fed;
       if (ended) refuseOthers(chunk.subarray(chunk.length - (fed - gunzip.bytesWritten)));
     }

@@ -3,7 +3,7 @@ import { folded, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import { afterQuoted, cellsOf, type Separator } from './scanner.ts';
 
-/** What the records below a header are compared with. */
+/** The known columns, to recognise headers among the records. */
 export interface KnownColumns {
   listed: ListedFields;
   /** Columns that tables hash or leave out, as the settings name them. */
@@ -12,49 +12,49 @@ export interface KnownColumns {
 
 export interface HeaderSearch extends KnownColumns {
   index: FieldIndex;
-  /** The cells of the first record; none where it is no header, so that no record repeats it. */
+  /** The cells of the first record; empty if it is not a header, so that no record can repeat it. */
   header: readonly string[];
   separator: Separator;
   decoder: Decoder;
 }
 
-/** `leftOut`: a header that names a column that is left out. `other`: any other header. */
+/** `leftOut`: a header that names a left-out column. `other`: any other header that does not repeat the first. */
 type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 
-/** Shorter records are headers only if their cells are exact names. */
+/** A record of this length or shorter is a header only if its cells are exact names. */
 const EXACT_NAMES = 2;
-/** Records of which the verdict is kept. */
+/** The most records whose verdict is cached. */
 const MOST_KEPT = 1000;
-/** Longer texts of a sheet are decoded again where they may be a header. */
+/** Encodes texts of a sheet for the filter. A text that does not fit counts as a possible header. */
 const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
- * Finds headers below the first record of a file: pages that were glued together, or a second table. The values below them may
- * belong to other columns.
+ * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
+ * the values below them may belong to other columns.
  *
- * A record is a header if it repeats the first record, folded; if each of its three or more cells names another field; if its one
- * or two cells are exact names; or, where columns are left out or hashed, if half of its cells name different fields and one of
- * them is such a column.
+ * A record is a header in four cases. It repeats the first record, folded. Its cells, at least three, all name
+ * different fields. Its one or two cells are exact names. Or, if columns are left out or hashed, half of its cells name
+ * different fields and at least one of them is such a column.
  */
 export class LaterHeaders {
   repeated = 0;
-  /** Those of other columns, or of another order. */
+  /** Headers with other columns, or with another order of columns. */
   other = 0;
-  /** Those of them that name a column that is left out. */
+  /** Headers that name a left-out column. They are also counted in `other`. */
   leftOut = 0;
   readonly #search: HeaderSearch;
   readonly #filter: CellFilter;
   readonly #names: ReadonlySet<string>;
   /** Names of the columns that tables hash or leave out, folded. */
   readonly #covered: ReadonlySet<string>;
-  /** Columns are left out or hashed: half of the cells may make a header. */
+  /** Whether columns are left out or hashed: then half of the cells are enough for a header. */
   readonly #covers: boolean;
-  /** The cells of the first record, folded, and as one text. */
+  /** The folded cells of the first record, and the same cells as one text. */
   readonly #header: readonly string[];
   readonly #text: string;
-  /** Empty cells of the first record. */
+  /** Number of empty cells in the first record. */
   readonly #mayBeEmpty: number;
-  /** The same records may come again and again. */
+  /** Verdicts of earlier records: the same record may occur many times. */
   readonly #judged = new Map<string, Verdict>();
 
   constructor(search: HeaderSearch) {
@@ -78,17 +78,17 @@ export class LaterHeaders {
     this.#filter.addCovered([...textsOf([...excepted, ...hashed]), ...covered, ...(this.#covers ? texts : [])]);
   }
 
-  /** No cell that names a column begins with the byte. */
+  /** Whether no cell that names a column begins with this byte. */
   isOdd(byte: number): boolean {
     return this.#filter.begins[byte] === 0;
   }
 
-  /** Whether a record is worth a look. @param odd cells that begin with odd bytes; without left-out or hashed columns empty ones, too */
+  /** Quick test before `look`. @param odd cells that are odd; empty ones also, unless columns are left out or hashed */
   mayBe(cells: number, odd: number): boolean {
     return odd <= this.#mayBeEmpty + (this.#covers ? cells >> 1 : 0) || cells > this.#header.length;
   }
 
-  /** Looks at a record of a CSV file. @param odd as in `mayBe` */
+  /** Checks a record of a CSV file. @param odd as for `mayBe` */
   look(block: Buffer, from: number, to: number, cells: number, quoted: boolean, odd: number): void {
     const beyond = this.#header.length > 0 ? Math.max(0, cells - this.#header.length) : 0;
     const all = cells - this.#mayBeEmpty - beyond;
@@ -96,16 +96,16 @@ export class LaterHeaders {
     const { separator, decoder } = this.#search;
     const read = cellsOf(decoded(block.subarray(from, to), decoder), separator, quoted);
     const trimmed = withoutEmptyEnd(read);
-    // As in a sheet: the header of a narrower table may have empty cells beside its own.
+    // The header of a narrower table may have empty cells beside its own, as in a sheet.
     const place = this.#covers ? Math.max(0, trimmed.findIndex(isFilled)) : 0;
     this.#add(read, this.#covers ? trimmed.filter(isFilled) : trimmed, place, trimmed.slice(place));
   }
 
   /**
-   * Looks at a row of a sheet, whose empty cells do not count.
-   * @param texts its filled cells
-   * @param place where the first of them stands below the header
-   * @param between the cells from there to the last filled one
+   * Checks a row of a sheet. Its empty cells do not count.
+   * @param texts the filled cells
+   * @param place position of the first filled cell, counted from the first column of the header
+   * @param between returns the cells from the first filled one to the last
    */
   lookAtRow(texts: readonly string[], place: number, between: () => readonly string[]): void {
     const all = texts.length - this.#mayBeEmpty;
@@ -123,7 +123,7 @@ export class LaterHeaders {
     this.#add([...new Array<string>(Math.max(0, place)).fill(''), ...cells], texts, place, cells);
   }
 
-  /** So many cells have to name a column. @param all cells that may not be empty */
+  /** Number of cells that must name a column. @param all cells that must not be empty */
   #needed(cells: number, all: number): number {
     return this.#covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
   }
@@ -146,7 +146,7 @@ export class LaterHeaders {
     return excepted > 0 ? 'leftOut' : 'other';
   }
 
-  /** @param known each cell names one field, or none */
+  /** @param known each cell names exactly one field, or no field by configuration */
   #isHeader(cells: readonly string[], known: boolean, leftOut: boolean): boolean {
     if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#names.has(cell.trim()));
     const { isListed, readHeader } = this.#search.index;
@@ -164,12 +164,12 @@ function withoutEmptyEnd(cells: readonly string[]): string[] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
 }
 
-/** A record as others are compared with it: two with the same text repeat one another. */
+/** The folded text of a record. Records with equal texts count as repeated. */
 export function foldedRecord(cells: readonly string[]): string {
   return JSON.stringify(withoutEmptyEnd(cells.map(folded)));
 }
 
-/** The text of a record. */
+/** Decodes the text of a record. */
 export function decoded(bytes: Buffer, decoder: Decoder): string {
   return decoder === 'windows-1255'
     ? WINDOWS_1255.decode(bytes)
@@ -178,7 +178,7 @@ export function decoded(bytes: Buffer, decoder: Decoder): string {
 
 const WINDOWS_1255 = new TextDecoder('windows-1255');
 
-/** Where a cell ends that begins there. */
+/** The end of the cell that begins at `from`. */
 export function cellEnd(block: Buffer, from: number, to: number, separator: number): number {
   let end = block[from] === QUOTE && from < to ? afterQuoted(block, from + 1, to) : from;
   while (end < to && block[end] !== separator) end += 1;
@@ -187,22 +187,22 @@ export function cellEnd(block: Buffer, from: number, to: number, separator: numb
 
 const QUOTE = 0x22;
 const DOT = 0x2e;
-/** What a byte becomes in a folded text: a letter in lower case, nothing, or what only decoding tells. */
+/** Results of folding a byte besides a letter: the byte is dropped, or only decoding shows the result. */
 const DROPPED = 0;
 const CHANGED = 255;
 const SEED = 0x811c9dc5;
 const PRIME = 0x01000193;
 const MASK = 0xffff;
-/** What a cell may name. */
+/** What a cell may name: no column, a column, or a left-out or hashed column. */
 const NOTHING = 0;
 const NAMED = 1;
 const COVERED = 3;
-/** A cell that begins with an odd byte, or is empty. */
+/** A cell that is empty or begins with an odd byte. */
 const ODD = 4;
 
-/** Finds the cells that certainly name no column, by a hash of their folded bytes: most cells are not decoded. */
+/** Excludes cells that cannot name a column, by a hash of their folded bytes. So most cells need no decoding. */
 class CellFilter {
-  /** Bytes that a cell may begin with. A path may begin with any letter. */
+  /** Bytes that a column name may begin with. A path may begin with any letter. */
   readonly begins = new Uint8Array(256);
   readonly #separator: number;
   readonly #decoder: Decoder;
@@ -211,7 +211,7 @@ class CellFilter {
   readonly #known = new Uint8Array(MASK + 1);
   readonly #countsEmpty: boolean;
 
-  /** @param countsEmpty empty cells are not odd: `mayName` counts them */
+  /** @param countsEmpty whether `mayName` counts empty cells, so that they are not odd */
   constructor(separator: Separator, decoder: Decoder, countsEmpty: boolean, texts: readonly string[]) {
     this.#separator = separator.charCodeAt(0);
     this.#countsEmpty = countsEmpty;
@@ -230,7 +230,7 @@ class CellFilter {
     this.#add(texts, COVERED);
   }
 
-  /** A letter that folding leaves as it is. In UTF-8 the first byte of such a letter, or its second one. */
+  /** Whether folding keeps the byte: a Hebrew letter, or in UTF-8 one of its two bytes. */
   #isHebrew(byte: number): boolean {
     if (this.#decoder === 'utf-8') return byte === 0xd7 || (byte >= 0x90 && byte <= 0xaa);
     return this.#decoder === 'windows-1255' && byte >= 0xe0 && byte <= 0xfa;
@@ -246,7 +246,7 @@ class CellFilter {
     }
   }
 
-  /** None where a cell of such a text has bytes that only decoding tells. */
+  /** The bytes of a text; empty if a cell with this text has bytes that only decoding can fold. */
   #bytesOf(text: string): Uint8Array {
     if (this.#decoder === 'utf-8') return Buffer.from(text);
     const codeOf = (letter: string) => letter.charCodeAt(0) - (letter >= 'א' && letter <= 'ת' ? 0x4f0 : 0);
@@ -256,8 +256,8 @@ class CellFilter {
 
   /**
    * @param possible cells that are not odd
-   * @param needed so many cells have to name a column, or be empty where empty cells are counted
-   * @param all so many cells have to name a column where none of them is covered; else half of the filled cells
+   * @param needed number of cells that must name a column, or be empty if empty cells are counted
+   * @param all number of cells that must name a column if none may be left out or hashed; otherwise half
    */
   mayName(block: Buffer, from: number, to: number, possible: number, needed: number, all: number): boolean {
     let named = possible;
@@ -290,7 +290,7 @@ class CellFilter {
     return this.#bitsOf(SCRATCH, 0, SCRATCH.write(text.trimStart() || ' '));
   }
 
-  /** What the cell may name. Quotation marks are dropped, as by folding. */
+  /** What the cell may name. Folding drops its quotation marks. */
   #bitsOf(block: Buffer, from: number, to: number): number {
     const first = block[from] === QUOTE ? from + 1 : from;
     const byte = block[first] as number;
@@ -303,7 +303,7 @@ class CellFilter {
       const byte = block[at] as number;
       const fold = folds[byte] as number;
       if (fold === CHANGED || (byte === DOT && path)) return COVERED;
-      // Blanks may stand around the parts of a path before the last one.
+      // Blanks may surround every part of a path except the last.
       if (fold === DROPPED) gap ||= this.#inPath[byte] === 0 && hash !== SEED;
       else {
         path &&= !gap && this.#inPath[byte] === 1;
@@ -314,5 +314,5 @@ class CellFilter {
   }
 }
 
-/** A letter of a path, also an invisible one. */
+/** Whether a byte may belong to a part of a path. Bytes of invisible characters count. */
 const isInPath = (byte: number) => byte >= 0x7f || byte < 0x20 || /[\w.-]/.test(String.fromCharCode(byte));

@@ -12,24 +12,24 @@ import { freeDisk, ReadingBudget, type ReadingLimits, ReadingUnfinished } from '
 import { UnreadableFile } from './unreadable-file.ts';
 import { openZip, type ZipArchive } from './zip-archive.ts';
 
-/** What is known of a stored file, and what a reader of it should know, in sentences. */
+/** The facts about a stored file, and warnings for its readers, in sentences. */
 export interface Known {
   facts: Facts;
   remarks: string[];
 }
 
-/** What was read of the stored bytes. */
+/** Size and CRC-32 of the stored bytes. */
 export interface StoredBytes {
   bytes: number;
   crc32: number;
 }
 
 /**
- * Reads a stored file to its end, from its beginning: a CSV file or spreadsheet, plain, compressed with gzip, or alone in a zip
- * archive. What is published unjudged is read to its end, too, where it is packed.
- * @param prove takes size and CRC-32 of all stored bytes before the file is accepted or refused, and may throw
- * @throws RunError `FileRejected` for what is none of these, damaged or cut off; `CheckUnfinished` when time, or room on the disk,
- * is not enough; `DownloadTooLarge` when there is more content than files may have; what reading the bytes throws
+ * Reads a stored file to its end: a CSV file or spreadsheet, either plain, compressed with gzip, or alone in a zip
+ * archive. A packed file that is published without checks is also read to its end.
+ * @param prove receives size and CRC-32 of all stored bytes before the file is accepted or refused, and may throw
+ * @throws RunError `FileRejected` for any other, damaged or cut-off file; `CheckUnfinished` if time or disk space
+ *   runs out; `DownloadTooLarge` if the content is larger than allowed; any error from reading the bytes
  */
 export async function readContent(
   source: ByteSource,
@@ -43,7 +43,7 @@ export async function readContent(
     prove(await finish());
     return known;
   } catch (error) {
-    // Damage of the stored object is not the CRM's.
+    // The file may be damaged in storage, which is not the fault of the CRM. `prove` throws in this case.
     if (isRefusal(error)) prove(await finish());
     throw error;
   }
@@ -71,14 +71,14 @@ async function readHashed(
   return known(source.size, packed ? 'zip' : null, content);
 }
 
-/** The content of a stored file becomes what is known of the file. */
+/** Combines the facts about the content with those about the stored file. */
 function known(bytes: number, compression: string | null, { remarks, ...content }: Content): Known {
   return { facts: { bytes, compression, ...content }, remarks };
 }
 
 /**
- * All bytes of a source, from its beginning; `finish` reads what `chunks` was not asked for.
- * @returns of `finish`: size and CRC-32 of all
+ * Reads all bytes of a source and hashes them. `finish` reads the bytes that the reader of `chunks` did not read.
+ * @returns `finish` returns size and CRC-32 of all bytes
  */
 function hashing(source: ByteSource) {
   const read = { bytes: 0, crc32: 0 };
@@ -98,12 +98,12 @@ function hashing(source: ByteSource) {
   return { chunks: chunks(), finish };
 }
 
-/** The first two records lie within so many bytes, or the file is not the requested one. */
+/** The first two records of a CSV file must end within this number of bytes. */
 const START_BYTES = 1024 * 1024;
 
 type Content = Pick<Facts, 'empty' | 'format' | 'dialect' | 'header' | 'content'> & { remarks: string[] };
 
-/** What is known of a file that is empty. */
+/** The facts about an empty file. */
 const NO_CONTENT: Content = {
   empty: true,
   format: null,
@@ -115,20 +115,20 @@ const NO_CONTENT: Content = {
 
 const GZIPPED = ', compressed with gzip';
 
-/** What a stream has begun with, and its rest. */
+/** The judgement of a stream by its beginning, and its bytes. */
 interface Begun {
   judged: Exclude<Judgement, { result: 'refused' | 'open' }>;
-  /** The whole stream, with what was read of it already. */
+  /** The whole stream, including the bytes that were read for the judgement. */
   chunks: AsyncGenerator<Uint8Array>;
 }
 
-/** @param packed ends the sentence of a refusal: `, compressed with gzip` @throws RunError `FileRejected` */
+/** @param packed the end of a refusal, such as `, compressed with gzip` @throws RunError `FileRejected` */
 async function begin(source: AsyncIterable<Uint8Array>, reading: Reading, packed: string): Promise<Begun> {
   const { chunks, begun } = await startOf(source, reading, packed);
   return { judged: await begun(), chunks };
 }
 
-/** Reads the beginning of a stream; `begun` judges it, and closes the stream where it throws. */
+/** Reads the beginning of a stream. `begun` judges it, and closes the stream if it throws. */
 async function startOf(source: AsyncIterable<Uint8Array>, reading: Reading, packed = '') {
   const rest = source[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
@@ -158,7 +158,7 @@ async function startOf(source: AsyncIterable<Uint8Array>, reading: Reading, pack
   return { start, chunks: chunks(), begun };
 }
 
-/** @throws RunError `FileRejected` for what is not accepted */
+/** @throws RunError `FileRejected` for a file that is not accepted */
 function accepted(judged: Judgement, reading: Reading, packed = ''): Begun['judged'] {
   if (judged.gzipped) throw refused(reading, `gzip${packed === GZIPPED ? ' inside of gzip' : packed}`);
   if (judged.result === 'refused') throw refused(reading, `${judged.looks}${packed}`);
@@ -167,8 +167,8 @@ function accepted(judged: Judgement, reading: Reading, packed = ''): Begun['judg
 }
 
 /**
- * Reads a CSV file, or what is published unjudged, to its end.
- * @throws RunError `FileRejected` for CSV that is cut off
+ * Reads a CSV file, or a file that is published without checks, to its end.
+ * @throws RunError `FileRejected` for a CSV file that is cut off
  */
 async function readStream(
   { judged, chunks }: { judged: Exclude<Begun['judged'], { result: 'zip' }>; chunks: AsyncIterable<Uint8Array> },
@@ -179,30 +179,31 @@ async function readStream(
   return judged.result === 'empty' ? NO_CONTENT : unjudged(judged.format, reading);
 }
 
-/** What the configuration publishes though nothing is known of it. */
+/** The facts about a file that the configuration publishes without checks. */
 function unjudged(format: string, { undeclaredEnd, what }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd(what, 'it is neither a CSV file nor a spreadsheet');
   const remark = `Nothing in the file was looked at: it is published as it came, for the setting opaque names ${format}.`;
   return { empty: false, format, dialect: null, header: null, content: null, remarks: [remark] };
 }
 
-/** What a zip archive holds. */
+/** The content of a zip archive. */
 interface ZipContent {
   content: Content;
-  /** It is the content of the only file in it. */
+  /** The content is that of the only file in the archive. */
   packed: boolean;
 }
 
 const PACKED = ', packed in a zip archive';
 
 /**
- * Reads a spreadsheet, or a zip archive with exactly one CSV file or spreadsheet in it; any other is published unjudged where the
- * configuration says so.
- * @param packed as for `begin`; an archive inside of another file is not looked into
- * @throws RunError `FileRejected` for what is none of these, damaged, encrypted or has a directory that lies
+ * Reads a spreadsheet, or a zip archive with exactly one CSV file or spreadsheet. Any other archive is published
+ * without checks if the configuration allows it.
+ * @param packed as for `begin`; an archive inside another file is not opened
+ * @throws RunError `FileRejected` for any other or encrypted content, damage, or a directory that differs from the
+ *   entries
  */
 async function readZip(source: ByteSource, reading: Reading, packed = ''): Promise<ZipContent> {
-  // What is in it is counted where it is read.
+  // No limit here: the content is counted where it is read.
   const limits = { ...(await limitsOf(reading)), contentBytes: Number.MAX_SAFE_INTEGER };
   const archive = await openZip(source, new ReadingBudget(limits));
   const kind = await zipKind(archive);
@@ -212,19 +213,19 @@ async function readZip(source: ByteSource, reading: Reading, packed = ''): Promi
   return { content: otherArchive(reading, packed === '' ? ' of several files' : packed), packed: false };
 }
 
-/** An archive of several files, or of one that is neither CSV nor a spreadsheet. */
+/** The result for an archive of several files, or of one file that is neither CSV nor a spreadsheet. */
 function otherArchive(reading: Reading, which: string): Content {
   if (reading.expected.opaque.includes('archive')) return unjudged('archive', reading);
   throw refused(reading, `a zip archive${which}`);
 }
 
-/** The only file of an archive. */
+/** Reads the only file of an archive. */
 async function readOnly(
   archive: ZipArchive,
   one: Extract<ZipKind, { kind: 'one' }>,
   reading: Reading,
 ): Promise<ZipContent> {
-  // What it holds is judged as an archive, where it is neither CSV nor a spreadsheet.
+  // A file that is neither CSV nor a spreadsheet is judged as an archive.
   const inside = { ...reading, expected: { ...reading.expected, opaque: [] } };
   const begun = await begin(bounded(archive.read(one.entry), reading), inside, PACKED).catch((error: unknown) => {
     if (reading.expected.opaque.includes('archive') && isRefusal(error)) return null;
@@ -233,12 +234,12 @@ async function readOnly(
   if (!begun) return { content: otherArchive(reading, ' of several files'), packed: false };
   const content = await readBegun(begun, inside, PACKED);
   await archive.verify();
-  // Programs that read an archive from its beginning would find more.
+  // Programs that read an archive from its beginning would find more files.
   if (archive.unlisted() > 0) throw new UnreadableFile('has a directory that does not tell all that is in it');
   return { content: withArchive(content, archive, one), packed: true };
 }
 
-/** Reads what is packed in gzip or a zip archive to its end; a spreadsheet has to be unpacked to the disk for that. */
+/** Reads the content of gzip or of a zip archive to its end. A spreadsheet is unpacked to the disk first. */
 async function readBegun({ judged, chunks }: Begun, reading: Reading, packed: string): Promise<Content> {
   if (judged.result !== 'zip') return readStream({ judged, chunks }, reading);
   const { source, close } = await putAside(chunks, new ReadingBudget(await limitsOf(reading)));
@@ -249,7 +250,7 @@ async function readBegun({ judged, chunks }: Begun, reading: Reading, packed: st
   }
 }
 
-/** Adds what the archive holds besides the content of its file. */
+/** Adds the text that the archive holds besides the content of its file. */
 function withArchive(
   { content, remarks, ...others }: Content,
   archive: ZipArchive,
@@ -270,7 +271,7 @@ function withArchive(
   };
 }
 
-/** @throws RunError `FileRejected` where no spreadsheets are accepted, or it is damaged or has no header */
+/** @throws RunError `FileRejected` if spreadsheets are not accepted, or if the file is damaged or has no header */
 async function readSheet(source: ByteSource, reading: Reading): Promise<Content> {
   const { formats, headerless, covered = [], sheet = null, otherSheets = [], ...listed } = reading.expected;
   if (!formats.includes('xlsx')) throw refused(reading, 'a spreadsheet of Excel');
@@ -280,7 +281,7 @@ async function readSheet(source: ByteSource, reading: Reading): Promise<Content>
   return { empty, format: 'xlsx', dialect: null, header, content, remarks };
 }
 
-/** The file is not what was requested. @param looks in words, without anything of its content */
+/** The error for a file that was not requested. @param looks describes the file in words, without quoting it */
 function refused({ what, contentType, expected }: Reading, looks: string): RunError {
   return new RunError('FileRejected', rejection(what, looks, contentType, expected.formats));
 }
@@ -289,7 +290,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof RunError && error.name === 'FileRejected';
 }
 
-/** The file is of the right kind, and damaged. @param how `is cut off` */
+/** The error for a file of the right kind that is damaged. @param how `is cut off` */
 function damaged({ what }: Reading, how: string): RunError {
   return new RunError('FileRejected', `${what} ${how}: what came is not whole.`);
 }
@@ -299,8 +300,8 @@ function unfinished({ what }: Reading, why: string): RunError {
 }
 
 /**
- * The content, as far as it may be read.
- * @throws RunError `CheckUnfinished` when time is over; `DownloadTooLarge` when there is more content than a file may have
+ * Passes the content on within the limits.
+ * @throws RunError `CheckUnfinished` if the time is over; `DownloadTooLarge` if the content is larger than allowed
  */
 async function* bounded(chunks: AsyncIterable<Uint8Array>, reading: Reading): AsyncGenerator<Uint8Array> {
   let bytes = 0;
@@ -316,12 +317,12 @@ async function* bounded(chunks: AsyncIterable<Uint8Array>, reading: Reading): As
   }
 }
 
-/** Limits for archives and spreadsheets: the disk is that of the function. */
+/** Limits for archives and spreadsheets, with the free space on the function's disk. */
 async function limitsOf({ maxBytes, secondsLeft }: Reading): Promise<ReadingLimits> {
   return { contentBytes: maxBytes, diskBytes: await freeDisk(), secondsLeft };
 }
 
-/** @throws RunError `FileRejected` for what archives and spreadsheets are refused for, `CheckUnfinished` for what is too much */
+/** @throws RunError `FileRejected` for an UnreadableFile, `CheckUnfinished` for a ReadingUnfinished */
 async function withinLimits<T>(reading: Reading, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

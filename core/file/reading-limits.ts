@@ -2,26 +2,26 @@ import { readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** What one invocation can read of packed content. */
+/** The most content that one invocation can read. */
 export interface ReadingLimits {
-  /** Bytes of content, unpacked; all parts of a workbook count. */
+  /** Bytes of unpacked content. All parts of a workbook count. */
   contentBytes: number;
-  /** Bytes that may be put aside on the disk. */
+  /** Bytes that may be written to the disk. */
   diskBytes: number;
-  /** Seconds until reading has to end. */
+  /** Seconds until reading must end. */
   secondsLeft: () => number;
 }
 
-/** The message says of a file what of it is too much for one invocation, without anything of its content. */
+/** A file is too large for one invocation. The message says which limit it exceeds, without quoting the file. */
 export class ReadingUnfinished extends Error {
   override readonly name = 'ReadingUnfinished';
 }
 
-/** Seconds that the caller needs to say how reading ended. */
+/** Seconds that the caller needs to report the result. */
 const SECONDS_NEEDED = 20;
 
 /**
- * Counts what is read against the limits.
+ * Counts the bytes that are read, and stops at a limit.
  * @throws ReadingUnfinished
  */
 export class ReadingBudget {
@@ -55,20 +55,20 @@ function sizeText(bytes: number): string {
   return `${Math.round(bytes / 1_000_000).toLocaleString('en-US')} MB`;
 }
 
-/** Bytes that are left free. */
+/** Bytes of the disk that stay free. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
-/** Folders of functions in the temporary folder. */
+/** Names of the temporary folders of functions. */
 const OWN = /^(?:feed|changes|unpacked)-/;
 
-/** Bytes that may still be put on the function's own disk. */
+/** Free bytes on the function's disk, without the reserve. */
 export async function freeDisk(): Promise<number> {
   const { bavail, bsize } = await statfs(tmpdir());
   return Math.max(0, bavail * bsize - RESERVE_BYTES);
 }
 
 /**
- * Removes what killed invocations left on the function's own disk. On AWS an invocation is alone in its container; functions of a
- * local cloud share the folder, so nothing is removed there.
+ * Removes files that killed invocations left on the function's disk. On AWS an invocation is alone in its container.
+ * Functions of a local cloud share the folder, so this function does nothing there.
  */
 export async function emptyTemporaryFolder(): Promise<void> {
   const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_ENDPOINT_URL: local } = process.env;

@@ -1,10 +1,10 @@
 import { UnreadableFile } from './unreadable-file.ts';
 
 /**
- * The one reader of CSV text. It finds the records of a stored file for everybody who counts or reads them, so that what is
- * counted is what is read. Its grammar is that of Python's csv: a quotation mark inside an unquoted cell is a character, and
- * text after a closing mark is appended. A record ends with LF or CRLF; with CR alone where the first line break outside
- * quotation marks is one. It works on bytes: a text in UTF-16 is narrowed first (`encoding.ts`).
+ * The only scanner of CSV text: counting and reading use the same one, so they find the same records. Its grammar is
+ * that of Python's csv module: a quotation mark inside an unquoted cell is an ordinary character, and text after a
+ * closing mark is appended to the cell. A record ends with LF or CRLF, or with CR if the first line break outside
+ * quotation marks is a CR. The scanner works on bytes. A text in UTF-16 is converted first (`encoding.ts`).
  */
 
 export type Separator = ',' | ';' | '\t';
@@ -12,38 +12,38 @@ export type Separator = ',' | ';' | '\t';
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
-/** Ends a text of DOS. */
+/** The DOS end-of-file mark. */
 const END_MARK = 0x1a;
 
-/** What a byte is outside quotation marks. Numbers up to `LAST_INSIDE` are of bytes inside a record, and the lowest bit counts cells. */
+/** Kinds of bytes outside quotation marks. Those up to `LAST_INSIDE` end no record; their lowest bit counts cells. */
 const PLAIN = 0;
 const SEPARATES = 1;
-/** A bit: a cell that begins with the byte is odd. */
+/** This bit marks a byte that makes a cell odd if the cell begins with it. */
 const ODD = 2;
 const LAST_INSIDE = SEPARATES | ODD;
 const ENDS_LF = 4 | ODD;
 const ENDS_CR = 8 | ODD;
 const MARK = 16;
 
-/** What two bytes are, of which none ends the text: how many separate, and for which cells that matters. */
+/** Kinds of byte pairs without a line break: the number of separators, and the cells that are odd because of them. */
 const BOTH_SEPARATE = 3;
 const SECOND_IS_ODD = 4;
 const LAST_SEPARATES = 8;
 const FIRST_IS_ODD = 16;
-/** One of the two is neither text nor a separator. */
+/** One of the two bytes is a line break or a quotation mark. */
 const ENDS_PAIR = 32;
-/** A table of pairs is made for texts that are longer, and have so many bytes between two stops. */
+/** The table of pairs is used for texts that are longer than this and have this many bytes between two stops. */
 const WORTH_PAIRS = 16 * 1024;
 const WORTH_STOPS = 24;
 
-/** A record goes on, and a record of which the end was not seen; else where the next one begins. */
+/** Results besides the start of the next record: the record continues, or its end is not in the block. */
 const GO_ON = -1;
 const NOT_ENDED = 0;
 
 /**
- * Takes the record between two places of a block, which is valid during the call.
- * @param quoted cells in quotation marks
- * @param odd cells that begin with an odd byte, or are empty
+ * Receives a record: the bytes of the block from `from` to `to`. The block is valid only during the call.
+ * @param quoted number of cells in quotation marks
+ * @param odd number of cells that begin with an odd byte, or are empty
  */
 export type OnRecord = (block: Buffer, from: number, to: number, cells: number, quoted: number, odd: number) => void;
 
@@ -51,28 +51,28 @@ export type OnRecord = (block: Buffer, from: number, to: number, cells: number, 
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
 
 const BLOCK_BYTES = 128 * 1024;
-/** Stops a file that opens a quotation mark and never closes it before it fills the memory. */
+/** Stops a file with an unclosed quotation mark before it fills the memory. */
 const LARGEST_RECORD = 16 * 1024 * 1024;
-/** A line break and a quotation mark after the bytes of a block: no loop has to ask where they end. */
+/** A line break and a quotation mark after the bytes of a block, so that the loops need no check for its end. */
 const SENTINELS = 2;
-/** End marks and line breaks that may follow the last record. */
+/** The most bytes of end-of-file marks and line breaks after the last record. */
 const LONGEST_END = 4096;
-/** Longer quoted parts are searched by the platform. */
+/** Longer quoted parts are searched with `indexOf`, which is faster for them. */
 const SHORT_QUOTED = 32;
 
 export class Scanner {
-  /** Records end with CR alone; `null` before the first line break. */
+  /** Records end with CR; `null` before the first line break. */
   breaksAtCr: boolean | null = null;
   lineBreaks = 0;
   records = 0;
   /** Empty lines after the first record. */
   emptyLines = 0;
-  /** Line breaks of the other kind outside quotation marks, and how many of them stand directly before a quotation mark. */
+  /** Line breaks of another kind outside quotation marks, and how many of them precede a quotation mark directly. */
   strayBreaks = 0;
   strayBreaksBeforeQuote = 0;
-  /** Cells with text after their closing mark. */
+  /** Cells with text after their closing quotation mark. */
   strayQuotes = 0;
-  /** The mark that ends a text of DOS stands elsewhere than at its end. */
+  /** A DOS end-of-file mark occurs before the end of the text. */
   endMarkInside = false;
   /** A line break follows the last record. */
   endsWithBreak = false;
@@ -86,10 +86,10 @@ export class Scanner {
   #view = new Uint16Array(this.#block.buffer);
   #allPairs: Uint8Array | null = null;
   #pairs: Uint8Array | null = null;
-  /** Line breaks and quotation marks of the block. */
+  /** Number of line breaks and quotation marks in the block. */
   #stops = 0;
   #filled = 0;
-  /** The record that is being read, as far as it was. */
+  /** The state of the current record up to this position. */
   #at = 0;
   #cells = 1;
   #quoted = 0;
@@ -100,8 +100,8 @@ export class Scanner {
   #lineBreak = 0;
 
   /**
-   * @param onBlock takes the bytes of whole records, after their records
-   * @param isOdd which first bytes of cells are counted; the separator is that of an empty cell
+   * @param onBlock receives the bytes of whole records, after each of these records was reported
+   * @param isOdd which first bytes make a cell odd; for an empty cell, the byte is the separator
    */
   constructor(
     separator: Separator,
@@ -119,7 +119,7 @@ export class Scanner {
     this.#onBlock = onBlock;
   }
 
-  /** @throws UnreadableFile for a record beyond all measure */
+  /** @throws UnreadableFile for a record that is too large */
   push(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; ) {
       if (this.#filled === this.#capacity) this.#grow();
@@ -131,14 +131,14 @@ export class Scanner {
     }
   }
 
-  /** Reads the records that have ended so far. */
+  /** Reports the records that have ended so far. */
   flush(): void {
     const marks = this.#endMarks();
     if (marks !== -1 && this.#filled - marks > LONGEST_END) this.endMarkInside = true;
     this.#read(marks === -1 || this.endMarkInside ? this.#filled : marks, false);
   }
 
-  /** Reads the last record, which no line break has to end. */
+  /** Reports the last record, which needs no line break. */
   end(): void {
     const marks = this.#endMarks();
     if (marks !== -1) this.#filled = marks;
@@ -160,7 +160,7 @@ export class Scanner {
     this.#view = new Uint16Array(larger.buffer);
   }
 
-  /** Where the marks begin that the bytes end with, line breaks among them; -1 = none. */
+  /** Start of the end-of-file marks and line breaks at the end of the bytes; -1 = there are none. */
   #endMarks(): number {
     const filled = this.#filled;
     const first = this.endMarkInside ? -1 : this.#block.indexOf(END_MARK);
@@ -180,7 +180,7 @@ export class Scanner {
     block[to + 1] = QUOTE;
     this.#stops = 0;
     const read = this.#scan(block, to, last);
-    // Where a text stops often, pairs of bytes cost more than they save.
+    // With many stops in a text, reading pairs of bytes would be slower.
     const pays = to > WORTH_PAIRS && to > this.#stops * WORTH_STOPS;
     if (pays) this.#allPairs ??= pairsOf(this.#kinds);
     this.#pairs = pays ? this.#allPairs : null;
@@ -190,7 +190,7 @@ export class Scanner {
     this.#filled -= read;
   }
 
-  /** @returns where the first record begins that has not ended */
+  /** @returns the start of the first record that has not ended */
   #scan(block: Buffer, end: number, last: boolean): number {
     let from = 0;
     while (from < end) {
@@ -213,7 +213,7 @@ export class Scanner {
     this.#onRecord(block, from, this.#at, this.#cells, this.#quoted, this.#odd >> 1);
   }
 
-  /** Goes to the end of a record. @returns where the next one begins */
+  /** Moves to the end of a record. @returns the start of the next record */
   #find(block: Buffer, from: number, end: number, last: boolean): number {
     this.#at = from;
     this.#cells = 1;
@@ -233,7 +233,7 @@ export class Scanner {
     }
   }
 
-  /** Goes to the next byte that is neither text nor a separator. @returns what it is */
+  /** Moves to the next line break or quotation mark. @returns its kind */
   #skipBytes(block: Buffer, most: number): number {
     const kinds = this.#kinds;
     const end = this.#at + most;
@@ -254,7 +254,7 @@ export class Scanner {
     return kind;
   }
 
-  /** The same, two bytes at a time as long as both are text or separators. */
+  /** Moves to the next line break or quotation mark, two bytes at a time. @returns its kind */
   #skipPairs(block: Buffer, pairs: Uint8Array): number {
     if (this.#at & 1 && this.#skipBytes(block, 1) > LAST_INSIDE) return this.#skipBytes(block, 0);
     const view = this.#view;
@@ -286,7 +286,7 @@ export class Scanner {
     return this.#skipQuoted(block, end, last);
   }
 
-  /** Goes to the end of a quoted cell, and of those that follow it directly. */
+  /** Moves to the end of a quoted cell, and of quoted cells that follow it directly. */
   #skipQuoted(block: Buffer, end: number, last: boolean): number {
     const kinds = this.#kinds;
     let at = this.#at;
@@ -311,7 +311,7 @@ export class Scanner {
     const isCr = kind === ENDS_CR;
     const after = this.#at + 1;
     const follows = after < end ? block[after] : undefined;
-    // Half of a line break, unless more of the text follows.
+    // A CR at the end of the bytes may be half of a CRLF.
     if (isCr && follows === undefined && this.breaksAtCr !== true) return last ? end : NOT_ENDED;
     this.breaksAtCr ??= isCr && follows !== LF;
     if (isCr && follows === LF && !this.breaksAtCr) {
@@ -329,7 +329,7 @@ export class Scanner {
   }
 }
 
-/** What two bytes are together, the first of them in the lower half of the place. */
+/** The kind of each pair of bytes. The lower half of the index is the first byte. */
 function pairsOf(kinds: Uint8Array): Uint8Array {
   const pairs = new Uint8Array(1 << 16);
   for (let place = 0; place < pairs.length; place += 1) {
@@ -344,7 +344,7 @@ function pairsOf(kinds: Uint8Array): Uint8Array {
   return pairs;
 }
 
-/** Where the text goes on after the closing mark of a quoted part; beyond the end where none closes it. */
+/** The position after the closing mark of a quoted part; a position after `end` if no mark closes it. */
 export function afterQuoted(block: Buffer, from: number, end: number): number {
   let at = from;
   for (;;) {
@@ -358,7 +358,7 @@ export function afterQuoted(block: Buffer, from: number, end: number): number {
   }
 }
 
-/** The texts of the cells of a record. @param quoted whether any of them stands in quotation marks */
+/** The texts of the cells of a record. @param quoted whether a cell is in quotation marks */
 export function cellsOf(text: string, separator: Separator, quoted: boolean): string[] {
   if (!quoted) return text.split(separator);
   const cells: string[] = [];

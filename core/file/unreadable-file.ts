@@ -1,4 +1,4 @@
-/** The message says of a file why it cannot be read, without anything of its content. */
+/** A file that cannot be read. The message gives the reason without quoting the file. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';
 }

@@ -14,9 +14,9 @@ import type { ReadingBudget } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 export interface ZipEntry {
-  /** The name as the directory has it, with slashes. It may be any text: never use it as a path. */
+  /** The name in the directory, with slashes. It may be any text: never use it as a path. */
   name: string;
-  /** Bytes of its content, as the directory has it. */
+  /** Size of the content in bytes, by the directory. */
   size: number;
 }
 
@@ -24,25 +24,25 @@ export interface ZipArchive {
   /** Files, without folders. */
   entries: ZipEntry[];
   /**
-   * The content of an entry; behind its last byte, size and CRC-32 have been compared.
-   * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
+   * The content of an entry. After its last byte, size and CRC-32 have been verified.
+   * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
    */
   read(entry: ZipEntry): AsyncGenerator<Uint8Array>;
-  /** Reads what was not read to its end, so that all of the archive is known to be undamaged. @throws as `read` */
+  /** Reads all entries that were not read to their end, to prove the whole archive undamaged. @throws as `read` */
   verify(): Promise<void>;
-  /** Bytes that belong to no entry, or to several, once all were verified: readers by the directory do not see them. */
+  /** Bytes that belong to no entry, or to several, after `verify`. Readers of the directory do not see them. */
   unlisted(): number;
-  /** Comments and extra fields that may hold text, once all entries were verified. Names are not counted. */
+  /** Number of comments and extra fields that may hold text, without names. Call it after `verify`. */
   texts(): number;
 }
 
-/** A workbook with a picture in every row has fewer. */
+/** More than the entries of a workbook with a picture in every row. */
 const MOST_ENTRIES = 10_000;
 const INFLATED_BYTES = 64 * 1024;
 
 /**
  * Opens a zip archive by the directory at its end.
- * @throws UnreadableFile where it is cut, damaged or ambiguous; what reading the source throws
+ * @throws UnreadableFile if the archive is cut off, damaged or ambiguous; any error from reading the source
  */
 export async function openZip(source: ByteSource, budget: ReadingBudget): Promise<ZipArchive> {
   const bytes = new ZipBytes(source);
@@ -79,7 +79,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
 
 async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFile; listed: Entry[] }> {
   try {
-    // yauzl refuses names that are no safe paths, unless it leaves names undecoded.
+    // yauzl refuses names that are unsafe as paths, unless it does not decode names.
     const zip = await fromRandomAccessReaderPromise(bytes, size, { autoClose: false, decodeStrings: false });
     const listed: Entry[] = [];
     const names = new Set<string>();
@@ -98,13 +98,13 @@ async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFil
 const nameOf = ({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry) =>
   getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
 
-/** What reading the source threw, else an error without the message of yauzl, which may quote names. */
+/** The error from the source, or an error without the message of yauzl, which may quote names. */
 function reasonOf(error: unknown, { failure }: ZipBytes, message: string): unknown {
   if (failure instanceof Error && !(failure instanceof RangeError)) return failure;
   return error instanceof UnreadableFile ? error : new UnreadableFile(message);
 }
 
-/** Compares the two headers of an entry: readers of one would otherwise see another entry than readers of the other. */
+/** Compares both headers of an entry: readers of one could otherwise see another entry than readers of the other. */
 async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise<LocalFileHeader> {
   try {
     const header = await zip.readLocalFileHeaderPromise(entry);
@@ -128,11 +128,11 @@ function isSame(header: LocalFileHeader, entry: Entry): boolean {
     [sizeOf(header.uncompressedSize, 0), entry.uncompressedSize],
     [sizeOf(header.compressedSize, header.uncompressedSize === 0xffffffff ? 8 : 0), entry.compressedSize],
   ];
-  // A writer that does not know sizes yet writes zeros.
+  // A writer that does not know the sizes in advance writes zeros.
   return pairs.every(([local, listed]) => local === listed || (isDescribed(entry) && local === 0));
 }
 
-/** Sizes and CRC-32 of an entry follow its data, in one of four forms (APPNOTE.TXT, 4.3.9). */
+/** Length of the descriptor after an entry, which repeats sizes and CRC-32 in one of 4 forms (APPNOTE.TXT, 4.3.9). */
 async function descriptorBytes(entry: Entry, from: number, size: number, bytes: ZipBytes): Promise<number> {
   const found = await bytes.piece(from, Math.min(size - from, 24));
   const forms = [4, 0].flatMap((signature) => [8, 4].map((width) => descriptorOf(entry, signature, width)));
@@ -160,7 +160,7 @@ async function* contentOf(
 ): AsyncGenerator<Uint8Array> {
   let size = 0;
   let checksum = 0;
-  // Some writers call an entry without bytes deflated.
+  // Some writers mark an empty entry as deflated.
   const stored = compressionMethod === 0 || compressedSize === 0;
   for await (const chunk of stored ? packed : inflated(packed, compressedSize)) {
     budget.read(chunk.length);
@@ -175,7 +175,7 @@ async function* contentOf(
 
 async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: number): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw({ chunkSize: INFLATED_BYTES });
-  // The error arrives where the content is read.
+  // The reader of the content receives the error.
   pipeline(packed, inflate, () => undefined);
   try {
     for await (const chunk of inflate) yield chunk;
@@ -189,19 +189,19 @@ async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: numb
 interface Extent {
   from: number;
   to: number;
-  /** Extra fields of the local header that may hold text. */
+  /** Number of extra fields of the local header that may hold text. */
   texts: number;
 }
 
-/** A bit of an entry (APPNOTE.TXT, 4.4.4). */
+/** The flag for a descriptor after the data (APPNOTE.TXT, 4.4.4). */
 const isDescribed = ({ generalPurposeBitFlag }: Entry) => (generalPurposeBitFlag & 8) !== 0;
 
-/** Extra fields without text, and their lengths: sizes, times, owners, and the marks of Java and of Microsoft's packages. */
+/** Extra fields that hold no text if their data has this form: sizes, times, owners, marks of Java and Microsoft. */
 const LARGE_SIZES = 0x0001;
 const WITHOUT_TEXT = new Map<number, (data: Buffer) => boolean>([
   [LARGE_SIZES, ({ length }) => length <= 28],
   [0x5455, ({ length }) => length <= 13],
-  // Times of NTFS: their highest byte is that of this century.
+  // NTFS times, up to the year 2285.
   [0x000a, (data) => data.length === 32 && [15, 23, 31].every((at) => (data[at] ?? 0) <= 2)],
   [0x5855, ({ length }) => length <= 12],
   [0x7855, ({ length }) => length <= 4],
@@ -224,7 +224,7 @@ function textsOf({ comment }: ZipFile, listed: Entry[]): number {
   return comments + extras + (comment.length > 0 ? 1 : 0);
 }
 
-/** What stands behind the directory, and of an archive with large numbers before that (4.3.14 to 4.3.16). */
+/** Sizes of the records after the directory. An archive with large numbers has two more of them (4.3.14 to 4.3.16). */
 const END_BYTES = 22;
 const LARGE_END_BYTES = 76;
 const LOCATOR_BYTES = 20;
@@ -249,14 +249,14 @@ function unlistedBytes(extents: Extent[], directory: number): number {
   return unlisted;
 }
 
-/** Each read from the bucket is a request: the directory of most archives, or all of a small one, comes with the first. */
+/** Each read from the bucket is one request. The first block contains the directory, or all of a small archive. */
 const BLOCK_BYTES = 1024 * 1024;
 
-/** Gives yauzl the small pieces that it asks for, out of larger blocks. */
+/** Serves the small reads of yauzl from larger blocks. */
 class ZipBytes extends RandomAccessReader {
-  /** What reading the source threw, if it did. */
+  /** The error from reading the source, if it failed. */
   failure: unknown;
-  /** The newest block stands last. */
+  /** The newest block is the last one. */
   private blocks: { from: number; bytes: Uint8Array }[] = [];
   private readonly source: ByteSource;
 
@@ -284,7 +284,7 @@ class ZipBytes extends RandomAccessReader {
     );
   }
 
-  /** @param to not included */
+  /** @param to exclusive end */
   async *range(from: number, to: number): AsyncGenerator<Uint8Array> {
     const block = this.blocks.find(({ from: start, bytes }) => start <= from && from < start + bytes.length);
     const known = block?.bytes.subarray(from - block.from, to - block.from);
@@ -293,7 +293,7 @@ class ZipBytes extends RandomAccessReader {
     if (next < to) yield* this.source.read(next, to);
   }
 
-  /** @throws RangeError beyond the end; what reading the source throws */
+  /** @throws RangeError beyond the end of the file; any error from reading the source */
   async piece(position: number, length: number): Promise<Uint8Array> {
     const end = position + length;
     if (position < 0 || end > this.source.size) throw new RangeError('behind the end of the file');
@@ -302,7 +302,7 @@ class ZipBytes extends RandomAccessReader {
     return block.bytes.subarray(position - block.from, end - block.from);
   }
 
-  /** A block that reaches to the end of the file begins before the place: the directory is read forwards from there. */
+  /** Loads a block. At the end of the file it starts before the position: the directory is read forwards from there. */
   private async load(position: number, length: number): Promise<{ from: number; bytes: Uint8Array }> {
     const { size } = this.source;
     const to = Math.min(size, position + Math.max(length, BLOCK_BYTES));

@@ -1,9 +1,9 @@
 import type { Attributes } from './xml.ts';
 
 /**
- * What a workbook may hold where columns are left out. A line names an element, indented below its parent, and its attributes;
- * `#` stands for its text. `**` stands for any attributes, also those of any elements below. Whatever is not listed counts as
- * text, and so does a value that is neither formal (a number, a place, a date, an id) nor made of known words.
+ * What a workbook may contain if columns are left out. Each line names an element, indented below its parent, and its
+ * attributes. `#` allows text. `**` allows any attributes, and any elements below. Everything else counts as text, and
+ * so does a value that is neither formal (a number, a place, a date, an id) nor made of known words.
  */
 const ALLOWED = {
   types: `
@@ -144,7 +144,7 @@ Properties
    lpstr #`,
 };
 
-/** Words of the format, of its writers, and of the names that writers give to sheets and files. */
+/** Words of the file format, of the programs that write it, and of the names that these give to sheets and files. */
 const WORDS = new Set(
   `2006 ac app application author auto bin bmp bottomleft bottomright bottomtop builtin calc calcchain center chart com
   content contenttype core core-properties creator custom dc dcmitype dcterms doc docprops document drawing drawingml drawings
@@ -172,13 +172,13 @@ const RANGE = String.raw`${PLACE}(?::${PLACE})?|\$?[A-Z]{1,3}:\$?[A-Z]{1,3}|\$?\
 const GUID = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 const TIME = String.raw`(?:19|20)\d\d[-.]?\d\d[-.]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
 const whole = (...parts: string[]) => new RegExp(parts.map((part) => `^(?:${part})$`).join('|'));
-/** Numbers, times, and what LibreOffice says of itself. */
+/** Numbers, times, and the version of LibreOffice. */
 const FORMAL = whole(
   String.raw`[+-]?\d{0,8}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?`,
   TIME,
   String.raw`LibreOffice\w*/[\d.]+\$\w+ LibreOffice_project/[0-9a-f]*(?:\$Build-\d+)?`,
 );
-/** In attributes also places, colours, ids, and prefixes of namespaces. */
+/** Attributes may also contain cell ranges, colours, ids and namespace prefixes. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
   // Types of cells, and colours.
@@ -192,12 +192,12 @@ const PARTS_OF_NAMES = new RegExp(
   String.raw`${GUID}|(?<!\d)${TIME}(?!\d)|(?<!\d)\d\d[._-]\d\d[._-](?:19|20)\d\d(?!\d)|(?<!\d)1\d{9}(?:\d{3})?(?!\d)`,
 );
 const MOST_DIGITS = 4;
-/** Namespaces have years in them. */
+/** Namespace addresses contain years. */
 const MOST_DIGITS_OF_ADDRESS = 8;
 
 /**
- * Whether a text is made of known words, with a date or an id and a short number at most: `Leads 2026-11-26`, `sheet12.xml`.
- * @param names texts that the settings know
+ * Whether a text has only known words, at most one date or id, and a short number: `Leads 2026-11-26`, `sheet12.xml`.
+ * @param names texts of the settings
  */
 export function isKnownName(text: string, names: ReadonlySet<string> = new Set()): boolean {
   if (names.has(text)) return true;
@@ -210,11 +210,11 @@ export function isKnownName(text: string, names: ReadonlySet<string> = new Set()
   );
 }
 
-/** Names that a workbook may have beside known words. */
+/** Names that a workbook may contain besides known words. */
 export interface KnownNames {
-  /** Names of the settings. */
+  /** Names in the settings. */
   known: ReadonlySet<string>;
-  /** Names that stand in other places of the workbook, where they are judged: of its sheets, and the texts of its header. */
+  /** Names of sheets, and texts of the header. Other parts may mention them: they are judged in their own place. */
   mentioned: ReadonlySet<string>;
 }
 
@@ -224,9 +224,9 @@ interface Rule {
   name: string;
   attributes: Set<string>;
   children: Map<string, Rule>;
-  /** It may have text. */
+  /** The element may have text. */
   text: boolean;
-  /** Any attributes, and any elements below. */
+  /** The element may have any attributes, and any elements below. */
   any: boolean;
 }
 export type PartKind = keyof typeof ALLOWED;
@@ -250,7 +250,7 @@ function rulesOf(kind: PartKind): Rule {
   return root;
 }
 
-/** What elements and attributes are called that are often found where they are not allowed. */
+/** Words for elements and attributes that often occur where they are not allowed. */
 const CALLED: [name: RegExp, what: string][] = [
   [/^f$|^calculatedColumnFormula$/, 'formulas'],
   [/^rPh$/, 'phonetic runs'],
@@ -268,23 +268,23 @@ const CALLED: [name: RegExp, what: string][] = [
   [/^formatCode$/, 'a text in a number format'],
 ];
 const OTHER = 'text in other places';
-/** A text in a number format that is no unit or currency. */
+/** Literal texts in a number format, which may be longer than a unit or currency. */
 const LITERALS = /"[^"]*"|(?:\\.)+/g;
 const LONG_TEXT = /\p{L}{6}|\p{N}{3}/u;
 
-/** Walks through a part and reports text where none is allowed. */
+/** Walks through a part and reports text that is not allowed. */
 export class AllowedText {
   readonly #names: KnownNames;
   readonly #found: (what: string) => void;
-  /** Values that were judged before. */
+  /** Verdicts on values that occurred before. */
   readonly #attributes = new Map<string, boolean>();
   readonly #texts = new Map<string, boolean>();
-  /** The rule of the open element, and those of the elements around it; `null` below what is not allowed. */
+  /** The rule of the open element, and the rules of its ancestors; `null` inside an element that is not allowed. */
   #rule: Rule | null;
   readonly #parents: (Rule | null)[] = [];
   #text = '';
 
-  /** @param found gets the words for each finding */
+  /** @param found receives the words for each finding */
   constructor(kind: PartKind, names: KnownNames, found: (what: string) => void) {
     this.#rule = rulesOf(kind);
     this.#names = names;
@@ -315,7 +315,7 @@ export class AllowedText {
     if (this.#rule) this.#found('comments in its XML');
   }
 
-  /** A text of a cell that is not its value. */
+  /** A text of a cell that is not the value of the cell. */
   dropped(): void {
     this.#found(OTHER);
   }
@@ -339,9 +339,9 @@ export class AllowedText {
   }
 
   #isAllowedAttribute(element: string, name: string, value: string): boolean {
-    // The places of rows and cells have been read.
+    // The sheet reader has checked the places of rows and cells.
     if (name === 'r' && (element === 'c' || element === 'row')) return true;
-    // The settings decide which sheets may be there.
+    // The settings decide which sheets are allowed.
     if (element === 'sheet' && name === 'name') return isKnownName(value, this.#names.known);
     return this.#isAllowed(value, true) || (localName(name).toLowerCase() === 'id' && ID.test(value));
   }
@@ -362,7 +362,7 @@ export class AllowedText {
     return texts.some((text) => this.#names.mentioned.has(text)) || this.#isReference(value);
   }
 
-  /** Places of sheets whose names are known: `'Sheet 1'!$A$1:$C$9`. */
+  /** Ranges of sheets with known names: `'Sheet 1'!$A$1:$C$9`. */
   #isReference(value: string): boolean {
     return value.split(',').every((part) => {
       const [, quoted, plain, range = ''] = /^(?:'((?:[^']|'')*)'|([^'!]*))!(.*)$/.exec(part) ?? [];
@@ -379,7 +379,7 @@ export class AllowedText {
 const localName = (name: string) => name.slice(name.indexOf(':') + 1);
 const isPrefix = (name: string) => name === 'xmlns' || name.startsWith('xmlns:');
 
-/** The folders of a part in the target of a relationship. */
+/** The folders in the target of a relationship. */
 const FOLDERS = /^\/?(?:(?:\.\.|xl|docProps|\w{1,20})\/)*/;
 const LONGEST_JUDGED = 10_000;
 const MOST_KNOWN = 1000;

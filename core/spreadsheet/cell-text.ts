@@ -1,29 +1,29 @@
 const DAY_MS = 86_400_000;
-/** The day 0 of the calendars. That of 1900 counts a 29th of February that there was not: days before it are one off. */
+/** Day 0 of each calendar. The 1900 calendar has a 29 February 1900, which never was: the days before are one off. */
 const CALENDARS = { 1900: Date.UTC(1899, 11, 30), 1904: Date.UTC(1904, 0, 1) };
 const FIRST_RIGHT_DAY_OF_1900 = 60;
 const LAST_MS = Date.UTC(9999, 11, 31);
 
 export type Calendar = keyof typeof CALENDARS;
 
-/** Numbers that are text with all their digits, so that none is lost. */
+/** Whole numbers are kept as text, so that no digit is lost. */
 const WHOLE = /^-?(?:0|[1-9]\d*)$/;
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-/** Larger and smaller numbers keep their exponent. */
+/** Numbers that need more zeros keep their exponent. */
 const MOST_ZEROS = 40;
 
-/** How a number is shown: as a number, a date, or a duration, which counts hours beyond 24. */
+/** The display of a number. A `moment` is a date with a time; a `duration` counts hours beyond 24. */
 type Shown = 'number' | 'date' | 'moment' | 'time' | 'duration';
 
 export interface NumberFormat {
   shown: Shown;
-  /** The places of a number with leading zeros, and the characters between them: `000-00-0000`. */
+  /** The digits of a number with leading zeros, and the characters between them: `000-00-0000`. */
   mask: string | null;
 }
 
 /**
- * The text of a number: ISO 8601 where it is shown as a date or time; with its leading zeros where the format has some; else
- * the shortest decimal that reads back equal. Any other text stays as it is.
+ * The text of a number: ISO 8601 if the format shows a date or time; with leading zeros if the format has them;
+ * otherwise the shortest decimal that reads back equal. A text that is not a number stays as it is.
  */
 export function numberText(text: string, { shown, mask }: NumberFormat, calendar: Calendar): string {
   if (mask === null && shown === 'number' && WHOLE.test(text)) return text === '-0' ? '0' : text;
@@ -35,7 +35,7 @@ export function numberText(text: string, { shown, mask }: NumberFormat, calendar
   return mask !== null && WHOLE.test(plain) ? maskedText(plain, mask) : plain;
 }
 
-/** Puts digits into the places of a mask, from the right; the first place takes all that are left. */
+/** Fills digits into a mask from the right. The first place takes all digits that are left. */
 function maskedText(whole: string, mask: string): string {
   const places = mask.split('0').length - 1;
   const digits = whole.replace('-', '').padStart(places, '0');
@@ -50,7 +50,7 @@ function maskedText(whole: string, mask: string): string {
   return whole.startsWith('-') && /[1-9]/.test(digits) ? `-${filled}` : filled;
 }
 
-/** Writes a number without an exponent where that needs few zeros. */
+/** Writes a number without an exponent if that needs few zeros. */
 function decimalText(value: number): string {
   const text = String(value);
   const [, sign = '', whole = '', fraction = '', exponent] = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? [];
@@ -65,7 +65,7 @@ function momentText(value: number, shown: Shown, calendar: Calendar): string | u
   const day = Math.floor(value);
   const ms = Math.round((value - day) * DAY_MS);
   if (shown === 'duration') return clockText(day * DAY_MS + ms);
-  // The calendar of 1900 has nothing on day 0.
+  // The 1900 calendar has no date for day 0.
   const timeAlone = shown === 'time' || calendar === 1900;
   if (day === 0 && ms < DAY_MS && timeAlone) return clockText(ms);
   const late = calendar === 1900 && value < FIRST_RIGHT_DAY_OF_1900 ? 1 : 0;
@@ -76,14 +76,14 @@ function momentText(value: number, shown: Shown, calendar: Calendar): string | u
   return shown === 'date' && midnight ? iso.slice(0, 10) : iso.slice(0, -1).replace(/\.000$/, '');
 }
 
-/** `HH:mm:ss`, of any number of hours, with milliseconds where there are some. */
+/** `HH:mm:ss` with any number of hours, and milliseconds if there are any. */
 function clockText(ms: number): string {
   const parts = [ms / 3_600_000, (ms / 60_000) % 60, (ms / 1000) % 60];
   const text = parts.map((part) => String(Math.floor(part)).padStart(2, '0')).join(':');
   return ms % 1000 === 0 ? text : `${text}.${String(ms % 1000).padStart(3, '0')}`;
 }
 
-/** Characters that XML has no place for, as spreadsheets write them (ECMA-376, part 1, 22.9.2.19, ST_Xstring). */
+/** Escapes of spreadsheets for characters that XML cannot contain (ECMA-376, part 1, 22.9.2.19, ST_Xstring). */
 const ESCAPED = /_x([0-9a-f]{4})_/gi;
 
 export function unescaped(text: string): string {
@@ -91,7 +91,7 @@ export function unescaped(text: string): string {
   return text.replaceAll(ESCAPED, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-/** ECMA-376, part 1, 18.8.30; those of East Asia are dates in all their languages. */
+/** Built-in formats (ECMA-376, part 1, 18.8.30). The formats for East Asia are dates in all its languages. */
 const BUILT_IN: [from: number, to: number, shown: Shown][] = [
   [14, 17, 'date'],
   [18, 21, 'time'],
@@ -111,20 +111,20 @@ export function builtInFormat(id: number): NumberFormat {
   return { shown: BUILT_IN.find(([from, to]) => id >= from && id <= to)?.[2] ?? 'number', mask: null };
 }
 
-/** Texts, escaped characters, widths and fillings, what is in brackets but hours, minutes and seconds that go on counting. */
+/** Parts of a format code that show no digits: texts, escapes, widths, fillings, and brackets except of durations. */
 const NO_PLACEHOLDER = /"[^"]*"?|\\.|_.|\*.|\[(?!(?:h+|m+|s+)\])[^\]]*\]?/gis;
-/** Parts of a second, which stand behind it. */
+/** Fractions of a second, which follow the seconds. */
 const FRACTION = /s[.,]0+/g;
 
-/** How a format code of a workbook shows a number, by its first section. */
+/** The display of a number with a format code. The first section of the code decides. */
 export function formatOf(code: string): NumberFormat {
   const [first = ''] = code.replaceAll(NO_PLACEHOLDER, ' ').split(';');
   const text = first.toLowerCase().replaceAll(FRACTION, 's');
   if (/\[[hms]+\]/.test(text)) return { shown: 'duration', mask: null };
-  // Letters beside places for digits, or beside "General", are those of a currency.
+  // With a digit or "General", letters belong to a currency.
   if (/[0#?]|general/.test(text)) return { shown: 'number', mask: maskOf(code) };
   const time = /[hs]|am\/pm|a\/p/.test(text);
-  // An `m` beside hours or seconds means minutes.
+  // Beside hours or seconds, `m` means minutes.
   const date = /[yd]|b{2}/.test(text) || (!time && text.includes('m'));
   if (date) return { shown: time ? 'moment' : 'date', mask: null };
   return { shown: time ? 'time' : 'number', mask: null };
@@ -134,10 +134,10 @@ export function formatOf(code: string): NumberFormat {
 const PARTS = /"([^"]*)"|\\(.)|[_*].|\[(?:\$-[^\]]*|[a-z]+\d*)\]|(.)/gis;
 /** The limit of Excel. */
 const LONGEST_CODE = 255;
-/** What a code may have between places without a mark before it. A point, a comma, or `#` is that of a quantity. */
+/** Characters between digits that need no escape. A point, a comma or `#` would be part of a quantity. */
 const BETWEEN = /^[-+() :]$/;
 
-/** The mask of a code that has nothing but zeros and texts: its numbers are numbers of something, not quantities. */
+/** The mask of a code with only zeros and texts: it shows identifiers, such as telephone numbers, not quantities. */
 function maskOf(code: string): string | null {
   if (code.length > LONGEST_CODE) return null;
   let mask = '';

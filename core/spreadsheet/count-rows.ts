@@ -5,20 +5,20 @@ import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { SheetHeader } from './find-header.ts';
 import { cellsOf, LAST_ROW, type SheetRow } from './sheet-rows.ts';
 
-/** What the rows of a sheet are, below its header and above it. */
+/** The counts of the rows below and above the header of a sheet. */
 export interface RowCount {
   content: Content;
-  /** Rows above the header that may be records: they have values in all of its columns, or beyond them. */
+  /** Rows above the header that may be records: they have values in all of its columns, or to the right of them. */
   recordsAbove: number;
 }
 
-/** One value above one column is a title. Two above two may be a record: beside `except`, what cannot be told apart does not pass. */
+/** A value above one column is a title. Two values above two columns may be a record, so they are reported. */
 const NARROWEST_RECORD_ABOVE = 2;
 
-/** Fewer rows behind the header prove no usual width, which a thin last row could be compared with. */
+/** With fewer rows below the header there is no usual width to compare the last row with. */
 const FEWEST_COMPARED = 3;
 
-/** Reads all rows of a sheet of which the header was found. */
+/** Reads all rows of a sheet whose header was found. */
 export async function countRows(
   rows: AsyncIterable<SheetRow>,
   header: SheetHeader,
@@ -32,7 +32,7 @@ export async function countRows(
 class RowCounter {
   private readonly header: SheetHeader;
   private readonly end: number;
-  /** Columns of the sheet without a text in the header. */
+  /** Columns of the sheet whose header cell has no text. */
   private readonly nameless: ReadonlySet<number>;
   private readonly unnamed = new Set<number>();
   private readonly later: LaterHeaders;
@@ -42,10 +42,10 @@ class RowCounter {
   private longer = 0;
   private irregular = 0;
   private last: SheetRow = { number: 0, columns: [], texts: [] };
-  /** The last row that has a value, and whether an empty row came before it. */
+  /** The number of the last row with a value, and whether the rows below the header have a gap. */
   private lastNumber = 0;
   private behindGap = false;
-  /** Values of the rows before the last one, and whether any of them begins with several words. */
+  /** Fewest values of a row before the last one, and whether any such row begins with several words. */
   private fewest = Number.POSITIVE_INFINITY;
   private beginsWithWords = false;
 
@@ -100,7 +100,7 @@ class RowCounter {
   result(): RowCount {
     const { headed, width, cells, found } = this.header;
     const { repeated, other, leftOut } = this.later;
-    // A row, or a header that is known.
+    // The first record is a row, or all its texts are known.
     const told = headed === false || (headed === true && found.names !== null);
     const behind = (headed === false ? this.records : this.records - 1) - repeated;
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
@@ -125,7 +125,7 @@ class RowCounter {
     return { content, recordsAbove: this.recordsAbove };
   }
 
-  /** The last row has far fewer values than any other, or is the only one that is a sentence: it may be the text of an error. */
+  /** Whether the last row may be an error message: it has far fewer values than the others, or is the only sentence. */
   private endsThin(behind: number): boolean {
     const { length } = this.last.columns;
     if (behind <= FEWEST_COMPARED) return false;

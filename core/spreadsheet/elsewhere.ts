@@ -3,7 +3,7 @@ import { AllowedText, isKnownName, type KnownNames, type PartKind } from './allo
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
-/** Types of parts that hold no values of records: how things look, where they stand, who wrote them and when. */
+/** Types of parts without values of records: styles, layout, authors and times. */
 const WITHOUT_VALUES = [
   /\bpackage\.(relationships|core-properties)\+xml$/,
   /\b(extended|custom)-properties\+xml$/,
@@ -17,7 +17,7 @@ const WITHOUT_VALUES = [
   /^image\//,
 ];
 
-/** What others are called, by a part of their type. */
+/** Words for other parts, by a part of their media type. */
 const CALLED: [type: RegExp, what: string][] = [
   [/threadedcomment|comment/, 'comments'],
   [/pivot/, 'pivot tables'],
@@ -31,7 +31,7 @@ const CALLED: [type: RegExp, what: string][] = [
   [/ole|package|embed|spreadsheetml\.sheet$|\/bin$/, 'embedded files'],
 ];
 
-/** Parts that may be there where columns are left out, and by what their text is judged. */
+/** Parts that are allowed if columns are left out, and the rules for their text. */
 const JUDGED: [type: RegExp, kind: PartKind][] = [
   [/\bpackage\.relationships\+xml$/, 'relationships'],
   [/\bpackage\.core-properties\+xml$/, 'core'],
@@ -46,10 +46,11 @@ const JUDGED: [type: RegExp, kind: PartKind][] = [
 const typeCalled = (type: string) => CALLED.find(([called]) => called.test(type))?.[1] ?? 'other parts';
 
 /**
- * What a workbook has besides its sheets that holds values, or may: pivot tables and charts keep copies of cells, and of unknown
- * parts nothing is known. Images, document properties, links of cells and lists of allowed values are not counted.
- * @returns its words, for each part one
- * @throws UnreadableFile; what reading the parts throws
+ * Parts of a workbook, besides its sheets, that hold values or may hold them. Pivot tables and charts keep copies of
+ * cells, and unknown parts may hold anything. Images, document properties, links of cells and lists of allowed values
+ * do not count.
+ * @returns a word for each part
+ * @throws UnreadableFile; any error from reading the parts
  */
 export async function partsWithValues({ parts, read, namedValues }: Workbook): Promise<string[]> {
   const found: string[] = Array.from({ length: namedValues }, () => 'names of values');
@@ -83,10 +84,10 @@ async function hasText(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
 }
 
 /**
- * Finds text outside of the sheets and their shared texts that a workbook with left-out columns may not hold: everything but what
- * `allowed-text.ts` lists.
- * @returns its words, each once for a part
- * @throws what reading the parts throws
+ * Finds text outside the sheets and their shared texts that a workbook with left-out columns must not contain: all text
+ * that `allowed-text.ts` does not list.
+ * @returns words for the findings, each word once per part
+ * @throws any error from reading the parts
  */
 export async function textOutsideSheets(
   { parts, archive, read, stringsText }: Workbook,
@@ -97,7 +98,7 @@ export async function textOutsideSheets(
   const kindOf = (part: string) =>
     isTypes(part) ? 'types' : JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
   const others = new Set(parts.names.filter((part) => !kindOf(part) && !read.has(part.toLowerCase())));
-  // A part that may not be there counts once, not again where it is mentioned.
+  // A part that is not allowed counts once: parts that mention it do not count again.
   const mentions = [...others].flatMap((part) => [`/${part}`, part.split('/').at(-1) ?? '', parts.typeOf(part)]);
   const all = { ...names, mentioned: new Set([...names.mentioned, ...mentions]) };
   for (const part of parts.names) {
@@ -121,7 +122,7 @@ async function judgePart(chunks: AsyncIterable<Uint8Array>, text: AllowedText, f
       aside: () => text.aside(),
     });
   } catch (error) {
-    // A part that is no document may hold anything.
+    // A part that is not an XML document may hold anything.
     if (!(error instanceof UnreadableFile)) throw error;
     found.add('other parts');
   }

@@ -1,9 +1,9 @@
-/** Signature of a compound file: a workbook of Excel 97, or the wrapping of a document with a password (MS-CFB, 2.2). */
+/** Signature of a compound file: an Excel 97 workbook, or the wrapper of a document with a password (MS-CFB, 2.2). */
 export const COMPOUND_FILE = 'd0cf11e0a1b11ae1';
 
-/** A directory of so many sectors is no longer that of a wrapping. */
+/** A wrapper has fewer sectors in its directory. */
 const MOST_SECTORS = 64;
-/** Sizes of a sector by the power of two that the header says. */
+/** Sizes of a sector, by the power of two in the header. */
 const SECTOR_BYTES = new Map([
   [9, 512],
   [12, 4096],
@@ -12,8 +12,9 @@ const ENTRY_BYTES = 128;
 const HEADER_SECTORS = 109;
 
 /**
- * Whether a compound file wraps a document with a password (MS-OFFCRYPTO, 2.3): one of its streams is the encrypted package.
- * @param first its beginning, which has its directory
+ * Whether a compound file wraps a document with a password (MS-OFFCRYPTO, 2.3): it has a stream named
+ * `EncryptedPackage`.
+ * @param first the beginning of the file, which contains its directory
  */
 export function isEncryptedPackage(first: Uint8Array): boolean {
   const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
@@ -37,7 +38,7 @@ function nameOf(bytes: Buffer, at: number): string {
   return bytes.toString('utf16le', at, at + Math.max(0, length - 2));
 }
 
-/** The allocation table names the sector that follows; the header names the sectors of the table. */
+/** The next sector by the allocation table. The header names the sectors of that table. */
 function nextSector(bytes: Buffer, sector: number, size: number): number | undefined {
   const perSector = size / 4;
   const part = Math.floor(sector / perSector);

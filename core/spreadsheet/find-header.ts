@@ -2,14 +2,14 @@ import type { FieldIndex, ReadHeader } from '../columns/header.ts';
 import { headedByLook } from '../file/csv-start.ts';
 import { cellsOf, type SheetRow } from './sheet-rows.ts';
 
-/** Where the records of a sheet begin. */
+/** The header of a sheet, or its first record if the header is not known. */
 export interface SheetHeader {
-  /** The number of the row, as the sheet counts. */
+  /** The number of the row in the sheet, from 1. */
   number: number;
-  /** The first column, counted from 0. */
+  /** The first column, from 0. */
   first: number;
   width: number;
-  /** The cells of that row: the header, or the first record as wide as requested. */
+  /** The cells of the header, or of the first record with the requested width. */
   cells: string[];
   /** The row names the columns; `null` = not known. */
   headed: boolean | null;
@@ -17,9 +17,9 @@ export interface SheetHeader {
 }
 
 export interface SheetStart {
-  /** The sheet has a value. */
+  /** The sheet has at least one value. */
   filled: boolean;
-  /** known: all its texts are listed. wide: it is only as wide as requested. `null` = there is none. */
+  /** known: all texts of the header are listed. wide: the row only has the requested width. `null` = no such row. */
   kind: 'known' | 'wide' | null;
   header: SheetHeader | null;
 }
@@ -30,12 +30,12 @@ export interface ExpectedSheet {
   headerless: boolean;
 }
 
-/** A header stands among the first so many rows with a value. */
+/** The header must be one of the first rows with a value, up to this number. */
 const FIRST_ROWS = 20;
 
 /**
- * Finds the header of a sheet: the first row with at least two filled cells (one where one column was requested) of which all
- * are listed; else the first as wide as requested.
+ * Finds the header of a sheet: the first row whose filled cells are all listed, at least two (one if one column was
+ * requested). If there is none, the first row with the requested width is used.
  */
 export async function findHeader(rows: AsyncIterable<SheetRow>, expected: ExpectedSheet): Promise<SheetStart> {
   const search = new HeaderSearch(expected);
@@ -49,14 +49,14 @@ class HeaderSearch {
   private count = 0;
   private known: SheetHeader | null = null;
   private wide: SheetHeader | null = null;
-  /** The row behind the first one. */
+  /** The row after the first wide one. */
   private second: SheetRow | null = null;
 
   constructor(expected: ExpectedSheet) {
     this.expected = expected;
   }
 
-  /** @returns whether no further row has to be seen */
+  /** @returns whether the search needs no more rows */
   isDone(row: SheetRow): boolean {
     const { index, headerless } = this.expected;
     this.count += 1;
@@ -83,19 +83,19 @@ class HeaderSearch {
   }
 }
 
-/** The row behind it may show that both are data. */
+/** Decides whether a row is a header. The row after it may show that both are data. */
 function byLook({ cells, first, width }: SheetHeader, second: SheetRow | null, index: FieldIndex): boolean | null {
   return headedByLook(cells, second ? cellsOf(second, first, width) : [], index);
 }
 
-/** Cells with a visible text, from the first to the last. */
+/** The range from the first to the last cell with a visible text. */
 interface Extent {
   number: number;
   first: number;
   last: number;
 }
 
-/** `undefined` for a row that is too empty for a header: one text alone is a title. */
+/** `undefined` for a row with too few texts for a header: a single text is a title. */
 function extentOf({ number, columns, texts }: SheetRow, requested: number): Extent | undefined {
   const filled = columns.filter((_, place) => texts[place]?.trim() !== '');
   const first = filled[0];
@@ -111,7 +111,7 @@ function headerOf(row: SheetRow, { number, first, last }: Extent, index: FieldIn
   return { number, first, width, cells, headed: found.unlisted.length === 0 ? true : null, found };
 }
 
-/** Records before the one that shows their width may end, or begin, with empty cells. */
+/** The first record. Records before the row that shows the width may begin or end with empty cells. */
 function firstRecord(extents: Extent[], { number, first, width }: SheetHeader): number {
   const within = extents.find((extent) => extent.first >= first && extent.last < first + width);
   return Math.min(number, within?.number ?? number);

@@ -4,25 +4,25 @@ import type { AllowedText } from './allowed-text.ts';
 import { unescaped } from './cell-text.ts';
 import { readXml } from './xml.ts';
 
-/** The texts of a workbook that its cells refer to by number. */
+/** The texts of a workbook, which cells refer to by number. */
 export interface SharedStrings {
-  /** @throws UnreadableFile where there is no such text */
+  /** @throws UnreadableFile if the text does not exist */
   get(number: number): string;
-  /** Counts the texts that `get` has never returned, without empty ones. */
+  /** Counts texts that `get` has never returned, without empty ones. */
   unused(): number;
 }
 
 /** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
-/** As UTF-8: all of them are in memory at once. */
+/** The limit in bytes of UTF-8: all shared texts are in memory at once. */
 export const MOST_SHARED_BYTES = 256_000_000;
 /** Excel's own limit is 32,767 characters. Other writers have no limit. */
 export const LONGEST_TEXT = 8 * 1024 * 1024;
 
 /**
- * Reads the texts of the part; a formatted text becomes plain.
- * @param others finds text in the part that is no shared text
- * @throws UnreadableFile, ReadingUnfinished; what reading the bytes throws
+ * Reads the shared texts of a workbook, without their formatting.
+ * @param others receives text in the part that is not a shared text
+ * @throws UnreadableFile, ReadingUnfinished; any error from reading the bytes
  */
 export async function readSharedStrings(
   chunks: AsyncIterable<Uint8Array>,
@@ -37,7 +37,7 @@ export async function readSharedStrings(
       others?.open(name, attributes);
       if (depth === 2) text = '';
       if (depth === 3) run = name;
-      // Phonetic runs (`rPh`) are left out: they say how a text is spoken.
+      // Phonetic runs (`rPh`) are left out: they contain the pronunciation of a text.
       inText = name === 't' && (depth === 3 || (depth === 4 && run === 'r'));
     },
     text: (piece) => {
@@ -56,13 +56,13 @@ export async function readSharedStrings(
 }
 
 const PAGE_BYTES = 1024 * 1024;
-/** Starts of texts, and bits of used ones, are kept in parts of so many texts. */
+/** The arrays for starts and used marks have one part for this number of texts. */
 const PART = 65_536;
-/** Texts that many cells have, such as those of a status, are decoded once. */
+/** Number of decoded texts that are cached: many cells have the same text, such as a status. */
 const RECENT = 4096;
 const LONGEST_RECENT = 64;
 
-/** Keeps the texts as bytes: a JavaScript string of a few letters takes several times as much. */
+/** Keeps the texts as bytes: a JavaScript string of a few letters takes several times as much memory. */
 class Strings implements SharedStrings {
   #count = 0;
   #bytes = 0;

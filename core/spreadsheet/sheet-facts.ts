@@ -13,29 +13,29 @@ import type { SheetSeen } from './sheet-rows.ts';
 import { openWorkbook, type Sheet, type Workbook } from './workbook.ts';
 
 export interface ExpectedColumns extends KnownColumns {
-  /** The service writes no header (`columns.header: "none"`). */
+  /** Files have no header (`columns.header: "none"`). */
   headerless: boolean;
-  /** The sheet that is read (`columns.sheet`); `null` = the visible one that has a header. */
+  /** The sheet to read (`columns.sheet`); `null` = the visible sheet with a header. */
   sheet: string | null;
-  /** Sheets that may be there besides, whatever is in them (`columns.otherSheets`). */
+  /** Other sheets that the workbook may have, with any content (`columns.otherSheets`). */
   otherSheets: readonly string[];
 }
 
 export interface SheetFacts {
-  /** Names of all columns as the CRM lists them; `null` where they are not known. */
+  /** Names of all columns as the CRM lists them; `null` if they are not known. */
   header: string[] | null;
   /** No sheet has a value. */
   empty: boolean;
   content: Content;
-  /** What a reader should know, in sentences. */
+  /** Warnings for readers, in sentences. */
   remarks: string[];
 }
 
 /**
- * What is known of a workbook (xlsx), read to its end: rows, widths and header of the sheet that counts, and whether there is text
- * anywhere else. All of its parts are read, so that nothing of it is damaged.
- * @throws UnreadableFile where it is damaged, or has no header and no row as wide as requested;
- *   ReadingUnfinished where it is too much for the limits; what reading the source throws
+ * Reads a workbook (xlsx) to its end: rows, widths and header of the counted sheet, and text anywhere else. All parts
+ * are read, so that any damage is found.
+ * @throws UnreadableFile if the workbook is damaged, or has no header and no row with the requested width;
+ *   ReadingUnfinished if it exceeds the limits; any error from reading the source
  */
 export async function sheetFacts(
   source: ByteSource,
@@ -45,7 +45,7 @@ export async function sheetFacts(
   const workbook = await openWorkbook(source, limits);
   const starts = await startsOf(workbook, expected);
   const counted = countedSheet(starts, expected);
-  // The texts of sheets that may be there are no texts elsewhere.
+  // Reads the allowed other sheets, so that their shared texts do not count as unused.
   const excused = starts.filter((start) => start !== counted && expected.otherSheets.includes(start.sheet.name));
   for (const { sheet } of excused) for await (const _ of sheet.rows());
   const others = starts.filter((start) => start !== counted && !excused.includes(start));
@@ -61,7 +61,7 @@ export async function sheetFacts(
   const { content, recordsAbove } = await countRows(sheet.rows(seen), header, expected);
   await workbook.archive.verify();
   if (recordsAbove > 0) besides.push('rows above its header that may be records');
-  // The texts of other sheets were not read.
+  // If other sheets have values, their shared texts were not read and do not count.
   if ((workbook.strings?.unused() ?? 0) > 0 && besides.length === 0) besides.push('texts that no cell has');
   if (workbook.archive.unlisted() > 0) besides.push('bytes outside of its parts');
   const elsewhere = [
@@ -93,7 +93,7 @@ const OUTSIDE_PARTS = [
 
 interface Start extends SheetStart {
   sheet: Sheet;
-  /** Words for text outside of its cells. */
+  /** Words for text outside the cells of the sheet. */
   text: ReadonlySet<string>;
 }
 
@@ -119,7 +119,7 @@ const namesOf = (
 
 const sheetWords = ({ visible }: Sheet) => (visible ? 'other sheets' : 'hidden sheets');
 
-/** @throws UnreadableFile where the sheet of the settings is not there */
+/** @throws UnreadableFile if the sheet of the settings does not exist */
 function countedSheet(starts: Start[], { sheet: wanted, otherSheets }: ExpectedColumns): Start | undefined {
   if (wanted !== null) {
     const named = starts.find(({ sheet: { name } }) => name === wanted);
@@ -130,12 +130,12 @@ function countedSheet(starts: Start[], { sheet: wanted, otherSheets }: ExpectedC
   return visible.find(({ kind }) => kind === 'known') ?? visible.find(({ kind }) => kind === 'wide');
 }
 
-/** Counts the sheets that could be read as well as the one that is. */
+/** Counts the visible sheets that fit as well as the counted one, including it. */
 function sheetsLike(counted: Start, others: Start[]): number {
   return [counted, ...others].filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind).length;
 }
 
-/** Counts the texts of a header. Nothing is said of a record that is known to be none, as with CSV. */
+/** Counts the texts of a header. A first record that is known to be a row has no such counts, as in CSV. */
 function headerCounts({
   headed,
   found,
@@ -146,7 +146,7 @@ function headerCounts({
   return { unlisted: found.unlisted.length, unlistedPlaces, excepted: found.excepted };
 }
 
-/** What a reader of a sheet should know, in sentences without anything of its content. */
+/** Warnings for readers of the sheet, in sentences that quote nothing of it. */
 function remarksOf(besides: readonly string[], { unknownResults }: SheetSeen): string[] {
   const kinds = [...new Set(besides)].map((kind) => {
     const count = besides.filter((other) => other === kind).length;

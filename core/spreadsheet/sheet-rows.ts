@@ -4,21 +4,21 @@ import { type Calendar, type NumberFormat, numberText, unescaped } from './cell-
 import { LONGEST_TEXT, type SharedStrings } from './shared-strings.ts';
 import { type Attributes, XmlReader } from './xml.ts';
 
-/** What a sheet can have (Excel). */
+/** The limits of a sheet in Excel. */
 export const LAST_ROW = 1_048_576;
 export const LAST_COLUMN = 16_384;
 
 /** The cells of a row that have a value, in order. */
 export interface SheetRow {
-  /** Counted from 1, as the sheet does. */
+  /** The number of the row in the sheet, from 1. */
   number: number;
-  /** Counted from 0. */
+  /** The columns of the cells, from 0. */
   columns: number[];
   /** The texts of the same cells. */
   texts: string[];
 }
 
-/** The cells from a column on, so many; empty ones are ''. */
+/** A number of cells, from the column `first` on; empty cells are ''. */
 export function cellsOf({ columns, texts }: SheetRow, first: number, width: number): string[] {
   const cells: string[] = new Array(width).fill('');
   for (let place = 0; place < columns.length; place += 1) {
@@ -31,26 +31,26 @@ export function cellsOf({ columns, texts }: SheetRow, first: number, width: numb
 /** What the cells of a sheet refer to. */
 export interface CellContext {
   calendar: Calendar;
-  /** The number formats of cells, by the number of a style. */
+  /** The number formats, by the number of the style. */
   formats: readonly NumberFormat[];
   strings: SharedStrings | null;
 }
 
-/** What a sheet has besides its values. */
+/** Findings in a sheet besides its values. */
 export interface SheetSeen {
-  /** Cells of formulas of which the file has no result. */
+  /** Cells with a formula whose result is not in the file. */
   unknownResults: number;
-  /** Finds text in other places than cells. */
+  /** Finds text outside the values of cells. */
   text?: AllowedText;
 }
 
-/** A piece holds so few rows that they die in the small young generation of a function that streams. */
+/** A piece of XML has so few rows that the young generation of the garbage collector can free them. */
 const PIECE_BYTES = 16 * 1024;
 
 /**
- * Reads the rows of a sheet that have a value, as its XML comes in.
- * @param seen is added to
- * @throws UnreadableFile; what reading the bytes throws
+ * Streams the rows of a sheet that have a value.
+ * @param seen collects the findings
+ * @throws UnreadableFile; any error from reading the bytes
  */
 export async function* sheetRows(
   chunks: AsyncIterable<Uint8Array>,
@@ -74,13 +74,13 @@ export async function* sheetRows(
   yield* filled();
 }
 
-/** A row as its XML has it: some of its texts are numbers of shared ones, by the places of their cells. */
+/** A row as parsed. `shared` lists the cells whose text is still the number of a shared text. */
 interface RawRow extends SheetRow {
   shared: number[];
 }
 
 /**
- * Puts the shared texts of a row in, which takes memory only now: many rows may refer to one long text.
+ * Replaces the numbers of shared texts in a row. Doing this late saves memory: many rows may refer to one long text.
  * @throws UnreadableFile
  */
 function withTexts({ number, columns, texts, shared }: RawRow, strings: SharedStrings | null): SheetRow {
@@ -152,7 +152,7 @@ class SheetReader {
     if (depth === 3 && name === 'row') this.beginRow(attributes.r);
     else if (depth === 4 && name === 'c') this.beginCell(attributes);
     else if (depth === 5) this.beginPart(name);
-    // The text of a cell is its own or that of its formatted runs, without what says how it is spoken.
+    // The text of a cell is direct or in formatted runs. Phonetic runs (`rPh`) are left out.
     else if (depth === 6) {
       this.run = name;
       this.collects = name === 't' && this.type === 'inlineStr';
@@ -189,7 +189,7 @@ class SheetReader {
   private beginPart(name: string): void {
     if (name === 'v') this.collects = !this.hasInline;
     else if (name === 'f') this.hasFormula = true;
-    // The element comes with inline texts only, whatever the cell says of its type. It stands for a value beside it.
+    // Only inline texts use this element, whatever type the cell declares. The text replaces a value beside it.
     else if (name === 'is') {
       if (this.text !== '' || this.hasInline) this.seen.text?.dropped();
       this.text = '';
@@ -205,7 +205,7 @@ class SheetReader {
 
   private endCell(): void {
     const text = this.valueOf(this.text);
-    // The result of a formula may well be an empty text.
+    // The result of a formula may be an empty text.
     if (this.hasFormula && text === '' && this.type !== 'str') this.seen.unknownResults += 1;
     if (text === '') return;
     this.size += text.length;
@@ -228,7 +228,7 @@ const TRUTHS = new Map([
   ['0', 'false'],
 ]);
 
-/** The column that a place names, counted from 0: 27 for `AB12`. */
+/** The column of a cell reference, from 0: 27 for `AB12`. */
 function columnOf(place: string, row: number): number {
   let column = 0;
   let at = 0;

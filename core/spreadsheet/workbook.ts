@@ -16,29 +16,29 @@ export interface Sheet {
   part: string;
   visible: boolean;
   /**
-   * The rows that have a value, in order. After the last one, size and checksum of the sheet have been compared.
-   * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
+   * The rows that have a value, in order. After the last one, size and checksum of the sheet have been verified.
+   * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
    */
   rows(seen?: SheetSeen): AsyncGenerator<SheetRow>;
 }
 
 export interface Workbook {
-  /** The sheets of cells in the order of their tabs, without those of charts, dialogs and macros. */
+  /** The sheets with cells, in the order of their tabs. Sheets of charts, dialogs and macros are left out. */
   sheets: Sheet[];
   archive: ZipArchive;
   parts: Parts;
   strings: SharedStrings | null;
-  /** Words for text beside the shared texts, in their part. */
+  /** Words for text in the part of the shared texts that is not a shared text. */
   stringsText: ReadonlySet<string>;
-  /** Names that stand for texts or lists of values. */
+  /** Number of defined names that stand for texts or lists of values. */
   namedValues: number;
-  /** The parts that the rows of the sheets are made of, by their lower-case names. */
+  /** The parts that were read for the rows of the sheets, by their lower-case names. */
   read: ReadonlySet<string>;
 }
 
 /**
- * Opens a workbook by the directory at its end and reads all of its shared texts.
- * @throws UnreadableFile, ReadingUnfinished; what reading the source throws
+ * Opens a workbook by the directory at its end, and reads all shared texts.
+ * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
  */
 export async function openWorkbook(source: ByteSource, limits: ReadingLimits): Promise<Workbook> {
   const archive = await openZip(source, new ReadingBudget(limits));
@@ -58,25 +58,25 @@ export async function openWorkbook(source: ByteSource, limits: ReadingLimits): P
   return { sheets, archive, parts, strings, stringsText, namedValues: main.namedValues, read: lowered };
 }
 
-/** A package of parts (ECMA-376, part 2). Names have no slash before them; they are equal in any letter case. */
+/** A package of parts (ECMA-376, part 2). Names of parts have no leading slash; letter case does not matter. */
 interface Parts {
   names: string[];
-  /** The media type of a part in small letters; '' = none. */
+  /** The media type of a part in lower case; '' = no type. */
   typeOf(part: string): string;
-  /** @throws UnreadableFile where there is no such part; what reading its bytes throws */
+  /** @throws UnreadableFile if the part does not exist; any error from reading its bytes */
   read(part: string): AsyncGenerator<Uint8Array>;
-  /** What the part refers to inside the package. '' is the package itself. */
+  /** The parts that a part refers to inside the package. '' is the package itself. */
   relationships(part: string): Promise<Relationship[]>;
 }
 
 interface Relationship {
   id: string;
-  /** The last word of its address, which is the same in all editions of the standard: `worksheet`. */
+  /** The last segment of the type's address, which all editions of the standard share: `worksheet`. */
   type: string;
   part: string;
 }
 
-/** A workbook of ten thousand sheets has as many. */
+/** A workbook of ten thousand sheets has about as many. */
 const MOST_RELATIONSHIPS = 100_000;
 const MOST_SHEETS = 10_000;
 /** Excel's own limit is 65,490. */
@@ -85,8 +85,8 @@ const MOST_STYLES = 200_000;
 const TYPES = '[content_types].xml';
 
 /**
- * The media type of the main part of a package in small letters, '' where it has no type.
- * @returns `undefined` where there is no such part
+ * The media type of the main part of a package, in lower case; '' if the part has no type.
+ * @returns `undefined` if the main part does not exist
  * @throws as `openWorkbook`
  */
 export async function mainType(archive: ZipArchive): Promise<string | undefined> {
@@ -119,7 +119,7 @@ async function partsOf(archive: ZipArchive): Promise<Parts> {
   };
 }
 
-/** The name of a part: some writers put a slash before it, or write backslashes. */
+/** Normalises the name of a part: some writers use a leading slash, or backslashes. */
 export const partName = (name: string) => posix.normalize(`/${name.replaceAll('\\', '/')}`).replace(/^\/+/, '');
 
 async function readTypes(chunks: AsyncIterable<Uint8Array>): Promise<Parts['typeOf']> {
@@ -153,13 +153,13 @@ async function readRelationships(folder: string, chunks: AsyncIterable<Uint8Arra
   return found;
 }
 
-/** A target counts from the folder of the part that refers to it, or from the package. */
+/** Resolves a target: relative to the folder of the part that refers to it, or from the root of the package. */
 function targetOf(folder: string, target: string): string {
   let path = target;
   try {
     path = decodeURIComponent(target);
   } catch {
-    // It is taken as it is.
+    // A target that cannot be decoded is used as it is.
   }
   return partName(path.startsWith('/') ? path : `${folder}/${path}`);
 }
@@ -178,7 +178,7 @@ async function readMain(parts: Parts) {
   const byId = new Map(relationships.map((relationship) => [relationship.id, relationship]));
   const partOf = (wanted: string) => relationships.find(({ type }) => type === wanted)?.part ?? null;
   const sheets = listed.flatMap(({ id, ...sheet }) => {
-    // Other readers pass over a sheet that names no part.
+    // Other readers ignore a sheet that names no part.
     if (id === '') return [];
     const { type, part } = byId.get(id) ?? {};
     if (part === undefined) throw new UnreadableFile('lists a sheet that it does not have');
@@ -218,7 +218,7 @@ async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
   return { calendar, sheets, namedValues };
 }
 
-/** The prefix of the id's name is any; the sheet has no other id with one. */
+/** The attribute `id` may have any namespace prefix. No other `id` of the element has one. */
 function listedSheet(attributes: Attributes) {
   const id = Object.entries(attributes).find(([name]) => name.endsWith(':id'))?.[1] ?? '';
   return { id, name: attributes.name ?? '', visible: (attributes.state ?? 'visible') === 'visible' };

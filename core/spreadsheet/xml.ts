@@ -3,31 +3,31 @@ import { UnreadableFile } from '../file/unreadable-file.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Handles the events of an XML document. Names of elements have no prefix; the root has the depth 1. */
+/** Handles the events of an XML document. Element names have no prefix. The depth of the root is 1. */
 export interface XmlHandler {
   open(name: string, depth: number, attributes: Attributes): void;
   close?(name: string, depth: number): void;
-  /** A text may come in pieces. */
+  /** One text may arrive in several pieces. */
   text?(text: string): void;
-  /** A comment or a processing instruction: text that is no part of the document's content. */
+  /** A comment or a processing instruction, which is not part of the content. */
   aside?(): void;
 }
 
-/** Tags and texts are held whole. */
+/** The most characters of a tag or text, which the parser holds in memory. */
 const LONGEST_PIECE = 8 * 1024 * 1024;
 /** Workbooks have about a dozen levels. */
 const DEEPEST = 200;
 
 /**
- * Reads an XML document that comes in chunks, in bounded memory.
- * @throws UnreadableFile where it is malformed, or has a tag, text or nesting beyond all measure
+ * Reads an XML document in chunks, with bounded memory.
+ * @throws UnreadableFile if the document is malformed, or has a tag, text or nesting beyond the limits
  */
 export class XmlReader {
   private decoder: XmlDecoder | undefined;
-  /** The beginning, until it shows the encoding. */
+  /** The first bytes, until they show the encoding. */
   private start: Uint8Array = new Uint8Array();
   private depth = 0;
-  /** Characters since the last tag: the parser holds them. */
+  /** Characters since the last tag, which the parser holds in memory. */
   private held = 0;
   private readonly parser = new SaxesParser({ xmlns: false, position: false });
 
@@ -46,7 +46,7 @@ export class XmlReader {
     this.parser.on('doctype', () => {
       throw new UnreadableFile('has a part with a document type');
     });
-    // An eighth handler would make the parser an object of slow properties, three times as slow.
+    // With an eighth handler, V8 stores the properties of the parser in a slow form: parsing takes three times as long.
     const onText = text ?? (() => undefined);
     const onAside = aside ?? (() => undefined);
     this.parser.on('text', onText);
@@ -82,7 +82,7 @@ export class XmlReader {
     if (this.held > LONGEST_PIECE) throw new UnreadableFile('has a part with a text of several megabytes');
   }
 
-  /** Messages of the parser may quote the document. */
+  /** Replaces errors of the parser: their messages may quote the document. */
   private guarded(parse: () => void): void {
     try {
       parse();
@@ -99,20 +99,20 @@ function localName(name: string): string {
   return name.includes(':') ? name.slice(name.indexOf(':') + 1) : name;
 }
 
-/** Reads a small document whole. @throws UnreadableFile; what reading its bytes throws */
+/** Reads a document to its end. @throws UnreadableFile; any error from reading its bytes */
 export async function readXml(chunks: AsyncIterable<Uint8Array>, handler: XmlHandler): Promise<void> {
   const reader = new XmlReader(handler);
   for await (const chunk of chunks) reader.write(chunk);
   reader.end();
 }
 
-/** Decodes the chunks of a document. @throws UnreadableFile where bytes are not of its encoding */
+/** Decodes the chunks of a document. @throws UnreadableFile if the bytes do not fit the encoding */
 interface XmlDecoder {
   write(chunk: Uint8Array): string;
   end(): string;
 }
 
-/** So many bytes show the encoding. */
+/** The number of bytes that show the encoding. */
 const DECLARATION_BYTES = 200;
 
 function xmlDecoder(start: Uint8Array): XmlDecoder {
