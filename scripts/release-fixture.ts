@@ -11,7 +11,7 @@ import { brotliCompressSync, constants } from 'node:zlib';
 
 const PROJECT = join(import.meta.dirname, '..');
 const FIXTURE = join(PROJECT, 'test', 'long', 'fixtures', 'release.tar.br');
-/** Tests insert their own addresses (`test/long/support/fixture-release.ts`). One chunk of a batch may wait. */
+/** Tests insert their addresses (`test/long/support/fixture-release.ts`). One chunk of a batch may wait. */
 const DEPLOYMENT = 'upgrade';
 const CONFIGURATION = {
   local: true,

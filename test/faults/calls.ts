@@ -1,59 +1,58 @@
 import type { InvokedName } from '../../core/step/steps.ts';
 
-/** What a call is for: it decides what its faults lead to (`predictions.ts`). */
+/** The purpose of a call. It decides the effect of its faults (`predictions.ts`). */
 export type Kind =
-  /** Secrets and ledger: without them there is no token. */
+  /** Reads secrets or the ledger: without them there is no token. */
   | 'grant'
-  /** A note that nothing depends on. */
+  /** A record that no step depends on. */
   | 'note'
   /** Spends the refresh token. */
   | 'refresh'
-  /** Stores its successor. */
+  /** Stores the successor of the refresh token. */
   | 'store grant'
-  /** Asks the CRM before there is an export. */
+  /** A call to the CRM before there is an export. */
   | 'fields'
-  /** Makes the export. */
+  /** Creates the export. */
   | 'create'
-  /** Asks the CRM about an export. */
+  /** A call to the CRM about an export. */
   | 'export'
-  /** Asks the CRM about the export of another run. */
+  /** A call to the CRM about the export of another run. */
   | 'adoption'
-  /** The file at its signed address. */
+  /** Fetches the file from its signed address. */
   | 'file'
   /** Changes a customer. */
   | 'change'
-  /** An object that no night needs. */
+  /** Reads an object that no night needs. */
   | 'comparison'
-  /** An object whose content counts only where it is what it should be. */
+  /** Reads an object that is used only if its content is valid. */
   | 'hint'
-  /** Objects of other dates, and the one of this date. */
-  /** A listing. */
+  /** Lists objects. */
   | 'list'
-  /** An object that this execution or the one before it wrote. */
+  /** Reads an object that this execution or the one before it wrote. */
   | 'object'
-  /** An object whose size and tag, or whose text, are known before. */
+  /** Reads an object whose size and tag, or whose text, are known before. */
   | 'known object'
-  /** What is known of an object, without its content. */
+  /** Reads the metadata of an object, without its content. */
   | 'head'
-  /** The file of a person. */
+  /** Reads the file of a person. */
   | 'input'
-  /** An object that a person may put there, with any content. */
+  /** Reads an object that a person may put there, with any content. */
   | 'flag'
   /** Writes an object once. */
   | 'write'
-  /** Writes an object, after a look at what is there. */
+  /** Writes an object after checking what is there. */
   | 'write anew'
   /** Replaces an object that was read before. */
   | 'replace'
-  /** Tags an object, once more where nobody heard of it. */
+  /** Tags an object, and repeats it after a lost answer. */
   | 'tag'
   /** Begins an upload in parts. */
   | 'begin upload'
   /** Stores the file or a part of it. */
   | 'content'
-  /** Stores a part of a file that is on the disk: all of them again where one is lost. */
+  /** Stores a part of a file on the disk. If one part is lost, all parts are sent again. */
   | 'part'
-  /** Makes an object of the parts. */
+  /** Combines the parts into an object. */
   | 'complete';
 
 /** The executions in which the calls are made. */
@@ -77,7 +76,7 @@ export interface Call {
   kind: Kind;
 }
 
-/** What precedes a call of the CRM where the access token is past its end. */
+/** The calls before a call to the CRM with an expired access token. */
 const REFRESH: Record<string, Kind> = {
   'read the grant': 'grant',
   'look for a newer grant': 'grant',
@@ -88,7 +87,7 @@ const REFRESH: Record<string, Kind> = {
   'note the refresh': 'note',
 };
 
-/** Every call of every step, in the order in which it is made first. A scenario lists what those before it have not. */
+/** Every call of every step, in the order of first use. A scenario lists only calls that earlier scenarios lack. */
 const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>>> = {
   night: {
     CreateExport: {
@@ -119,7 +118,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'write the pointer of a date': 'write anew',
       'write latest.json': 'write anew',
     },
-    // What is not recorded now, the check records: no run depends on it.
+    // The check records what a run does not record now: no run depends on it.
     RecordNight: {
       'read the night': 'note',
       'read the pointer of a date': 'note',

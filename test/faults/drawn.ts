@@ -1,7 +1,7 @@
 import { randomFrom, TEST_SEED } from '../support/seeds.ts';
 import { ROWS, type Row } from './rows.ts';
 
-/** One of so many rows of the matrix, others for each seed. */
+/** One in `oneOf` rows of the matrix; the seed decides which. */
 export function drawn(oneOf: number): Row[] {
   const random = randomFrom(TEST_SEED);
   const placed = ROWS.map((row) => ({ row, place: random() })).sort((a, b) => a.place - b.place);

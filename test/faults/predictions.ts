@@ -2,83 +2,83 @@ import type { ErrorName } from '../../core/errors.ts';
 import type { Call, Kind } from './calls.ts';
 
 /**
- * What the documents say about each kind of call: a rule, not a record of what was seen. A test that fails is a question to
- * the product first.
+ * The documented effect of each kind of call: a rule, not a record of observations. If a test fails, question the
+ * product first.
  */
 
-/** What can go wrong with one call. */
+/** The possible faults of one call. */
 export const FAULTS = [
-  /** Answered with the refusal that a missing right gets: 403, `AccessDenied`, `invalid_client`. */
+  /** Answered like a missing right: 403, `AccessDenied`, `invalid_client`. */
   'refused',
-  /** Answered with "too many": 429 with `Retry-After`, `ThrottlingException`, `SlowDown`. */
+  /** Answered with throttling: 429 with `Retry-After`, `ThrottlingException`, `SlowDown`. */
   'throttled',
-  /** The call is not done, and no answer comes: the time limit of the client ends it. */
+  /** The call is not carried out, and no answer comes: the client's time limit ends it. */
   'lost before',
-  /** The call is done, and no answer comes. */
+  /** The call is carried out, and no answer comes. */
   'lost after',
-  /** The call is done, and the connection breaks in the middle of the answer. */
+  /** The call is carried out, and the connection breaks in the middle of the answer. */
   'cut',
-  /** The call is done, and answered with 200 and a web page. */
+  /** The call is carried out, and answered with 200 and a web page. */
   'garbage',
-  /** The call is done two seconds late. */
+  /** The call is carried out two seconds late. */
   'slow',
-  /** The process of the function ends; the call is not done. */
+  /** The process of the function ends; the call is not carried out. */
   'died before',
-  /** The process of the function ends; the call is done. */
+  /** The process of the function ends; the call is carried out. */
   'died after',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** How long a fault lasts: one call of the step, or each one until the execution has ended. */
+/** How long a fault lasts: for one call of the step, or for every call until the execution has ended. */
 export const SPANS = ['once', 'always'] as const;
 export type Span = (typeof SPANS)[number];
 
-/** How an execution ends: as it would without the fault, or in an error of the closed list. */
+/** How an execution ends: as without the fault, or in an error of the closed list. */
 export type End = 'well' | ErrorName;
 
-/** `[once, always]`, or the same for both. */
+/** `[once, always]`, or one end for both. */
 type Ends = End | [once: End, always: End];
 
-/** A fault that passes is waited out; one that lasts ends in this error at the deadline. */
+/** The execution waits until a passing fault is over; a lasting one ends in this error at the deadline. */
 const outlasted = (error: ErrorName): Ends => ['well', error];
 
 type Answered = Exclude<Fault, 'slow' | 'died before' | 'died after'>;
 
 interface Rule extends Record<Answered, Ends> {
-  /** What a process leaves that died behind the call every time; by default it starts again, until nobody starts it. */
+  /** The end if the process dies after the call. Default: a new process continues; `StepCrashed` if each one dies. */
   'died after'?: Ends;
   'died before'?: Ends;
 }
 
-/** The same end, whatever the fault does to the answer. */
+/** One end for all faults of the answer. */
 function whatever(ends: Ends): Rule {
   return { refused: ends, throttled: ends, 'lost before': ends, 'lost after': ends, cut: ends, garbage: ends };
 }
 
-/** The bucket: a missing right does not come by waiting, all else may pass. */
+/** The bucket: waiting does not fix a missing right, but may fix all other faults. */
 const bucket: Rule = {
   ...whatever(outlasted('StorageUnavailable')),
   refused: 'StorageDenied',
   garbage: 'StorageConflict',
 };
 
-/** The CRM: who may not, may not. */
+/** The CRM: waiting does not fix a missing right. */
 const crm: Rule = {
   ...whatever(outlasted('CrmUnavailable')),
   refused: 'AuthRefused',
   throttled: outlasted('RateLimited'),
-  // Where there is an export, what cannot be read may be readable later.
+  // Once there is an export, an unreadable answer may be readable later.
   cut: outlasted('CrmContractError'),
   garbage: outlasted('CrmContractError'),
 };
 
-/** What is there already counts as written. */
+/** An object that exists counts as written. */
 const written: Pick<Rule, 'cut' | 'garbage'> = { cut: 'well', garbage: 'well' };
 
 const RULES: Record<Kind, Rule> = {
   grant: { ...whatever(outlasted('TokenStoreUnavailable')), refused: 'ConfigInvalid' },
   note: { ...whatever('well'), 'died before': 'well', 'died after': 'well' },
-  // A token that can be used once and whose successor nobody has seen: the loss that no client can prevent (docs/adr/0013).
+  // The CRM spends a single-use token and its successor is lost: no client can prevent this loss (docs/adr/0013).
   refresh: {
     ...whatever(['ReauthorizationRequired', 'TokenRefreshInProgress']),
     refused: 'ConfigInvalid',
@@ -86,7 +86,7 @@ const RULES: Record<Kind, Rule> = {
     'lost before': outlasted('TokenRefreshInProgress'),
     'died after': ['ReauthorizationRequired', 'StepCrashed'],
   },
-  // Tried until the claim ends, for the grant depends on it; stored is stored, whoever has heard of it.
+  // The grant depends on this call, so it is retried until the claim ends. Once stored, the grant counts.
   'store grant': {
     ...whatever('well'),
     refused: outlasted('ReauthorizationRequired'),
@@ -95,11 +95,11 @@ const RULES: Record<Kind, Rule> = {
     'died before': 'ReauthorizationRequired',
     'died after': 'well',
   },
-  // A lost answer costs nothing where there is no export yet; a page at the first call is another service.
+  // A lost answer costs nothing before there is an export. A web page at the first call means another service.
   fields: { ...crm, cut: outlasted('CrmUnavailable'), garbage: 'ConfigInvalid' },
   create: { ...whatever(outlasted('CreateUnanswered')), refused: crm.refused, throttled: crm.throttled },
   export: crm,
-  // The run requests an export of its own.
+  // The run falls back to its own export.
   adoption: { ...crm, refused: 'well' },
   file: {
     ...crm,
@@ -107,9 +107,9 @@ const RULES: Record<Kind, Rule> = {
     cut: outlasted('DownloadIncomplete'),
     garbage: outlasted('FileRejected'),
   },
-  // One refused line is a line that was not applied.
+  // A refused line was not applied.
   change: { ...whatever(outlasted('UpdatesIncomplete')), refused: 'UpdatesIncomplete' },
-  // What cannot be compared is said in a warning.
+  // A warning reports what cannot be compared.
   comparison: { ...bucket, refused: 'well', garbage: 'well' },
   hint: { ...bucket, garbage: 'well' },
   list: { ...bucket, garbage: outlasted('StorageUnavailable') },
@@ -121,29 +121,29 @@ const RULES: Record<Kind, Rule> = {
   flag: { ...bucket, garbage: 'UpdatesIncomplete' },
   write: { ...bucket, ...written },
   'write anew': { ...bucket, ...written, 'lost after': 'well', 'died after': 'well' },
-  // Where nobody knows whether it was replaced, it is read again.
+  // After an unclear result, the object is read again.
   replace: { ...bucket, garbage: 'well' },
   tag: { ...bucket, garbage: 'well' },
-  // The answer to this call has the upload's id, without which no part can be stored.
+  // The answer contains the upload's id, without which no part can be stored.
   'begin upload': { ...bucket, garbage: outlasted('DownloadUnfinished') },
   content: { ...bucket, ...written, 'lost after': 'well' },
   part: { ...bucket, garbage: outlasted('StorageUnavailable') },
   complete: { ...bucket, ...written, 'lost after': 'well', 'lost before': outlasted('DownloadUnfinished') },
 };
 
-/** How a step ends that comes behind the publication, whatever the error. */
+/** How a step after the publication ends, whatever the error. */
 const BEHIND_THE_FILE: Partial<Record<Call['step'], ErrorName>> = {
   WriteTable: 'TableNotWritten',
   WriteChanges: 'ChangesNotWritten',
 };
 
-/** How the execution ends in which this call meets the fault. */
+/** Predicts the end of the execution in which this call meets the fault. */
 export function predict(call: Call, fault: Fault, span: Span): End {
   const end = endOf(call, fault, span);
-  // What ends a chunk is in the result of its lines; and this batch is stopped whatever happens.
+  // A chunk's error appears only in the results of its lines. A stopped batch stops in any case.
   const counted = call.step === 'ApplyChunk' && end !== 'well';
   if (counted || call.scenario === 'stopped batch') return 'UpdatesIncomplete';
-  // The file is published, whatever keeps its table or its feed from being written.
+  // The file is published, whatever prevents its table or its feed.
   return end === 'well' ? end : (BEHIND_THE_FILE[call.step] ?? end);
 }
 
@@ -151,7 +151,7 @@ function endOf({ step, kind }: Call, fault: Fault, span: Span): End {
   if (fault === 'slow') return 'well';
   const rule = RULES[kind];
   if (fault !== 'died before' && fault !== 'died after') {
-    // The function that has the last token goes on with it; of an export, the next function does not.
+    // ApplyChunk keeps the last token and continues with it. In an export run, the next function does not have it.
     return kind === 'store grant' && step === 'ApplyChunk' ? 'well' : at(rule[fault], span);
   }
   // A create that may have worked is not blindly repeated (docs/adr/0004).
@@ -164,7 +164,7 @@ function at(ends: Ends, span: Span): End {
   return ends[span === 'once' ? 0 : 1];
 }
 
-/** Whether the fault costs the grant: then a person has to authorize, and every execution until then says so. */
+/** Whether the fault loses the grant: then every execution asks for authorization until a person authorizes. */
 export function losesGrant({ kind }: Call, fault: Fault, span: Span): boolean {
   if (kind === 'refresh') return ['lost after', 'cut', 'garbage', 'died after'].includes(fault);
   if (kind !== 'store grant') return false;

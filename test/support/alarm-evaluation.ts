@@ -1,4 +1,4 @@
-/** The properties of an alarm that decide its state, as the template has them. */
+/** The properties of an alarm that decide its state, as in the template. */
 export interface EvaluatedAlarm {
   Period: number;
   EvaluationPeriods: number;
@@ -9,7 +9,7 @@ export interface EvaluatedAlarm {
   TreatMissingData: string;
 }
 
-/** A value of the metric, milliseconds since 1970. */
+/** A value of the metric; time in milliseconds since 1970. */
 export interface Count {
   at: number;
   value: number;
@@ -18,16 +18,17 @@ export interface Count {
 interface Span {
   from: number;
   to: number;
-  /** So many periods CloudWatch looks at, the evaluated ones among them. AWS does not say how many: some more than these. */
+  /** The number of periods that CloudWatch reads. AWS does not document it: it is larger than the evaluated number. */
   range: number;
 }
 
 /**
- * When an alarm that is made at `from` is mailed, as CloudWatch documents its evaluation: always anew, over periods that end now, so
- * what it finds is another as soon as a value comes, and as one passes into an older period. Missing periods are made up for by older ones in its range; where those are too few, as few as possible are filled in
- * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html,
- * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation-window.html). Alarms on a maximum that has
- * reached something, with missing data as a breach.
+ * The times at which an alarm that exists from `from` on is mailed, by the documented rules of CloudWatch. It evaluates
+ * periods that end now, so its result changes as a value arrives or gets older. Older periods in the range replace
+ * missing ones; if there are too few, CloudWatch fills in as few as possible. Supports alarms on a maximum that reached
+ * a threshold, with missing data as a breach.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html,
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation-window.html
  */
 export function mailsOf(alarm: EvaluatedAlarm, counts: Count[], { from, to, range }: Span): number[] {
   const { ComparisonOperator, Statistic, TreatMissingData } = alarm;

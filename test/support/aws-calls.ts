@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Clients of the SDK whose service has another name in policies. */
+/** SDK clients whose service has another name in policies. */
 const SERVICES: Record<string, string> = {
   sfn: 'states',
   eventbridge: 'events',
@@ -8,7 +8,9 @@ const SERVICES: Record<string, string> = {
   'secrets-manager': 'secretsmanager',
 };
 
-/** The calls of AWS that a file imports from the SDK: `{ service: 's3', call: 'ListObjectsV2' }`, services named as in policies. */
+/**
+ * The SDK calls in the imports of a file, with service names of policies: `{ service: 's3', call: 'ListObjectsV2' }`.
+ */
 export function callsIn(file: string): { service: string; call: string }[] {
   const imports = readFileSync(file, 'utf8').matchAll(
     /^import (?!type )\{([^}]*)\} from '@aws-sdk\/client-([\w-]+)'/gm,

@@ -4,13 +4,13 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { servedOnLoopback } from './loopback.ts';
 
-/** Servers that answer like AWS, so that the SDK's own errors, streams and conditions are what is tested. */
+/** Servers that answer like AWS, so that tests cover the SDK's own errors, streams and conditions. */
 
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
 
 /**
- * Secrets Manager with these values; `trouble` may answer an operation with an error instead, and every operation that
- * was done is noted in `events`, as `GetSecretValue tokens`.
+ * Secrets Manager with these values. `trouble` may replace the answer to an operation by an error. `events` records
+ * every operation that was done, as `GetSecretValue tokens`.
  */
 export async function secretsManager(
   values: Record<string, string>,
@@ -48,7 +48,7 @@ interface S3Request {
 
 type Answer = (request: S3Request, response: ServerResponse) => unknown;
 
-/** S3 with one bucket, `exports`: ranges, conditions and multipart uploads; `trouble` may take an operation over. */
+/** S3 with one bucket, `exports`: ranges, conditions, multipart uploads. `trouble` may handle an operation itself. */
 export async function s3(
   trouble: (request: S3Request, response: ServerResponse) => boolean | undefined = () => undefined,
 ) {

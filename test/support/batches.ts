@@ -26,7 +26,7 @@ export const KEYS = keysOf('b1');
 
 export const idOf = (line: number) => `00000000-0000-4000-8000-${String(line).padStart(12, '0')}`;
 
-/** An input of so many records, each of which has the canary for a name. */
+/** An input with the given number of records. Each record contains the canary as a name. */
 export function inputOf(records: number): string {
   const lines = Array.from({ length: records }, (_, index) => ({
     id: idOf(index + 1),
@@ -38,7 +38,7 @@ export function inputOf(records: number): string {
 
 type FakeBucketOptions = NonNullable<Parameters<typeof fakeBucket>[0]>;
 
-/** The bucket in memory, as a batch uses it. */
+/** An in-memory bucket with the operations of a batch. */
 export function fakeStore(options: FakeBucketOptions = {}) {
   const bucket = fakeBucket(options);
   const store: BatchStore = { ...bucket, uploadOnce: async (key, body) => bucket.putOnce(key, await text(body)) };
@@ -51,7 +51,7 @@ export function etagOf(bytes: string | Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
 }
 
-/** The batch of an input, as ValidateBatch leaves it. */
+/** The batch of an input after ValidateBatch. */
 export function batch(input: string, overrides: Partial<Batch> = {}): Batch {
   const records = input.split('\n').filter((line) => line.trim() !== '').length;
   return {
@@ -75,7 +75,7 @@ export function batch(input: string, overrides: Partial<Batch> = {}): Batch {
   };
 }
 
-/** A chunk that is the whole input. */
+/** A chunk that covers the whole input. */
 export function wholeChunk(input: string): Chunk {
   const { bytes, records } = batch(input);
   return { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
@@ -88,7 +88,7 @@ export function batchState(overrides: Partial<BatchState> = {}): BatchState {
   });
 }
 
-/** A batch of so many records whose one chunk is its whole input: its bucket, and what the function of the chunk is given. */
+/** A batch with one chunk that covers its whole input: its bucket, and the state for the function of the chunk. */
 export function wholeBatch(records: number, change: Partial<Batch> = {}, before?: FakeBucketOptions['before']) {
   const input = inputOf(records);
   const chunk = wholeChunk(input);
@@ -97,11 +97,11 @@ export function wholeBatch(records: number, change: Partial<Batch> = {}, before?
   return { input, store, state: batchState({ batch: batch(input, change), chunk }) };
 }
 
-/** ApplyChunk as it is deployed, with these clients. */
+/** The deployed ApplyChunk with these clients. */
 export const applyStep = (clients: { crm: CrmExchange; store: BatchStore }) =>
   asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), ...clients }));
 
-/** Every line is reported once, and none otherwise than it was: made changes, and lines that the CRM has seen. */
+/** Expects one result per line, and a true one: applied changes, and lines that the CRM has received. */
 export function expectTruth(
   results: ResultLine[],
   records: number,
@@ -115,10 +115,10 @@ export function expectTruth(
   }
 }
 
-/** What the CRM does with a call: a status, an answer, one whose repetition is impossible, or nothing. */
+/** The CRM's reaction to a call: a status, a response, a response that rules out a retry, or no answer. */
 export type Reply = number | Response | { response: Response; trouble: RunError } | 'lost' | Error;
 
-/** A CRM that answers each update as told; `sent` has the lines in the order in which they came. */
+/** A CRM with the given answer to each update; `sent` lists the lines in the order of arrival. */
 export function fakeExchange(
   reply: (line: number, nth: number, call: CrmCall) => Reply = () => 200,
   scope = 'openid customers:update',
@@ -153,14 +153,14 @@ export function fakeExchange(
   return { crm, sent };
 }
 
-/** What confirms a change is a 200 with the record. */
+/** The response to an update. A 200 with the record confirms a change. */
 function answerOf(status: number, { path }: CrmCall): Response {
   return status === 200 ? Response.json({ id: path.split('/').at(-1) }) : new Response(null, { status });
 }
 
 let invocations = 0;
 
-/** Time that passes only while somebody sleeps; `seconds` are left to the invocation at its begin. */
+/** Dependencies with a clock that advances only during sleeps. `seconds` are left to the invocation at its start. */
 export function sleepingDeps(seconds = 900) {
   const begin = Date.parse(NOW);
   let time = begin;
@@ -178,20 +178,20 @@ export function sleepingDeps(seconds = 900) {
   };
 }
 
-/** The results in all parts of the chunk, in their order. */
+/** The results in all parts of the chunk, in order. */
 export function resultsIn(store: FakeStore, chunk = 1): ResultLine[] {
   const parts = store.keys().filter((key) => key.startsWith(KEYS.chunkOf(chunk)) && key.endsWith('.jsonl'));
   return parts.flatMap((key) => parseResults(store.text(key) ?? ''));
 }
 
-/** What the batch says of each line in the end, once it is summarized; `othersEnd` is what happens while the summary waits. */
+/** The final result of each line in the summary of the batch; `othersEnd` runs while the summary waits. */
 export async function told(
   { store, state }: { store: FakeStore; state: BatchState },
   othersEnd: () => Promise<unknown> = async () => undefined,
 ): Promise<ResultLine[]> {
   const summary = asBatchStep('SummarizeBatch', summarizeBatch, ...composed({ ...sleepingDeps(), store }));
   let { awaited, failure } = await summary({ ...state, chunk: null }, lambdaContext());
-  // The summary waits for as long as a function lives.
+  // The summary waits for the longest duration of a function.
   if (awaited) await othersEnd();
   if (awaited) ({ failure } = await summary({ ...state, chunk: null, awaited }, lambdaContext()));
   const result = store.text(KEYS.result);

@@ -2,13 +2,13 @@ import { type Deployment, deploymentSchema } from '../../core/config/deployment.
 import { type Run, type RunState, runStateSchema, type StoredFile } from '../../core/step/states.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
 
-/** What a test does not speak of: every builder gives something that holds, and takes what the test is about. */
+/** Builders of valid values. A test passes only the properties that it is about. */
 
 export const EXPORT_ID = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 export const OTHER_EXPORT_ID = 'ffffffff-6a51-4bb1-8d8e-1f7a4c3d2e10';
 export const STARTED_AT = '2026-11-20T01:00:00.000Z';
 
-/** Stands for everything secret: where it appears, something leaked. */
+/** A marker for secrets: wherever it appears, a secret leaked. */
 export const CANARY = 'c4n4ry-5ecret';
 
 type DeploymentInput = Omit<Partial<Deployment>, 'crm' | 'nightly' | 'polling' | 'entities'> & {
@@ -56,7 +56,7 @@ export function run(overrides: Partial<Run> = {}): Run {
   };
 }
 
-/** The state of a run that CreateExport has begun. */
+/** The state of a run after CreateExport has started it. */
 export function runState(overrides: Partial<RunState> = {}): RunState {
   return runStateSchema.parse({
     input: { entity: 'leads' },
@@ -69,7 +69,7 @@ export function runState(overrides: Partial<RunState> = {}): RunState {
   });
 }
 
-/** The state as BeginRun gives it to CreateExport. */
+/** The state that BeginRun passes to CreateExport. */
 export function newState(input: unknown = { entity: 'leads' }, overrides: Partial<RunState> = {}): RunState {
   return runState({ input, checks: 0, run: null, ...overrides });
 }

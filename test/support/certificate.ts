@@ -5,7 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll } from 'vitest';
 import { makeCertificate } from '../../bench/files/servers.ts';
 
-/** A certificate of a server on loopback, which this process trusts to the end of the file of tests. */
+/** A certificate of a server on loopback, which this process trusts until the end of the test file. */
 export function trustedCertificate(): { cert: string; key: string } {
   const dir = mkdtempSync(join(tmpdir(), 'certificate-'));
   try {

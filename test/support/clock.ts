@@ -1,8 +1,6 @@
 import { beforeEach, vi } from 'vitest';
 
-/**
- * Gives this process, in every test of the file or of the block, a clock that stands at a time; timers go on as ever.
- */
+/** Stops the clock of this process at a time, in every test of the file or block. Timers still run. */
 export function clockAt(time: string): void {
   beforeEach(() => {
     vi.useFakeTimers({ now: new Date(time), toFake: ['Date'] });

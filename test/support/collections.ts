@@ -3,8 +3,8 @@ import { runInNewContext } from 'node:vm';
 import { onTestFinished } from 'vitest';
 
 /**
- * Lets the garbage collector run until the test ends, three times before a limit of 1.5 s: what nothing holds is gone. Each
- * time takes a tenth of a second where the SDK and CDK are loaded.
+ * Runs the garbage collector repeatedly until the test ends, three times before a limit of 1.5 s, so that unreferenced
+ * objects are gone. Each run takes a tenth of a second with the SDK and CDK loaded.
  */
 export function forceCollections(): void {
   setFlagsFromString('--expose-gc');

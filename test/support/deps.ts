@@ -34,15 +34,15 @@ export function recordingLog() {
   }
 }
 
-/** The clock stands still at 01:10, ten minutes after the start of the run and fifty before its deadline. */
+/** The stopped clock: 01:10, ten minutes after the start of the run and fifty before its deadline. */
 export const NOW = '2026-11-20T01:10:00.000Z';
 
 export const at = (time: string) => () => new Date(time);
 
-/** No other execution has the start. */
+/** A claim that succeeds: no other execution has claimed the start. */
 export const unclaimed: ClaimSlot = async () => undefined;
 
-/** What every step is given, without any waiting, luck or output: jitter is in the middle, time is plenty. */
+/** The dependencies of every step, without waits, randomness or output: jitter is in the middle, time is plenty. */
 export function testDeps(overrides: Partial<Invocation> = {}): Invocation & { log: ReturnType<typeof recordingLog> } {
   return {
     deployment: deployment(),
@@ -57,7 +57,7 @@ export function testDeps(overrides: Partial<Invocation> = {}): Invocation & { lo
   };
 }
 
-/** The parts of Lambda's context that a step may look at; any other is undefined and would show. */
+/** The parts of Lambda's context that a step may read. Any other part is undefined, so a test would fail. */
 export function lambdaContext(overrides: Partial<Context> = {}): Context {
   return { awsRequestId: 'request-7', getRemainingTimeInMillis: () => 900_000, ...overrides } as Context;
 }

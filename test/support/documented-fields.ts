@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A row of the table of a customer's fields in `docs/interface/reference.md`. */
+/** A row of the table of customer fields in `docs/interface/reference.md`. */
 export interface DocumentedField {
   name: string;
   type: string;

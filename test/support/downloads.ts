@@ -12,19 +12,19 @@ import { LIMITS, PART } from './transfers.ts';
 
 export type CrmAnswer = [call: string, answer: unknown];
 
-/** What the CRM answers when the address of the file is requested. */
+/** The CRM's answer to the request for the address of the file. */
 export const asked = (answer: unknown): CrmAnswer => ['post /leads/exports/{id}/download', answer];
 
-/** The address of a file, with a secret in it. */
+/** The CRM's answer with the address of a file, which contains a secret. */
 export const linkTo = (file: OriginFile): CrmAnswer => asked({ url: `${file.url}&canary=${CANARY}` });
 
 type Changes = Partial<Omit<DownloadFileDeps, 'log' | 'store'>> & { limits?: Partial<Limits> };
 
-/** The first answer holds one part; the second ends after the middle of the third, and what comes then is given. */
+/** The first answer has one part, the second ends in the middle of the third part, and the given ones follow. */
 export const cutInThirdPart = (...then: (Behaviour | undefined)[]) =>
   inOrder(undefined, { endAfter: 1.5 * PART }, ...then);
 
-/** An origin and a store, and what the step needs to move files between them; the CRM is a list of answers. */
+/** An origin, a store, and the dependencies of the step that moves files between them. The CRM answers from a list. */
 export async function startDownloads() {
   const origin = await startOrigin();
   const store = await startStrictStore({ minPartBytes: PART });
@@ -38,7 +38,7 @@ export async function startDownloads() {
   return {
     origin,
     store,
-    /** One connection, so that parts come in order; links to the file as often as they are requested. */
+    /** One connection, so that parts arrive in order. The CRM gives a link for every request. */
     depsFor: (file: OriginFile, { limits, ...changes }: Changes = {}) => ({
       crm: fakeCrm(...Array.from({ length: 20 }, () => linkTo(file))),
       store: storeOptions,
@@ -48,7 +48,7 @@ export async function startDownloads() {
       ...testDeps({ deployment: oneConnection(), ...changes }),
       ...changes,
     }),
-    /** Time that is plenty until so many parts are stored, and then not enough for another one. */
+    /** Plenty of time until so many parts are stored, then too little for another part. */
     timeForParts: (parts: number) => () => ((store.uploads()[0]?.parts ?? 0) < parts ? 900 : 10),
     stop: async () => {
       await origin.stop();
@@ -63,7 +63,7 @@ export function oneConnection(files: object = {}) {
   });
 }
 
-/** The state of the next invocation: states hand over JSON, never objects. */
+/** The state of the next invocation. States pass on JSON, not objects. */
 export function goingOn(moving: DownloadProgress | null | undefined): RunState {
   return runState({ moving: JSON.parse(JSON.stringify(moving ?? null)) as DownloadProgress | null });
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { METRICS } from '../../core/log/metrics.ts';
 import type { Template } from '../../scripts/template.ts';
 
-/** Units that CloudWatch knows, of those that anything here could have. */
+/** CloudWatch's units that this project might use. */
 const unit = z.enum(['Count', 'Seconds', 'Milliseconds', 'Bytes', 'Bytes/Second', 'Percent', 'None']);
 
 const directive = z.strictObject({
@@ -19,8 +19,8 @@ const directive = z.strictObject({
 });
 
 /**
- * The embedded metric format, as AWS specifies it ("Specification: Embedded metric format", CloudWatch's user guide): each
- * dimension is a text at the root, each metric a number there, and nothing but the whole line is JSON.
+ * The embedded metric format, as AWS specifies it ("Specification: Embedded metric format", CloudWatch's user guide):
+ * each dimension is a text at the root, each metric a number there, and the line is one JSON object.
  */
 const emfLineSchema = z
   .looseObject({
@@ -37,7 +37,7 @@ const emfLineSchema = z
     }
   });
 
-/** One metric that CloudWatch would make of a line: its dimensions sorted, with their values. */
+/** One metric that CloudWatch reads from a line: its dimensions sorted, with their values. */
 export interface EmittedMetric {
   namespace: string;
   name: string;
@@ -46,7 +46,7 @@ export interface EmittedMetric {
   value: number;
 }
 
-/** Every metric that CloudWatch would make of a line. @throws ZodError where the line is not in the format */
+/** Every metric that CloudWatch reads from a line. @throws ZodError if the line is not in the format */
 export function metricsIn(line: unknown): EmittedMetric[] {
   const parsed = emfLineSchema.parse(line);
   return parsed._aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }) =>
@@ -62,12 +62,12 @@ export function metricsIn(line: unknown): EmittedMetric[] {
   );
 }
 
-/** A metric without its values: what has to be as the list of metrics says. */
+/** A metric without values, as in the list of metrics. */
 export function shapeOfMetric({ namespace, name, unit, dimensions }: EmittedMetric): string {
   return `${namespace} ${name} in ${unit} by [${Object.keys(dimensions)}]`;
 }
 
-/** The shapes of all metrics of the list but some. */
+/** The shapes of all listed metrics except some. */
 export function listedShapes(namespace: string, but: string[]): string[] {
   return Object.entries(METRICS).flatMap(([name, { unit, dimensions }]) =>
     but.includes(name) ? [] : dimensions.map((set) => `${namespace} ${name} in ${unit} by [${set.toSorted()}]`),
@@ -83,8 +83,8 @@ const alarmSchema = z.object({
 });
 
 /**
- * What the alarms of a template look at in a namespace. @throws where an alarm is one of several metrics, or of a unit, which
- * would have to be compared as well
+ * The metrics of a namespace that the alarms of a template read.
+ * @throws if an alarm has several metrics or a unit, which would need a comparison, too
  */
 export function alarmMetrics({ Resources }: Template, namespace: string) {
   const alarms = Object.values(Resources).filter(({ Type }) => Type === 'AWS::CloudWatch::Alarm');

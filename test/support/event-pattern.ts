@@ -1,26 +1,26 @@
 import { fencedBlock } from './fenced-block.ts';
 
-/** The event pattern that the document gives to readers, for a bucket. */
+/** The documented event pattern for readers, for a bucket. */
 export function documentedEventPattern(bucket: string): string {
   return fencedBlock('docs/reading.md', '<!-- event-pattern:begin -->', 'json').replace('BUCKET', bucket);
 }
 
-/** The pattern for nights that are complete. */
+/** The documented pattern for complete nights. */
 export function documentedNightPattern(bucket: string): string {
   return fencedBlock('docs/reading.md', '<!-- night-pattern:begin -->', 'json').replace('BUCKET', bucket);
 }
 
-/** The pattern for feeds of changes. */
+/** The documented pattern for feeds. */
 export function documentedFeedPattern(bucket: string): string {
   return fencedBlock('docs/changes.md', '<!-- feed-pattern:begin -->', 'json').replace('BUCKET', bucket);
 }
 
-/** The pattern for ends of executions of a machine. */
+/** The documented pattern for ends of executions of a machine. */
 export function documentedExecutionPattern(machine: string): string {
   return fencedBlock('docs/notifications.md', '<!-- execution-pattern:begin -->', 'json').replace('MACHINE', machine);
 }
 
-/** Matches as AWS documents it; of the operators, it knows those that the patterns use. */
+/** Matches as AWS documents it. Supports only the operators of these patterns. */
 export function matchesPattern(pattern: unknown, value: unknown): boolean {
   if (!Array.isArray(pattern))
     return Object.entries(pattern as object).every(([key, inner]) =>
@@ -32,7 +32,7 @@ export function matchesPattern(pattern: unknown, value: unknown): boolean {
   });
 }
 
-/** `*` stands for any characters, `/` among them. */
+/** `*` matches any characters, including `/`. */
 function wildcard(text: string): RegExp {
   const escaped = text.replace(/[.*+?^${}()|[\]\\]/g, (mark) => (mark === '*' ? '.*' : `\\${mark}`));
   return new RegExp(`^${escaped}$`);

@@ -6,17 +6,17 @@ interface Options {
   objects?: Record<string, string | Uint8Array>;
   /** Called before each operation; may throw, or change the bucket as another process would. */
   before?: (operation: Operation, key: string) => void | Promise<void>;
-  /** Called behind each chunk of a stream; may throw, as a connection breaks. */
+  /** Called after each chunk of a stream. It may throw, as a broken connection does. */
   streamed?: (key: string) => void;
-  /** Bytes of each chunk that `stream` gives. */
+  /** The chunk size of `stream`, in bytes. */
   chunkBytes?: number;
-  /** When every object was written, as a listing and a reading tell. */
+  /** The time of every object, for listings and reads. */
   writtenAt?: Date | undefined;
 }
 
 type Operation = keyof Bucket;
 
-/** A bucket in memory with the conditions of S3: writes once, replaces by ETag, has no part behind the end of an object. */
+/** A bucket in memory with S3's conditions: writes once, replaces by ETag, has no part after an object's end. */
 export function fakeBucket({
   objects = {},
   before = () => {},
@@ -25,7 +25,7 @@ export function fakeBucket({
   writtenAt,
 }: Options = {}) {
   const stored = new Map<string, Uint8Array>();
-  /** `operation key`, in order; what failed before it did anything is there as well. */
+  /** `operation key`, in order, including operations that `before` made fail. */
   const calls: string[] = [];
   /** The tag of each object that has one, as `name=value`. */
   const tags = new Map<string, string>();
@@ -91,7 +91,7 @@ export function fakeBucket({
 
 export type FakeBucket = ReturnType<typeof fakeBucket>;
 
-/** The trouble of one operation on keys that hold a text: `failing('putOnce', '_manifest', error)`. */
+/** Makes one operation fail for keys that contain a text: `failing('putOnce', '_manifest', error)`. */
 export function failing(operation: Operation, part: string, error: Error, times = 1): Options['before'] {
   let left = times;
   return (now, key) => {

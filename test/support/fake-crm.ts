@@ -3,8 +3,8 @@ import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 
 /**
- * A client of the CRM that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. An Error in
- * the place of an answer is thrown; a third part is a Retry-After in seconds. Any other call, or one too many, is a bug of the step.
+ * A client of the CRM that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. It throws an
+ * Error in place of an answer. A third part is a Retry-After in seconds. An unlisted call is a bug of the step.
  */
 export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSeconds?: number | undefined][]) {
   const left = [...answers];

@@ -1,7 +1,9 @@
 import { crc32 } from 'node:zlib';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
 
-/** A transfer that asks for the address and names the object, and moves nothing: a CSV file of these bytes is stored. */
+/**
+ * A transfer that requests the address and names the object, and stores a CSV file of these bytes without moving any.
+ */
 export function fakeTransfer(content: Uint8Array = Buffer.alloc(0)): DownloadFileDeps['transfer'] {
   return async ({ address, nameObject }) => {
     await address();
@@ -13,7 +15,7 @@ export function fakeTransfer(content: Uint8Array = Buffer.alloc(0)): DownloadFil
   };
 }
 
-/** The bucket of a transfer that reaches none. */
+/** A bucket for a transfer that does not use it. */
 export const NO_STORE: DownloadFileDeps['store'] = {
   bucket: 'exports',
   region: 'eu-west-1',

@@ -13,16 +13,18 @@ import { manifestKeyOf } from './manifests.ts';
 import { type EndOfNight, type Night, nightsIn } from './nights.ts';
 import { publishedRuns } from './published-run.ts';
 
-/** How leads are configured on a night. */
+/** The settings of leads on a night. */
 export interface FeedSettings {
   tables: object;
   changes: { key: string | string[]; ignore?: string[]; maxRemoved?: number };
 }
 
-/** What the steps of a run are given. */
+/** The dependencies of the steps of a run. */
 export type StepDeps = WriteTableDeps & WriteChangesDeps;
 
-/** Nights of leads with feeds, each through the steps themselves, from the stored file to the feed, in S3 on loopback. */
+/**
+ * Nights of leads with feeds. Each passes through the real steps, from the stored file to the feed, in S3 on loopback.
+ */
 export async function feedNights() {
   const world = await publishedRuns();
   const { store, client } = world;
@@ -31,7 +33,7 @@ export async function feedNights() {
   const open = { ...bucket, put: world.put, text };
   const leadsOf = (settings: FeedSettings) => ({ ...settings, guards: { maxShrink: 0.9 } });
 
-  /** @param now of the function's clock */
+  /** @param now the time of the function's clock */
   const depsOf = (settings: FeedSettings, now: string): StepDeps => ({
     ...testDeps({ deployment: deployment({ entities: { leads: leadsOf(settings) } }), now: () => new Date(now) }),
     ...{ bucket, objects, softwareVersion: '1.2.3', freeDisk },
@@ -44,7 +46,7 @@ export async function feedNights() {
 
   return {
     ...{ store, depsOf, newest, head },
-    /** Stores a file and publishes it, if the gate lets it through. */
+    /** Stores a file and publishes it if it passes the gate. */
     publish: (night: Night, settings: FeedSettings): Promise<EndOfNight> =>
       nightsIn(open, leadsOf(settings)).night(night),
     release: (execution: string, settings: FeedSettings) => nightsIn(open, leadsOf(settings)).release(execution),
@@ -52,12 +54,12 @@ export async function feedNights() {
       writeTable(runState({ execution, manifestKey: manifestKeyOf(execution) }), deps),
     tell: (execution: string, deps: StepDeps) =>
       writeChanges(runState({ execution, manifestKey: manifestKeyOf(execution), outcome: 'CHANGES_DUE' }), deps),
-    /** As the command `changes --release` does. */
+    /** Releases a feed as the command `changes --release` does. */
     letThrough: async (reason: string) => {
       const standing = await readHead(bucket, 'leads');
       return writeHead(bucket, 'leads', standing, { ...standing.head, release: reason });
     },
-    /** As the lifecycle rules do. */
+    /** Deletes an object as the lifecycle rules do. */
     expire: (Key: string) => client.send(new DeleteObjectCommand({ Bucket: 'exports', Key })),
     /** Whether the last feed ended at the newest published table. */
     isCurrent: async () => {
@@ -65,7 +67,7 @@ export async function feedNights() {
       if (!run || end?.run !== run.execution) return false;
       return store.object(tableKey('leads', run.date, 1))?.headers['x-amz-meta-run'] === run.execution;
     },
-    /** Everything that readers have, as files of a folder. */
+    /** Copies all objects that readers can see into a folder. */
     copyTo: (dir: string) => {
       rmSync(dir, { recursive: true, force: true });
       for (const key of store.keys().filter((each) => /^(changes|tables)\//.test(each))) {

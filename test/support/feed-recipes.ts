@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The file and the number of each query in it. */
+/** The file of each query and its position there. */
 const RECIPES = {
   chain: ['feeds-duckdb.sql', 1],
   told: ['feeds-duckdb.sql', 2],
@@ -16,7 +16,7 @@ const RECIPES = {
 
 /**
  * A query of `docs/recipes` for feeds.
- * @param bucket a folder in place of the bucket
+ * @param bucket a folder that replaces the bucket
  */
 export function feedRecipe(
   name: keyof typeof RECIPES,

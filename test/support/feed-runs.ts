@@ -7,7 +7,7 @@ import { testDeps } from './deps.ts';
 import { manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
 import type { publishedRuns } from './published-run.ts';
 
-/** Nights with feeds of leads, by the steps themselves. */
+/** Nights with feeds of leads, produced by the real steps. */
 
 export type FeedWorld = Awaited<ReturnType<typeof publishedRuns>>;
 
@@ -25,7 +25,7 @@ export function depsOn(world: FeedWorld, { tables = {}, changes = {} }: FeedSett
 
 export const stateOf = (run: string) => runState({ manifestKey: manifestKeyOf(run), outcome: 'CHANGES_DUE' });
 
-/** A night as it is when the table is written. */
+/** A night up to its table. */
 export async function publish(world: FeedWorld, run: string, date: string, csv: string, settings?: FeedSettings) {
   await world.publish(csv, run, {}, undefined, { date });
   const latest = pointerTo(manifestOf({ execution: run, date, startedAt: STARTED_AT }));
@@ -33,7 +33,7 @@ export async function publish(world: FeedWorld, run: string, date: string, csv: 
   await writeTable(runState({ manifestKey: manifestKeyOf(run) }), depsOn(world, settings));
 }
 
-/** A night with its feed. */
+/** A night up to its feed. */
 export async function night(world: FeedWorld, run: string, date: string, csv: string, settings?: FeedSettings) {
   await publish(world, run, date, csv, settings);
   return writeChanges(stateOf(run), depsOn(world, settings));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The first fenced block of a language behind this text of a document: what a reader would copy. */
+/** The first fenced block of a language after this text of a document: the text that a reader would copy. */
 export function fencedBlock(document: string, behind: string, language: string): string {
   const [, ...rest] = readFileSync(document, 'utf8').split(`\n${behind}\n`);
   const [, block] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(rest.join('\n')) ?? [];

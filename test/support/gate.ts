@@ -3,7 +3,7 @@ import type { Promised, Subject } from '../../core/gate/subject.ts';
 import { type History, NO_HISTORY, type PublishedExport } from '../../core/gate/subject.ts';
 import { deployment } from './builders.ts';
 
-/** Facts of a good file of the columns `id` and `name`. @param rows how many; `null` = not counted */
+/** Facts of a good file with the columns `id` and `name`. @param rows the number of rows; `null` = not counted */
 export function factsOf(rows: number | null, content: Partial<Content> = {}, overrides: Partial<Facts> = {}): Facts {
   return {
     bytes: 1000,
@@ -27,7 +27,7 @@ export function factsOf(rows: number | null, content: Partial<Content> = {}, ove
   };
 }
 
-/** The night before 2026-11-20 by so many days. */
+/** The export of a night the given number of days before 2026-11-20. */
 export function night(facts: Facts, daysAgo: number, overrides: Partial<PublishedExport> = {}): PublishedExport {
   const date = new Date(Date.UTC(2026, 10, 20 - daysAgo)).toISOString().slice(0, 10);
   const execution = `n${daysAgo}`;

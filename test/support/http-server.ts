@@ -17,15 +17,15 @@ interface Literal {
   text?: string | Uint8Array;
 }
 
-/** What a test server answers: a literal, or a function that does to the connection what it likes. */
+/** The reply of a test server: a literal, or a function that handles the connection itself. */
 export type Reply = Literal | ((response: ServerResponse, request: IncomingMessage) => void);
 
 /** One expected request, `POST /leads/exports`, and its answer. */
 export type Exchange = [request: string, reply: Reply];
 
 /**
- * A real server on loopback that expects exactly these requests in this order. Any other request, and any that does not
- * come, fails the test.
+ * A real server on loopback that expects exactly these requests in this order. An unexpected or a missing request fails
+ * the test.
  */
 export async function serverFor(...exchanges: Exchange[]) {
   const expected = [...exchanges];
@@ -64,7 +64,7 @@ function send(response: ServerResponse, { status = 200, headers = {}, json, text
   response.end(body);
 }
 
-/** An address on loopback where nobody listens. */
+/** An address on loopback without a server. */
 export async function deadAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -73,10 +73,10 @@ export async function deadAddress(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** Takes the request and closes the connection without a word. */
+/** Takes the request and closes the connection without a reply. */
 export const hangUp: Reply = (response) => response.destroy();
 
-/** Announces more than it sends, sends a part, and breaks the connection once that part is out. */
+/** Declares more bytes than it sends, and closes the connection after the sent part. */
 export function cutOff(status: number, headers: Record<string, string>, part: string): Reply {
   return (response) => {
     response.writeHead(status, { 'content-length': String(part.length + 1000), ...headers });

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 type Handle = (request: IncomingMessage, body: Buffer, response: ServerResponse) => unknown;
 
-/** Serves HTTP on loopback until the end of the test; the connection of whatever cannot be answered is closed. */
+/** Serves HTTP on loopback until the end of the test. If the handler fails, it closes the connection. */
 export function servedOnLoopback(handle: Handle): Promise<string> {
   const server = createServer((request, response) => {
     buffer(request)
@@ -15,7 +15,7 @@ export function servedOnLoopback(handle: Handle): Promise<string> {
   return addressOf(server);
 }
 
-/** Lets a server listen on loopback until the end of the test. */
+/** Makes a server listen on loopback until the end of the test. */
 async function addressOf(server: Server): Promise<string> {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   onTestFinished(async () => {

@@ -3,18 +3,18 @@ import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../core/export/pointer.ts';
 import { type Content, UNSEEN } from '../../core/gate/facts.ts';
 
-/** Parts of a manifest that a test is about. */
+/** The parts of a manifest that a test sets. */
 export type ManifestChanges = Omit<Partial<Manifest>, 'file' | 'export'> & {
   file?: Partial<Manifest['file']>;
   export?: Partial<Manifest['export']>;
 };
 
-/** The key under which the manifest of a run stands. */
+/** The key of the manifest of a run. */
 export function manifestKeyOf(execution: string, entity = 'leads'): string {
   return `runs/entity=${entity}/run=${execution}/_manifest.json`;
 }
 
-/** The manifest of a run of leads that published a record of the columns `id` and `name`, at 01:00 of its date. */
+/** The manifest of a run of leads that published one record with the columns `id` and `name`, at 01:00 of its date. */
 export function manifestOf({ file = {}, export: exported = {}, ...changes }: ManifestChanges = {}): Manifest {
   const { entity = 'leads', date = '2026-11-20', execution = 'leads-night' } = changes;
   const { startedAt = `${date}T01:00:00.000Z` } = changes;
@@ -66,7 +66,7 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
   });
 }
 
-/** The content of a file whose header names two columns, and whose rows are known or not. */
+/** The content of a file with a header of two columns, and a known or unknown number of rows. */
 function contentOf(rows: number | null): Content {
   return { ...UNSEEN, rows, width: 2, headed: true, unlisted: 0, excepted: 0 };
 }

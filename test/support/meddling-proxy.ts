@@ -1,21 +1,21 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What happens to one request that passes. */
+/** The fault for one request. */
 type Meddling =
-  /** One bit of its body arrives as another. */
+  /** One bit of its body is flipped. */
   | 'flip a bit'
-  /** It arrives and is answered, and the answer is lost with its connection. */
+  /** The request arrives and is answered, but the answer is lost with its connection. */
   | 'lose the answer';
 
-/** Says what happens to a request, by the first line of it. */
+/** Chooses the fault of a request by its first line. */
 type Meddler = (requestLine: string) => Meddling | undefined;
 
-/** The body of a request has begun so far into it. */
+/** An offset that lies inside the body of a request. */
 const INTO_THE_BODY = 20_000;
 
 /**
- * A TCP proxy on loopback that passes everything on as it is, but for what `meddler` says. It knows the beginning of a
- * request by its method alone, which text of the bodies must not look like.
+ * A TCP proxy on loopback that passes all bytes on, except for the faults of `meddler`. It recognises the start of a
+ * request by its method alone, so no body may contain such a text.
  */
 export async function startMeddlingProxy(target: string) {
   const { hostname, port } = new URL(target);
@@ -74,7 +74,7 @@ function requestLineOf(chunk: Buffer): string | undefined {
   return /^(?:GET|HEAD|PUT|POST|DELETE) \S+ HTTP\/1\.1/.exec(start)?.[0];
 }
 
-/** Writes a letter that no length of a chunk has, so that it is the content that is wrong and not its framing. */
+/** Writes a letter that does not occur in chunk lengths, so that it damages the content and not the framing. */
 function flip(chunk: Buffer): boolean {
   const at = chunk.findIndex((byte) => byte >= 0x67 && byte <= 0x78);
   if (at < 0) return false;

@@ -1,4 +1,4 @@
-/** What a function has at hand when it dies at its nth request, before or behind it. */
+/** The dependencies of a function that dies at its nth request, before or after it. */
 export function mortal<D extends object>(deps: D, parts: readonly (keyof D)[], dies: number, behind: boolean) {
   let calls = 0;
   const wrapped = (target: object) =>

@@ -14,39 +14,39 @@ import { deployment, newState, run, runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { fakeBucket } from './fake-bucket.ts';
 
-/** A night of leads whose file is stored: what PublishFile is given. */
+/** A night of leads with a stored file: the input of PublishFile. */
 export interface Night {
   /** The logical date, YYYY-MM-DD. */
   date: string;
   bytes: string | Uint8Array;
   execution?: string;
-  /** Where it is left out, 01:00 of the date. */
+  /** Default: 01:00 of the date. */
   startedAt?: string;
-  /** The export that executions adopt; where it is left out, each has one of its own. */
+  /** The export that executions adopt. Default: a separate one for each execution. */
   exportId?: string;
   contentType?: string;
   run?: Partial<Run>;
-  /** DownloadFile looks at its beginning and names it. */
+  /** Whether DownloadFile reads its beginning and names it. */
   named?: boolean;
 }
 
-/** What became of it. */
+/** The result of a night. */
 export interface EndOfNight {
   /** `PUBLISHED`, `UNPUBLISHED`, or the name of the error. */
   ended: string;
-  /** What the error says; '' where there is none. */
+  /** The cause of the error; '' without an error. */
   cause: string;
   /** The checks that stopped the file. */
   stoppedBy: string[];
-  /** Only quarantined files can be released, and not all of them. */
+  /** Whether a person can release the file: some quarantined files only. */
   releasable: boolean;
   warnings: string[];
   manifest: Manifest | null;
-  /** Everything that is told of the file where others can read it: manifest, log lines, cause, answer. */
+  /** All texts about the file that others can read: manifest, log lines, cause, answer. */
   told: string;
 }
 
-/** A bucket that a test looks into. */
+/** A bucket that a test can inspect. */
 export type OpenBucket = Bucket & {
   put(key: string, body: Uint8Array): unknown;
   text(key: string): string | undefined;
@@ -54,13 +54,13 @@ export type OpenBucket = Bucket & {
 
 type Settings = Parameters<typeof deployment>[0];
 
-/** Nights of one entity in one bucket, each through the step itself, the earliest first. */
+/** Nights of one entity in one bucket. Each passes through the real step, the earliest first. */
 export function nightsOf(leads: object = {}, more: Settings = {}) {
   const bucket = fakeBucket();
   return { bucket, ...nightsIn(bucket, leads, more) };
 }
 
-/** The same, in a bucket that has others already. */
+/** Nights of one entity in a bucket that already contains others. */
 export function nightsIn(bucket: OpenBucket, leads: object, more: Settings = {}) {
   const settings = deployment({ ...more, entities: { leads } });
   return {
@@ -86,7 +86,7 @@ async function runNight(bucket: OpenBucket, night: Night, settings: Deployment):
   return endOf(bucket, `${prefix}_manifest.json`, state, settings);
 }
 
-/** Names the file as the engine asks for it, behind the first bytes. */
+/** Names the file when the engine requests the name, after the first bytes. */
 function nameOf(bytes: Buffer, contentType: string, given: Run, settings: Deployment) {
   const head = { length: bytes.length, contentType, disposition: '', contentEncoding: '' };
   return nameFile(head, bytes.subarray(0, SEEN_BYTES), `${given.prefix}leads`, expectedOf(given, settings));
@@ -97,7 +97,7 @@ function refusedByName(cause: string): EndOfNight {
   return { ended: 'FileRejected', cause, told: cause, ...nothing };
 }
 
-/** Answers and errors of the step, over as many invocations as it wants. */
+/** Collects answers and errors of the step over as many invocations as it needs. */
 async function endOf(
   bucket: OpenBucket,
   manifestKey: string,
@@ -140,7 +140,7 @@ function release(bucket: OpenBucket, execution: string, newNormal: boolean, sett
   return endOf(bucket, `runs/entity=leads/run=${execution}/_manifest.json`, state, settings);
 }
 
-/** Another one for each run, as of a CRM that makes a new export for each request. */
+/** A different export id for each run, as from a CRM that creates an export for each request. */
 export function exportIdOf(execution: string): string {
   const digits = crc32(execution).toString(16).padStart(12, '0');
   return `00000000-0000-4000-8000-${digits}`;

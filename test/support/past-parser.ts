@@ -4,7 +4,7 @@ import { trustedCertificate } from './certificate.ts';
 import type { Behaviour } from './origin/types.ts';
 import { KIB, PART, startTransfers, type Transfers } from './transfers.ts';
 
-/** The sizes of TLS records by what the origin speaks: they are those of what is read at once. */
+/** The sizes of TLS records for each kind of origin. They equal the sizes of reads. */
 const RECORDS = { http: undefined, tls: 16 * KIB, small: 4 * KIB, tiny: 512 };
 type Wire = keyof typeof RECORDS;
 
@@ -20,7 +20,7 @@ export async function transfersByWire(): Promise<Record<Wire, Transfers>> {
   return Object.fromEntries(await Promise.all(started)) as Record<Wire, Transfers>;
 }
 
-/** Sizes around the borders of parts, blocks and records; a mebibyte and more fills blocks again. */
+/** Sizes around the borders of parts, blocks and records. A mebibyte and more reuses blocks. */
 const sizes = fc
   .tuple(fc.constantFrom(PART, 128 * KIB, 512 * KIB, 1024 * KIB, 3072 * KIB), fc.integer({ min: -PART, max: PART }))
   .map(([border, offset]) => Math.max(1, border + offset));
@@ -28,7 +28,7 @@ const sizes = fc
 const shapes = fc.constantFrom<Behaviour>(
   {},
   { ignoreRange: true },
-  // Where nothing is declared, more bytes are another file.
+  // Without a declared length, surplus bytes make a different file.
   { ignoreRange: true, framing: 'chunked', extraBytes: 0 },
   { framing: 'chunked', extraBytes: 0 },
   { headers: { Connection: 'close' } },
@@ -49,7 +49,7 @@ const troubles = fc.oneof(
   { arbitrary: fc.constant<Behaviour>({ extraBytes: 100_000 }), weight: 1 },
 );
 
-/** Whatever the origin does to its first four bodies, however slow the store is: what is stored has the bytes of the file. */
+/** Expects a correct stored file whatever the origin does to its first four bodies, and however slow the store is. */
 export function testReadingPastParser(byWire: Record<Wire, Transfers>, numRuns: number): void {
   test('what is stored is equal to the file, for every wire, shape, speed and trouble', async () => {
     const wires = fc.constantFrom(...(Object.keys(RECORDS) as Wire[]));
@@ -80,7 +80,7 @@ export function testReadingPastParser(byWire: Record<Wire, Transfers>, numRuns: 
           },
         );
 
-        // The file may be refused only where more bytes came than were declared.
+        // The engine may refuse the file only after more bytes than declared.
         const surplus = first.some((behaviour: Behaviour) => behaviour.extraBytes);
         if (!surplus || ran.outcome === 'stored') {
           expect(ran.outcome).toBe('stored');

@@ -1,8 +1,8 @@
 type State = 'start' | 'field' | 'quoted' | 'behind';
 
 /**
- * The records of a text as Python's csv module reads it, one character after another. Empty lines are none.
- * @param breaks matches the line breaks of one reading
+ * The records of a text as Python's csv module reads it, character by character, without empty lines.
+ * @param breaks matches the line breaks
  */
 export function plainCsv(text: string, breaks: RegExp): string[][] {
   const tokens = text.match(new RegExp(`${breaks.source}|[^]`, 'g')) ?? [];
@@ -32,7 +32,7 @@ export function plainCsv(text: string, breaks: RegExp): string[][] {
   return records;
 }
 
-/** What a character is to a field. */
+/** The effect of one character on a field. */
 function next(cell: string, state: State, token: string): [cell: string, state: State] {
   const mark = token === '"';
   if (state === 'quoted') return mark ? [cell, 'behind'] : [cell + token, 'quoted'];

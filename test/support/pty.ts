@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 
-/** Gives a program a terminal of the operating system: what is written to it was typed, what it shows is read. */
+/** Runs a program in a terminal of the operating system: input acts as typed text, output is what it shows. */
 const IN_A_TERMINAL = `
 import os, pty, sys
 code = pty.spawn(sys.argv[1:])
@@ -32,7 +32,7 @@ export function inTerminal(args: string[], { env = {}, size = 'cols 200 rows 30'
   return {
     /** `\r` is the Enter key, `\x03` Ctrl-C. */
     type: (text: string) => child.stdin.write(text),
-    /** What a pattern finds, its first group where it has one, once it is there. */
+    /** Waits for a pattern on the screen and returns its first group, or else the whole match. */
     shows: async (pattern: RegExp): Promise<string> => {
       await waitUntil(() => pattern.test(shown) || child.exitCode !== null, { withinMs: 20_000 });
       const found = pattern.exec(shown);

@@ -12,7 +12,7 @@ import { type StoreOptions, startStrictStore } from './strict-store/strict-store
 
 export const DATE = '2026-11-20';
 
-/** S3 on loopback with the client of the SDK, and the leads of runs in it. */
+/** S3 on loopback with an SDK client, and runs of leads in it. */
 export async function publishedRuns(options: StoreOptions = {}) {
   // Every row group is a part.
   const store = await startStrictStore({ minPartBytes: 1, ...options });

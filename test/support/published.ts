@@ -9,7 +9,7 @@ interface Publication {
   pointer?: Partial<Pointer>;
 }
 
-/** Leads of another date, published by the plan of `run()`: manifest and pointer of the date. */
+/** Stores manifest and pointer of leads of another date, published with the plan of `run()`. */
 export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, pointer = {} }: Publication): void {
   const execution = `of-${date}`;
   const whole = manifestOf({
@@ -25,5 +25,5 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
   bucket.put(datePointerKey('leads', date), JSON.stringify({ ...pointerTo(whole), ...pointer }));
 }
 
-/** Another one for each date, as of a CRM that makes a new export for each request. */
+/** A different export id for each date, as from a CRM that creates an export for each request. */
 export const exportIdOf = (date: string) => `00000000-0000-4000-8000-0000${date.replaceAll('-', '')}`;

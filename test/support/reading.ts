@@ -1,7 +1,7 @@
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import type { Reading } from '../../core/file/file-kind.ts';
 
-/** Bytes as a source that gives them in chunks. */
+/** A source that returns bytes in chunks. */
 export function bytesSource(content: string | Uint8Array, chunkBytes = 64 * 1024): ByteSource {
   const bytes = Buffer.from(content);
   async function* read(from: number, to: number): AsyncGenerator<Uint8Array> {
@@ -10,7 +10,7 @@ export function bytesSource(content: string | Uint8Array, chunkBytes = 64 * 1024
   return { size: bytes.length, read };
 }
 
-/** A file of the columns id and name is expected; there is a third field, which is not requested. */
+/** The reading of a file with the columns id and name. A third field is not requested. */
 export function reading({
   expected,
   ...others

@@ -3,7 +3,9 @@ import { LAYOUT } from '../../core/export/layout.ts';
 import { type Night, nightKey } from '../../core/night/marker.ts';
 import { manifestKeyOf } from './manifests.ts';
 
-/** What is recorded of a date, and its key: all entities but those that lack have the files of their runs `ENTITY-DATE`. */
+/**
+ * The record of a date, and its key. All entities except the missing ones have the files of their runs `ENTITY-DATE`.
+ */
 export function recordedNight(
   date: string,
   lacking: readonly Entity[] = [],

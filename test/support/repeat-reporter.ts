@@ -1,10 +1,12 @@
 import type { Reporter, TestModule, TestProject, TestSpecification } from 'vitest/node';
 
-/** The variables that decide what a project tries: `seeds.ts` sets those of a project, a person or CI the others. */
+/**
+ * The variables that decide a project's test cases. `seeds.ts` sets them for a project, a person or CI overrides them.
+ */
 const OF_PROJECT = ['TEST_SEED', 'TEST_CLOCK', 'TZ'];
 const OF_PROCESS = ['CI', 'TEST_RUNS'];
 
-/** Prints at the start of a run which random cases and which clock it has, and at its end how to repeat each file that failed. */
+/** Prints the seed and clock of a run at its start, and at its end the commands that repeat failed files. */
 export class RepeatReporter implements Reporter {
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     const lines = specifications.map(({ project }) => variablesOf(project, OF_PROJECT)).filter((line) => line !== '');
@@ -24,7 +26,7 @@ function commandFor({ project, relativeModuleId }: TestModule): string {
 }
 
 function variablesOf({ config }: TestProject, names: string[]): string {
-  // A project that sets no variable has no `env`, though its type says otherwise.
+  // A project without variables has no `env`, although its type says otherwise.
   const env: Partial<typeof config.env> = config.env ?? {};
   return names.flatMap((name) => assignment(name, env[name])).join(' ');
 }

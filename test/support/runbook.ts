@@ -2,14 +2,16 @@ import { readFileSync } from 'node:fs';
 
 type Label = 'Look' | 'Fix' | 'Verify' | 'Replay';
 
-/** One entry of docs/runbook.md: its commands under each label, as a person would copy them. */
+/** One entry of docs/runbook.md: the commands under each label, as a person would copy them. */
 export interface Entry {
   id: string;
   text: string;
   commands: { label: Label; command: string }[];
 }
 
-/** The entries of the runbook: every heading of the third level. One without a part "Look" or "Replay" has the usual command. */
+/**
+ * The entries of the runbook, headings of level 3. Without a part "Look" or "Replay", an entry has the usual command.
+ */
 export function runbookEntries(text = readFileSync('docs/runbook.md', 'utf8')): Entry[] {
   const usual = [usualCommand(text, 'Look'), usualCommand(text, 'Replay')];
   return text
@@ -18,12 +20,12 @@ export function runbookEntries(text = readFileSync('docs/runbook.md', 'utf8')): 
     .map((part) => ({ id: /^### (\S+)/.exec(part)?.[1] ?? '', text: part, commands: commandsOf(part, usual) }));
 }
 
-/** Every command of a document, whatever it is under. */
+/** Every command of a document. */
 export function allCommands(text: string): string[] {
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap((block) => (block[1] ?? '').trim().split('\n'));
 }
 
-/** The command that the introduction gives for a part which an entry leaves out. */
+/** The command in the introduction for a part that an entry leaves out. */
 function usualCommand(text: string, label: Label): { label: Label; command: string } {
   const [command] = allCommands(text.split(`**${label}**:`)[1] ?? '');
   if (!command) throw new Error(`docs/runbook.md does not give the usual command of "${label}".`);

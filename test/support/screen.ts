@@ -10,8 +10,8 @@ const SCREENS = join(import.meta.dirname, '../screens');
 /**
  * Runs a command on a terminal of 80 columns without colour, and compares its screen with `test/screens/NAME.txt`.
  *
- * The command finds the AWS of the test in a configuration file of AWS, as it finds an account. With `--endpoint-url`, the screen would
- * have a port that is another one in each run, and no links to the console.
+ * The command finds the test's AWS in an AWS configuration file, as it finds an account. `--endpoint-url` would put a
+ * different port into each screen, and remove the links to the console.
  */
 export async function expectScreen(name: string, aws: { endpoint: string }, ...args: string[]): Promise<CliResult> {
   useTerminal();
@@ -21,7 +21,7 @@ export async function expectScreen(name: string, aws: { endpoint: string }, ...a
   return result;
 }
 
-/** Standard output is a terminal until the end of the test. */
+/** Makes standard output a terminal until the end of the test. */
 function useTerminal(): void {
   const { isTTY, columns } = process.stdout;
   Object.assign(process.stdout, { isTTY: true, columns: 80 });

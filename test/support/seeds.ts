@@ -2,26 +2,26 @@ import { randomInt } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Decides which random cases a run of the tests tries, and at which clock. `npm test`, `npm run test:slow` and CI always try the same
- * ones: only a change of the code changes their result. `npm run test:long` outside CI draws other cases each time. TEST_SEED and
- * TEST_CLOCK override both; a failed run prints the command that repeats it.
+ * Decides the random cases and the clock of a test run. `npm test`, `npm run test:slow` and CI always use the same
+ * ones, so that only a code change changes their result. `npm run test:long` outside CI draws other cases each time.
+ * TEST_SEED and TEST_CLOCK override both. A failed run prints the command that repeats it.
  */
 
 const FIXED_SEED = 20_261_126;
-/** An ordinary noon, later than every date that tests name. */
+/** The default clock: an ordinary noon after every date in the tests. */
 const FIXED_CLOCK = '2027-06-16T12:00:00Z';
 const PRELOAD = pathToFileURL(`${import.meta.dirname}/shifted-clock.ts`).href;
 
-/** The seed of a run. Tests read it here; vitest.config.ts gives it to every project that has random cases. */
+/** The seed of a run. vitest.config.ts passes it to every project with random cases. */
 export const TEST_SEED = Number(process.env.TEST_SEED ?? FIXED_SEED);
 
-/** The variable that carries the seed to the tests of a project. */
+/** The environment variable that passes the seed to the tests of a project. */
 export function seedVariables(cases: 'same' | 'others each time'): { TEST_SEED: string } {
   const isFixed = cases === 'same' || process.env.TEST_SEED !== undefined || process.env.CI;
   return { TEST_SEED: String(isFixed ? TEST_SEED : randomInt(2 ** 31)) };
 }
 
-/** The variables by which the tests of a project, and the processes that they start, read the clock of the run. */
+/** The variables that pass the clock of the run to the tests of a project and to their child processes. */
 export function clockVariables(
   given = process.env,
 ): Record<'TEST_CLOCK' | 'TZ' | 'CLOCK_SHIFT_MS' | 'NODE_OPTIONS', string> {
@@ -31,7 +31,7 @@ export function clockVariables(
   return { TEST_CLOCK, TZ, CLOCK_SHIFT_MS: String(shift), NODE_OPTIONS: `${NODE_OPTIONS} --import=${PRELOAD}`.trim() };
 }
 
-/** Numbers between 0 and 1 that are the same for one seed (mulberry32). */
+/** Pseudo-random numbers between 0 and 1 for a seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { TEST_SEED } from './seeds.ts';
 
-/** A trace of a hundred calls, as Vitest wants it, takes a tenth of the tests in which errors are what happens. */
+/** Vitest's stack traces of a hundred calls would take a tenth of the time in tests with many errors. */
 Error.stackTraceLimit = 20;
 
 fc.configureGlobal({ seed: TEST_SEED });

@@ -1,16 +1,16 @@
 import { ServerResponse } from 'node:http';
 
 /**
- * Loaded by `NODE_OPTIONS=--import`, this gives the process, and the Node processes that it starts, a clock that is
- * CLOCK_SHIFT_MS ahead of the machine's, and ticks on. It is a shift and not a time: processes that start one after the
- * other have one clock. Times of files stay those of the machine.
+ * Shifts the clock of a process and its Node children by CLOCK_SHIFT_MS when loaded by `NODE_OPTIONS=--import`. The
+ * clock keeps ticking. A shift, unlike a fixed time, gives one clock to processes that start one after another. Times
+ * of files stay those of the machine.
  */
 
 const shift = Number(process.env.CLOCK_SHIFT_MS ?? 0);
 const Machine = Date;
 const now = (): number => Machine.now() + shift;
 
-// A proxy, not a class: `Date()` without `new` is a text, and `instanceof` holds for every date.
+// A proxy, not a class: `Date()` without `new` returns a text, and `instanceof` holds for every date.
 const Shifted: DateConstructor = new Proxy(Machine, {
   construct: (target, given, asked): Date =>
     Reflect.construct(target, given.length > 0 ? given : [now()], asked === Shifted ? target : asked),
@@ -20,7 +20,7 @@ const Shifted: DateConstructor = new Proxy(Machine, {
 Machine.prototype.constructor = Shifted;
 globalThis.Date = Shifted;
 
-// Node's own servers take the time of the header from the machine. AWS's SDK would take the difference for a wrong clock.
+// Node's servers take the Date header from the machine's clock. The AWS SDK would correct its clock by the difference.
 const { writeHead } = ServerResponse.prototype;
 ServerResponse.prototype.writeHead = function (this: ServerResponse, ...given: unknown[]) {
   if (this.sendDate && !this.hasHeader('date')) this.setHeader('Date', new Date().toUTCString());

@@ -3,8 +3,8 @@ import timers from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
 /**
- * What this process sleeps by `node:timers/promises` is that many times shorter until the end of the test. Timers of
- * sockets and of the SDK are not.
+ * Divides the sleeps by `node:timers/promises` of this process by `times` until the end of the test. Timers of sockets
+ * and of the SDK are unchanged.
  */
 export function shortWaits(times = 50): void {
   const sleep = timers.setTimeout;

@@ -12,7 +12,9 @@ const typed = (part: string, type: string) =>
   `<Override PartName="/xl/${part}.xml" ContentType="${TYPE}officedocument.spreadsheetml.${type}+xml"/>`;
 const CONTENT_TYPES = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="${TYPE}package.relationships+xml"/>${typed('workbook', 'sheet.main')}${typed('styles', 'styles')}${typed('worksheets/sheet1', 'worksheet')}</Types>`;
 
-/** A workbook (xlsx) of one sheet with inline texts. `date` and `time` are days since 1899-12-30, shown as a date or with its time. */
+/**
+ * A workbook (xlsx) of one sheet with inline texts. `date` and `time`: days since 1899-12-30, as a date or with time.
+ */
 export function smallWorkbook(rows: Cell[][]): Buffer {
   const packageRelationships = `xmlns="http://schemas.openxmlformats.org/package/2006/relationships"`;
   const relationship = (id: string, type: string, target: string) =>
@@ -29,7 +31,7 @@ export function smallWorkbook(rows: Cell[][]): Buffer {
 
 const LIMITS = { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 };
 
-/** What the manifest of a published workbook says of it. @param headerless as `columns.header: "none"` */
+/** The file entry in the manifest of a published workbook. @param headerless as `columns.header: "none"` */
 export async function workbookFile(
   content: Buffer,
   columns: string[],

@@ -13,7 +13,7 @@ export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
 
 type Options = Parameters<typeof fakeBucket>[0] & Partial<Pick<StoredFile, 'key' | 'restarts' | 'undeclaredEnd'>>;
 
-/** A run whose file was stored as it says. */
+/** A run with a stored file. */
 export function storedRun(
   text: string | Uint8Array = SMALL_CSV,
   { key = FILE_KEY, restarts = 0, undeclaredEnd = false, ...options }: Options = {},
@@ -24,6 +24,6 @@ export function storedRun(
   return { bucket, state: runState({ file }) };
 }
 
-/** Publishes it; the clock is at 01:10 and time is plenty. */
+/** Publishes a stored run. The clock is at 01:10 and time is plenty. */
 export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<Invocation> = {}) =>
   publishFile(state, { ...testDeps(overrides), bucket });

@@ -2,7 +2,7 @@ import type { Resume, StoreOptions } from '../../transfer/base/types.ts';
 import { transfer } from '../../transfer/transfer.ts';
 import { LIMITS } from './transfer-limits.ts';
 
-/** A process that goes on with an upload until it is killed: `node transfer-child.ts <job as JSON>`. */
+/** A process that continues an upload until it is killed: `node transfer-child.ts <job as JSON>`. */
 
 export interface ChildJob {
   url: string;

@@ -8,22 +8,22 @@ import type { ChildJob } from './transfer-child.ts';
 import { PART, type Ran, type Transfers } from './transfers.ts';
 
 const CHILD = join(import.meta.dirname, 'transfer-child.ts');
-/** Four for each connection. */
+/** Four parts for each connection. */
 const PARTS = 16;
 const CONNECTIONS = 4;
-/** Slow enough that there is something to kill: about half a second. */
+/** Slow enough for a kill in the middle: the transfer takes about half a second. */
 const BYTES_PER_SECOND = 500_000;
 
 export interface Killed {
   ran: Ran;
-  /** Parts that the bucket had when the process was dead. */
+  /** The parts in the bucket when the process was dead. */
   kept: number;
-  /** Parts that were sent more than once. */
+  /** The parts that were sent more than once. */
   again: number;
   connections: number;
 }
 
-/** A transfer whose process is killed at a random moment, and which another one goes on with from what is on record. */
+/** Kills the process of a transfer at a random moment, and continues from its record in another process. */
 export async function killedOnce(transfers: Transfers, random: () => number): Promise<Killed> {
   const file = transfers.origin.file({ size: PARTS * PART - 77, script: () => ({ bytesPerSecond: BYTES_PER_SECOND }) });
   const recorded = await transfers.transferOf(file, { limits: { recordFromBytes: 0, largestPartBytes: PART } });

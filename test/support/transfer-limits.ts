@@ -1,10 +1,10 @@
 import type { Limits } from '../../transfer/base/limits.ts';
 
 export const KIB = 1024;
-/** The smallest part, and the largest file that is stored in one call, in place of 8 and 16 MiB. */
+/** The smallest part and the largest file stored in one call; 8 and 16 MiB in production. */
 export const PART = 64 * KIB;
 
-/** Sizes by the thousand smaller than in life; waits short, but long enough for a busy machine. */
+/** Sizes a thousand times smaller than in production, and waits that are short but long enough for a busy machine. */
 export const LIMITS: Partial<Limits> = {
   connectMs: 2_000,
   firstByteMs: 3_000,

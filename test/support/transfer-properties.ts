@@ -13,7 +13,7 @@ const shapes = fc.constantFrom<Behaviour>({}, { ignoreRange: true }, { ignoreRan
 const sizes = fc.oneof(fc.integer({ min: 0, max: PART }), fc.integer({ min: PART, max: 14 * PART }));
 const bytes = fc.integer({ min: 0, max: 5 * PART });
 
-/** Trouble at the origin that another attempt mends. */
+/** Faults of the origin that another attempt fixes. */
 const passingAtOrigin = fc.oneof(
   fc.record({ cutAfter: bytes }),
   fc.record({ endAfter: bytes }),
@@ -28,7 +28,7 @@ const passingAtOrigin = fc.oneof(
   ),
 );
 
-/** Trouble at the store that another attempt mends. */
+/** Faults of the store that another attempt fixes. */
 const passingAtStore = fc.oneof(
   fc.record({ resetAfter: bytes }),
   fc.constantFrom<Fault>('reset', 'lostAnswer', 'corrupt', TROUBLE.slowDown, TROUBLE.internalError, {
@@ -37,7 +37,7 @@ const passingAtStore = fc.oneof(
   }),
 );
 
-/** What may happen to any request at all. */
+/** All faults that any request may meet. */
 const anythingAtOrigin = fc.oneof(
   { arbitrary: fc.constant<Behaviour>({}), weight: 4 },
   { arbitrary: passingAtOrigin, weight: 3 },
@@ -94,21 +94,21 @@ const anythingAtStore = fc.oneof(
 
 const codeOf = (fault: Fault) => (typeof fault === 'object' && 'code' in fault ? fault.code : undefined);
 
-/** Faults that make sense at one operation only; anywhere else nothing happens. */
+/** Faults for one operation only. Elsewhere they have no effect. */
 const ONLY_AT: [(fault: Fault) => boolean, Operation][] = [
   [(fault) => fault === 'corrupt' || codeOf(fault) === 'BadDigest', 'UploadPart'],
   [(fault) => fault === 'conflict409' || fault === 'noSuchUploadAfterSuccess', 'CompleteMultipartUpload'],
   [(fault) => typeof fault === 'object' && 'errorIn200' in fault, 'CompleteMultipartUpload'],
 ];
 
-/** The script's n-th entry for the n-th call. */
+/** Uses the script's n-th entry for the n-th call. */
 function inTurn(script: (call: number) => Fault | undefined): FaultScript {
   let calls = 0;
   return ({ operation }) => {
     calls += 1;
     const fault = script(calls);
     const only = fault === undefined ? undefined : ONLY_AT.find(([is]) => is(fault));
-    // A store that keeps an upload and says that it has none cannot be found out.
+    // A client cannot detect a store that keeps an upload and reports that it has none.
     if (operation === 'AbortMultipartUpload' && fault !== undefined && codeOf(fault) === 'NoSuchUpload')
       return undefined;
     return only && only[1] !== operation ? undefined : fault;
@@ -123,7 +123,7 @@ async function fewFaults(numRuns: number): Promise<void> {
   const at = fc.integer({ min: 1, max: 24 });
   const origin = fc.uniqueArray(fc.tuple(at, passingAtOrigin), { maxLength: most, selector: ([number]) => number });
   const store = fc.uniqueArray(fc.tuple(at, passingAtStore), { maxLength: most, selector: ([number]) => number });
-  // One silence costs as long as it is waited for; it must not be taken for one where a machine is busy.
+  // A silence costs the whole time limit. The limit must be long enough that a busy machine does not look silent.
   const limits = { attempts: most + 1, idleMs: 500 };
 
   const property = fc.asyncProperty(sizes, shapes, origin, store, async (size, shape, requests, calls) => {
@@ -146,13 +146,13 @@ async function fewFaults(numRuns: number): Promise<void> {
   await fc.assert(property, { numRuns });
 }
 
-/** The origin may have had two files: what is stored is one of them, whole. */
+/** The origin may have served two files: the stored object must be one of them, whole. */
 function isWhole({ body, file }: Ran): boolean {
   const other = transfers.origin.file({ size: file.size, seed: 900 });
   return body !== undefined && (body.equals(file.bytes()) || body.equals(other.bytes()) || isGzip(body));
 }
 
-/** What was sent compressed is stored as it came; whether it is whole is shown by its own checksum. */
+/** A compressed body is stored unchanged. Its own checksum shows whether it is whole. */
 const isGzip = (body: Buffer) => body[0] === 0x1f && body[1] === 0x8b;
 
 async function anyFaults(numRuns: number): Promise<void> {
@@ -172,14 +172,14 @@ async function anyFaults(numRuns: number): Promise<void> {
 
     expect(names).toContain(ran.outcome);
     expect(transfers.leftovers(ran).uploads).toEqual([]);
-    // Where the answer to the last call was lost, an object may stand: never another one than the file.
+    // After a lost answer to the last call, an object may exist. It must equal the file.
     if (ran.outcome === 'stored' || ran.body !== undefined) expect(isWhole(ran)).toBe(true);
   });
 
   await fc.assert(property, { numRuns });
 }
 
-/** Whatever goes wrong on both sides at once, in so many scripts. One that fails is printed with the seed that repeats it. */
+/** Tests transfers with random faults on both sides, in so many scripts. A failure prints the seed that repeats it. */
 export function testTransferProperties(runs: { fewFaults: number; anyFaults: number }): void {
   beforeAll(async () => {
     transfers = await startTransfers();

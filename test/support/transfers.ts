@@ -10,7 +10,7 @@ import { KIB, LIMITS, PART } from './transfer-limits.ts';
 
 export { KIB, LIMITS, PART };
 
-/** Short silences, for tests in which someone is silent. */
+/** Short time limits, for tests with a silent side. */
 export const IMPATIENT: Partial<Limits> = { connectMs: 150, firstByteMs: 150, idleMs: 150, completeMs: 150 };
 
 export interface Changes extends Partial<Omit<TransferOptions, 'store' | 'limits' | 'observer'>> {
@@ -21,9 +21,9 @@ export interface Changes extends Partial<Omit<TransferOptions, 'store' | 'limits
   observer?: TransferOptions['observer'];
 }
 
-/** How a transfer ended, and what both sides saw of it. */
+/** How a transfer ended, and what both sides recorded. */
 export interface Ran {
-  /** `stored`, `unfinished`, the reason of a TransferError, or what else was thrown. */
+  /** `stored`, `unfinished`, the reason of a TransferError, or another error. */
   outcome: string;
   stored: Stored | undefined;
   resume: Resume | null | undefined;
@@ -36,7 +36,7 @@ export interface Ran {
   /** How often the address was requested. */
   asks: number;
   restarts: number;
-  /** Every upload that the observer was told of, `null` where it was told that none is open. */
+  /** Every upload that the observer received; `null` for no open upload. */
   uploads: (Resume | null)[];
   progress: { bytes: number; total: number | null }[];
   /** Whether the object has the bytes of the file. */
@@ -47,7 +47,7 @@ export interface Ran {
 
 export type Transfers = Awaited<ReturnType<typeof startTransfers>>;
 
-/** One origin and one store for a file of tests; every transfer gets a key of its own. */
+/** One origin and one store for a test file. Every transfer gets its own key. */
 export async function startTransfers(options: StrictOptions = {}, originTls?: Parameters<typeof startOrigin>[0]) {
   const origin = await startOrigin(originTls);
   const store = await startStrictStore({ minPartBytes: PART, ...options });
@@ -64,7 +64,7 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
     ...changes,
   });
 
-  /** Moves a file, and gives up what is left of it when that fails, as the step does. */
+  /** Moves a file. If that fails, cleans up as the step does. */
   const transferOf = async (of: FileOptions | OriginFile, changes: Changes = {}): Promise<Ran> => {
     const file = 'requests' in of ? of : origin.file(of);
     count += 1;
@@ -129,9 +129,9 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
     transferOf,
     /** Uploads that are open at a key. */
     open: (key: string) => store.uploads().filter((upload) => upload.key === key),
-    /** What is left of a transfer that did not store its file. An upload whose id was lost on its way is nobody's to give up. */
+    /** The remains of a transfer that did not store its file, except uploads whose id was lost in transit. */
     leftovers: (ran: Ran) => {
-      // An upload whose first answer was lost, or came too late, is known to nobody.
+      // No process knows an upload whose first answer was lost or came too late.
       const known = new Set(ran.uploads.map((upload) => upload?.uploadId));
       const uploads = store.uploads().filter(({ key, id }) => key === ran.key && known.has(id));
       return { uploads, object: ran.body !== undefined };
@@ -160,12 +160,12 @@ async function outcomeOf(options: TransferOptions): Promise<Pick<Ran, 'outcome' 
 
 const isPage = (first: Uint8Array) => /^\s*<(!doctype|html|\?xml)/i.test(Buffer.from(first).toString('latin1'));
 
-/** The first calls of one operation (of each part) fail. */
+/** Makes the first calls of one operation (of each part) fail. */
 export function failing(operation: Operation, fault: Fault, times = Number.POSITIVE_INFINITY): FaultScript {
   return (request) => (request.operation === operation && request.attempt <= times ? fault : undefined);
 }
 
-/** A process with time for so many looks at the clock, and then with none. */
+/** A process with time for so many checks of the clock, and then with none. */
 export function secondsFor(looks: number): () => number {
   let left = looks;
   return () => {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { freePort } from '../../local/ministack/ports.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 
-/** A second S3 server that others wrote: what the strict store was made to accept must be accepted there too. */
+/** An independent S3 server: it must accept the same calls as the strict store. */
 
 const VERSION = 'v1.8.0';
 const PACKAGE = 'github.com/versity/versitygw/cmd/versitygw';
@@ -16,10 +16,10 @@ const BUILT_WITHIN_MS = 10 * 60_000;
 const READY_WITHIN_MS = 30_000;
 const run = promisify(execFile);
 
-/** The program, or why there is none: a sentence for the name of a skipped test. */
+/** The program, or the reason for its absence: a sentence for the name of a skipped test. */
 export type Versitygw = { program: string } | { missing: string };
 
-/** A running server, with credentials that are checked. Empty at first, without a bucket. */
+/** A running server that checks credentials. At first it has no bucket. */
 export interface RunningVersitygw {
   endpoint: string;
   region: string;
@@ -30,10 +30,10 @@ export interface RunningVersitygw {
 }
 
 /**
- * Builds versitygw from the Go module proxy, once per cache directory; about a minute the first time. It is never
- * installed anywhere else.
+ * Builds versitygw from the Go module proxy, once per cache directory; about a minute the first time. It is installed
+ * only there.
  *
- * @throws what `go install` said, when Go is there and the build fails
+ * @throws the output of `go install`, if Go exists and the build fails
  */
 export async function ensureVersitygw(): Promise<Versitygw> {
   const home = join(CACHE, `versitygw-${VERSION}`);
@@ -46,7 +46,7 @@ export async function ensureVersitygw(): Promise<Versitygw> {
   try {
     const env = { ...process.env, GOBIN: building, GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0' };
     await run(go, ['install', `${PACKAGE}@${VERSION}`], { env, cwd: building, timeout: BUILT_WITHIN_MS });
-    // The build appears in one step, so that of two builds at once neither sees half of the other's.
+    // Moves the build into place in one step, so that a concurrent build never sees half of it.
     await mkdir(home, { recursive: true });
     await rename(join(building, 'versitygw'), program);
   } finally {
@@ -55,14 +55,14 @@ export async function ensureVersitygw(): Promise<Versitygw> {
   return { program };
 }
 
-/** Starts the server on a free port of loopback, on a directory of its own. */
+/** Starts the server on a free port of loopback, with its own directory. */
 export async function startVersitygw(program: string): Promise<RunningVersitygw> {
   const data = await mkdtemp(join(tmpdir(), 'versitygw-'));
   const port = await freePort();
   const accessKeyId = 'test-key';
   const secretAccessKey = 'test-secret';
   const address = `127.0.0.1:${port}`;
-  // The server closes every connection after one answer without --keep-alive.
+  // Without --keep-alive, the server closes every connection after one answer.
   const args = ['--port', address, '--region', 'eu-west-1', '--health', '/health', '--keep-alive', '--quiet'];
   const child = spawn(program, [...args, 'posix', data], {
     env: { HOME: data, ROOT_ACCESS_KEY_ID: accessKeyId, ROOT_SECRET_ACCESS_KEY: secretAccessKey },

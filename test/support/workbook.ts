@@ -3,13 +3,13 @@ import { fileRecords } from '../../core/file/file-records.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { zipOfFiles } from './zip.ts';
 
-/** A cell: a text (inline), a number, or the XML of one. */
+/** A cell: a text (inline), a number, or XML. */
 type Cell = string | number | null | { xml: string };
 
 export interface SheetDraft {
   name?: string;
   state?: 'visible' | 'hidden' | 'veryHidden';
-  /** Rows of cells; or the whole part. */
+  /** Rows of cells, or the whole part. */
   rows?: Cell[][];
   xml?: string | Uint8Array;
 }
@@ -17,15 +17,15 @@ export interface SheetDraft {
 export interface WorkbookDraft {
   sheets: SheetDraft[];
   sharedStrings?: string[];
-  /** `<si>` elements, as they are. */
+  /** Raw `<si>` elements. */
   sharedXml?: string;
   /** Format codes of the styles 1, 2, …; numbers are built-in ids. */
   formats?: (string | number)[];
   workbookPr?: string;
   definedNames?: string;
-  /** Further parts. */
+  /** Additional parts. */
   parts?: { name: string; content: string | Uint8Array; type: string }[];
-  /** The workbook is of the standard's strict edition. */
+  /** Whether the workbook uses the strict edition of the standard. */
   strict?: boolean;
 }
 
@@ -43,7 +43,7 @@ const RELATIONSHIPS = {
 export const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** A workbook (xlsx) as a writer of inline strings makes it. */
+/** A workbook (xlsx) with inline strings. */
 export const workbookOf = (...rows: Cell[][]): Buffer => workbook({ sheets: [{ rows }] });
 
 export function workbook(draft: WorkbookDraft): Buffer {
@@ -121,7 +121,7 @@ function stylesXml(formats: (string | number)[], main: string): string {
 }
 
 export function sheetXml(rows: Cell[][], main = MAIN.transitional): string {
-  // What it says of its size is a lie.
+  // Its declared size is wrong on purpose.
   return `${DECLARATION}<worksheet xmlns="${main}"><dimension ref="A1:B2"/><sheetData>${rows.map(rowXml).join('')}</sheetData></worksheet>`;
 }
 
@@ -138,13 +138,13 @@ function cellXml(cell: Cell, at: string): string {
   return cell.xml.replace('<c', `<c r="${at}"`);
 }
 
-/** 27 is AB. */
+/** The letters of a column number, from 0: 27 is AB. */
 function columnName(column: number): string {
   const before = Math.floor(column / 26);
   return `${before > 0 ? columnName(before - 1) : ''}${String.fromCharCode(65 + (column % 26))}`;
 }
 
-/** The bytes, in pieces; `reads` notes the ranges that are asked for. */
+/** The bytes in pieces; `reads` records the requested ranges. */
 export function sourceOf(bytes: Uint8Array, reads: [from: number, to: number][] = []): ByteSource {
   return {
     size: bytes.length,
@@ -174,7 +174,7 @@ export function expectedColumns(
   return { listed, covered: [], headerless, sheet, otherSheets };
 }
 
-/** What is known of a workbook of which these columns were requested, and its records. */
+/** The facts of a workbook with these requested columns, and its records. */
 export async function readWorkbook(
   bytes: Uint8Array,
   columns: readonly string[],

@@ -1,6 +1,8 @@
 import { vi } from 'vitest';
 
-/** What was written to standard output and standard error meanwhile, and its lines that are JSON; with other variables set. */
+/**
+ * The text written to standard output and standard error during `act`, and its JSON lines. `env` sets other variables.
+ */
 export async function written(act: () => unknown, env: Record<string, string> = {}) {
   let text = '';
   const keep = (chunk: unknown) => {
@@ -18,7 +20,7 @@ export async function written(act: () => unknown, env: Record<string, string> = 
   return { text, lines: jsonLines(text) };
 }
 
-/** The lines of a log that are JSON: Lambda adds others of its own. */
+/** The JSON lines of a log: Lambda adds other lines. */
 export function jsonLines(text: string): Record<string, unknown>[] {
   return text
     .split('\n')

@@ -1,9 +1,9 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** What a zip archive ends with, and all of one without a file (APPNOTE.TXT, 4.3.16). */
+/** The end of a zip archive, and a whole archive without files (APPNOTE.TXT, 4.3.16). */
 export const END_OF_ZIP = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
 
-/** A zip archive so far as it is looked into: empty entries of these names, and the end of its directory. */
+/** A minimal zip archive: empty entries with these names, and the end of the directory. */
 export function zipOf(...names: string[]): Buffer {
   const entries = names.map((name) => {
     const header = Buffer.alloc(30);
@@ -14,16 +14,16 @@ export function zipOf(...names: string[]): Buffer {
   return Buffer.concat([...entries, END_OF_ZIP]);
 }
 
-/** A zip archive of one file, not compressed. */
+/** A zip archive of one uncompressed file. */
 export const zipWith = (name: string, content: string): Buffer => zipOfFiles({ name, content });
 
 interface ZippedFile {
   name: string;
   content: string | Uint8Array;
   deflated?: boolean;
-  /** Stored, though both headers say that it is deflated. */
+  /** Stores the file although both headers say that it is deflated. */
   deflatedLie?: boolean;
-  /** What the directory, or both headers, say otherwise than is so. */
+  /** False values in the directory, or in both headers. */
   lies?: {
     name?: string;
     size?: number;
@@ -69,7 +69,7 @@ export function zipOfFiles(...files: ZippedFile[]): Buffer {
   return Buffer.concat([...locals, entries, ...end]);
 }
 
-/** An entry with its content, and what the directory says of it. */
+/** An entry with its content, and its record in the directory. */
 function entryOf(file: ZippedFile, offset: number): { local: Buffer; listed: Buffer } {
   const { name, content, deflated = false, lies = {}, flags = 0, entryComment: comment = '' } = file;
   const { extra = new Uint8Array(), localExtra = new Uint8Array() } = file;
@@ -95,7 +95,7 @@ function entryOf(file: ZippedFile, offset: number): { local: Buffer; listed: Buf
   };
 }
 
-/** Little-endian numbers of so many bytes. */
+/** Little-endian numbers of this many bytes. */
 function numbers(bytes: 2 | 4, ...values: number[]): Buffer {
   const buffer = Buffer.alloc(bytes * values.length);
   for (const [place, value] of values.entries()) buffer.writeUIntLE(value, bytes * place, bytes);

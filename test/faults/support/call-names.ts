@@ -21,7 +21,7 @@ function secretCall(target: string, { SecretId, VersionId }: { SecretId: string;
   return VersionId === undefined ? 'read the grant' : 'look for a newer grant';
 }
 
-/** Names of calls of the ledger, by the key of the item or the words of the change. */
+/** Names of calls to the ledger, by the key of the item or the words of the change. */
 const LEDGER: [sign: RegExp, name: string][] = [
   [/slot#/, 'claim the start'],
   [/adoptedBy/, 'adopt an export'],

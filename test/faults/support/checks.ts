@@ -6,10 +6,10 @@ import { feedsOf, headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import type { World } from './world.ts';
 
-/** What has to hold in every world, whatever went wrong in it. */
+/** The conditions that must hold in every world, after any fault. */
 
 const LATEST = 'published/entity=leads/latest.json';
-/** What may hold data of customers. */
+/** The objects that may contain customer data. */
 const CONTENT = /\.(csv|parquet)$|input\.jsonl$/;
 
 function json(world: World, key: string) {
@@ -17,7 +17,7 @@ function json(world: World, key: string) {
   return object && JSON.parse(object.body.toString());
 }
 
-/** Readers find a whole file behind every pointer. @returns the run that `latest.json` names */
+/** Expects a whole file for every pointer. @returns the run that `latest.json` names */
 export function expectReadable(world: World): string {
   const pointers = world.store.keys().filter((key) => key.startsWith('published/entity='));
   for (const key of pointers) {
@@ -29,13 +29,13 @@ export function expectReadable(world: World): string {
   return json(world, LATEST).execution;
 }
 
-/** The file of a run is the one that the CRM gives, from its first byte to its last. */
+/** Expects that a run has the whole file that the CRM gives. */
 export function expectSameFile(world: World, run: string, other: string): void {
   const file = (name: string) => world.store.object(`runs/entity=leads/run=${name}/leads.csv`)?.body.toString();
   expect(file(run)).toBe(file(other));
 }
 
-/** Whatever is written once was written once: pointers of each run, manifests, files, results. Tables are replaced by themselves, and a head of feeds says what it said before where a pair is given back. */
+/** Expects one write per key, except for tables and for a head of feeds that gets its earlier content back. */
 export function expectWrittenOnce(world: World): void {
   const done = world.store.calls.filter(({ operation, status }) => {
     return (operation === 'PutObject' || operation === 'CompleteMultipartUpload') && status === 200;
@@ -44,7 +44,7 @@ export function expectWrittenOnce(world: World): void {
   for (const [what, calls] of written) if (!/^tables\/|\/head\.json /.test(what)) expect(calls.length, what).toBe(1);
 }
 
-/** Where the feeds stand, and every object of theirs, byte for byte; `undefined` where there are none. */
+/** The head of the feeds and all their objects, byte for byte; `undefined` without feeds. */
 export function fedBy(world: World) {
   const head = json(world, headKey('leads'));
   if (!head) return undefined;
@@ -54,7 +54,7 @@ export function fedBy(world: World) {
   return { sequence, run: end.run, pair, stopped, objects };
 }
 
-/** No token, address of a file or data of a customer is where a person without a right to it could read it. */
+/** Expects no token, file address or customer data where a person without a right to it could read it. */
 export function expectNoCanary(world: World): void {
   const { store, aws, states, said, secrets, causes } = world;
   const objects = store.keys().map((key) => {
@@ -70,7 +70,7 @@ function around(text: string, secret: string): string {
   return text.slice(Math.max(0, at - 200), at);
 }
 
-/** Every line of a batch has at most one result, which the ledger of the CRM confirms. @returns lines by outcome */
+/** Expects at most one result per line of a batch, confirmed by the CRM's ledger. @returns lines by outcome */
 export function expectTruth(world: World, batch: string): Map<string, string[]> | undefined {
   const text = world.store.object(keysOf(batch).result)?.body.toString();
   if (text === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { Traffic } from './virtual-time.ts';
 
-/** A request with its whole body. */
+/** A request with its complete body. */
 export interface Request extends Pick<IncomingMessage, 'method' | 'url' | 'headers'> {
   body: Buffer;
 }
@@ -14,22 +14,22 @@ export interface Answer {
   body: Buffer;
 }
 
-/** One request that has arrived, and what can be done with it. */
+/** One request that has arrived, and the possible actions on it. */
 export interface Exchange {
   request: Request;
-  /** Has it done by the server behind. */
+  /** Passes it on to the server behind. */
   done: () => Promise<Answer>;
   answer: (answer: Answer) => void;
-  /** The connection breaks after half of the answer. */
+  /** Breaks the connection after half of the answer. */
   cut: (answer: Answer) => void;
-  /** Time passes. */
+  /** Waits. */
   wait: (ms: number) => Promise<void>;
 }
 
-/** Decides what becomes of a request. One that is neither answered nor cut is never answered. */
+/** Handles a request. A request that it neither answers nor cuts stays unanswered. */
 type Meddler = (exchange: Exchange) => Promise<void>;
 
-/** One server on loopback in front of all that the steps call. It passes everything on, but for what the meddler does. */
+/** One server on loopback in front of all servers that the steps call. It only adds the meddler's faults. */
 export async function startFront(behind: (request: Request) => string | Promise<Answer>) {
   const traffic: Traffic = { passed: 0, busy: 0 };
   const agent = new Agent({ keepAlive: true });
@@ -39,7 +39,7 @@ export async function startFront(behind: (request: Request) => string | Promise<
   });
   const take = async (message: IncomingMessage, response: ServerResponse) => {
     const { method, url, headers } = message;
-    // A sender may pause in the middle of a body, and wait for a timer.
+    // A sender may pause in the middle of a body until a timer fires.
     message.on('data', () => {
       traffic.passed += 1;
     });
@@ -80,7 +80,7 @@ export async function startFront(behind: (request: Request) => string | Promise<
   return Object.assign(state, {
     url: `http://127.0.0.1:${port}`,
     traffic,
-    /** Whoever waits for an answer waits for ever. */
+    /** Leaves every open request unanswered. */
     stop: () => {
       state.frozen = true;
       agent.destroy();
@@ -91,7 +91,7 @@ export async function startFront(behind: (request: Request) => string | Promise<
 
 const passOn: Meddler = async ({ done, answer }) => answer(await done());
 
-/** The length of an answer without a body: that of a HEAD names the length of another. */
+/** The length of an answer without a body. A HEAD answer declares the length of another body. */
 function lengthOf(headers: IncomingMessage['headers']): number {
   return Number(headers['content-length'] ?? 0);
 }
@@ -100,7 +100,7 @@ function withoutFraming({ 'transfer-encoding': _, connection: __, 'keep-alive': 
   return headers;
 }
 
-/** @param to the answer, or the server that has it */
+/** @param to the answer, or the server that gives it */
 function answerBehind(to: string | Answer, request: Request, agent: Agent): Answer | Promise<Answer> {
   return typeof to === 'string' ? forward(to, request, agent) : to;
 }

@@ -15,13 +15,13 @@ import type { Answer } from './front.ts';
 import { batch, IDS, STORIES, type Story, worldOf } from './scenarios.ts';
 import { CANARY, type Meet, type Met, type World } from './world.ts';
 
-/** Longer than any claim or pause of the grant lasts. */
+/** Longer than any claim or pause of the grant. */
 const LATER_MS = 6 * 3_600_000;
 const TABLE = 'tables/entity=leads/date=2026-11-20/leads.parquet';
-/** Creates whose answer is lost: the run requests a second export. */
+/** Faults that lose the answer of a create: the run requests a second export. */
 const UNANSWERED: Fault[] = ['lost before', 'lost after', 'cut', 'garbage'];
 
-/** Lets a call of an execution meet its fault, and holds what came of it against the prediction and the promises. */
+/** Runs an execution in which a call meets its fault, and compares the result with the prediction and the promises. */
 export async function runRow(row: Row): Promise<void> {
   const well = await fedWell(row.scenario);
   const world = await worldOf(row.scenario);
@@ -53,12 +53,12 @@ function stackOf(error: unknown): string {
 
 const createsOf = (world: World) => world.sandbox.ledger.count({ kind: 'create' });
 
-/** Expects at most one export more than the run needs, and only where nobody knows whether there is one. */
+/** Expects at most one surplus export, and only if a create's result is unknown. */
 function expectCreates(world: World, { kind, fault }: Row): void {
   expect(createsOf(world)).toBeLessThanOrEqual(kind === 'create' && UNANSWERED.includes(fault) ? 2 : 1);
 }
 
-/** A refresh token is presented again only where its answer was lost. */
+/** Expects that a refresh token is sent again only after a lost answer. */
 function expectSpentOnce({ sandbox }: World, row: Row): void {
   const reused = sandbox.ledger.calls({ kind: 'token' }).filter(({ reuse }) => reuse);
   if (!losesGrant(row, row.fault, row.span)) expect(reused).toEqual([]);
@@ -66,8 +66,8 @@ function expectSpentOnce({ sandbox }: World, row: Row): void {
 }
 
 /**
- * Expects that no file is lost: readers have the run, or what they had, and what a person does about a failure
- * publishes it.
+ * Expects that no file is lost: readers have the run or an earlier file, and a person's action after a failure
+ * publishes the run.
  */
 async function expectPublished(world: World, row: Row, ended: Execution): Promise<void> {
   const { again, publishes } = STORIES[row.scenario];
@@ -80,7 +80,7 @@ async function expectPublished(world: World, row: Row, ended: Execution): Promis
     expect(ended?.status, ended?.cause).toBe('SUCCEEDED');
   }
   expect(expectReadable(world)).toBe(publishes ?? last);
-  // No export is requested again where one is on record.
+  // A recorded export is not requested again.
   if (row.step !== 'CreateExport') expect(createsOf(world)).toBe(before);
   if (row.scenario === 'table') expect(world.store.keys()).toContain(TABLE);
   if (!publishes) expectSameFile(world, last, 'night-0');
@@ -88,7 +88,7 @@ async function expectPublished(world: World, row: Row, ended: Execution): Promis
 
 const fed = new Map<Scenario, ReturnType<typeof fedBy>>();
 
-/** What the scenario leaves of feeds where nothing goes wrong. Time is that of one world: it is looked for before the one that meets the fault. */
+/** The feeds after the scenario without a fault. Virtual time allows one world: this one ends before the faulty one. */
 async function fedWell(scenario: Scenario): Promise<ReturnType<typeof fedBy>> {
   if (scenario !== 'changes' && scenario !== 'large feed') return undefined;
   const known = fed.get(scenario);
@@ -101,14 +101,14 @@ async function fedWell(scenario: Scenario): Promise<ReturnType<typeof fedBy>> {
   return well;
 }
 
-/** Repeats until a person has authorized, as an execution says that it is due. @returns the name of the next */
+/** Repeats an execution that requires authorization, after a person has authorized. @returns the name of the next */
 async function authorized(world: World, again: Story['again']): Promise<string> {
   expect(await again?.(world, 'night-3')).toMatchObject({ error: 'ReauthorizationRequired' });
   await authorize(world);
   return 'night-4';
 }
 
-/** Every line is known for what it is; what was not applied is applied by the next batch. */
+/** Expects a true result for every line. The next batch applies the lines that were not applied. */
 async function expectAllApplied(world: World, row: Row, ended: Execution): Promise<void> {
   const results = expectTruth(world, 'b1');
   if (ended.status === 'SUCCEEDED') expect(results?.get('APPLIED')).toEqual(IDS);
@@ -122,17 +122,17 @@ async function expectAllApplied(world: World, row: Row, ended: Execution): Promi
   expect(applied.size).toBe(IDS.length - (results?.get('REJECTED')?.length ?? 0));
 }
 
-/** A person authorizes again. */
+/** Authorizes again as a person does. */
 async function authorize({ time, newTokens }: World): Promise<void> {
   const store = createGrantStore(new SecretsManagerClient(), 'tokens');
   const ledger = createLedger(new DynamoDBClient(), 'ledger', 'tokens');
   await time.run(storeGrant(newTokens(3600), { store, ledger, elapsed: () => Date.now() }));
 }
 
-/** A delay below every time limit of a client. */
+/** A delay that is shorter than every time limit of a client. */
 const SLOW_MS = 2_000;
 
-/** What the calls of a step meet. */
+/** The fault that the calls of a step meet. */
 function meeting({ step, call }: Pick<Call, 'step' | 'call'>, fault: Fault, span: Span): Meet {
   return async (met, died) => {
     const hit = met.step === step && met.call === call && (span === 'always' || met.nth === 1);

@@ -9,21 +9,21 @@ import { PART } from '../../support/transfer-limits.ts';
 import type { Scenario } from '../calls.ts';
 import { CANARY, type Entities, startWorld, type World } from './world.ts';
 
-/** The start of leads, of a night and of the one before. */
+/** The start of leads on this night and on the night before. */
 const START = '2026-11-20T01:00:00.000Z';
 const DAY_BEFORE = '2026-11-19T01:00:00.000Z';
 const FAILED_RUN = 'night-1';
-/** The one that meets the fault. */
+/** The execution that meets the fault. */
 const EXECUTION = 'night-2';
 
 export interface Story {
-  /** The run whose file readers have in the end: that of a retry, where it failed; by default the execution itself. */
+  /** The run whose file readers have in the end. Default: the execution itself; after its failure, the retry's run. */
   publishes?: string;
-  /** What a person does about a failed execution. */
+  /** The action of a person after a failed execution. */
   again?: (world: World, name: string) => Promise<Execution>;
   sandbox?: SandboxOptions;
   entities?: Entities;
-  /** What came before the execution that meets the fault. */
+  /** The events before the execution that meets the fault. */
   before?: (world: World) => Promise<unknown>;
   execute: (world: World) => Promise<Execution>;
 }
@@ -50,7 +50,7 @@ const LEFT_OUT: Entities = Object.fromEntries(
   ENTITIES.filter((entity) => entity !== 'leads').map((entity) => [entity, { enabled: false }]),
 );
 
-/** A table of every column, which is large where the file is, and its feed. */
+/** A table of every column, as large as the file, and its feed. */
 const FEEDS: Entities = { ...LEFT_OUT, leads: { tables: { hash: ['email', 'cellNumber'] }, changes: { key: 'id' } } };
 
 export const STORIES: Record<Scenario, Story> = {
@@ -82,7 +82,7 @@ export const STORIES: Record<Scenario, Story> = {
   },
   table: {
     publishes: EXECUTION,
-    // A night of leads alone is complete with its run.
+    // A night with leads alone is complete with their run.
     entities: { ...LEFT_OUT, leads: { columns: ['id', 'firstName', 'email'], tables: { hash: ['email'] } } },
     execute: byRule(START, EXECUTION),
     again: (world, name) => world.execute('ExportRun', { name, input: { entity: 'leads', table: { run: EXECUTION } } }),
@@ -124,7 +124,7 @@ export function batch(world: World, name: string, ids: string[], options = {}): 
 type Seed = Map<string, NonNullable<ReturnType<World['store']['object']>>>;
 const seeds = new Map<string, Promise<Seed>>();
 
-/** The world of a scenario as the execution finds it that meets the fault. */
+/** The world of a scenario at the start of the execution that meets the fault. */
 export async function worldOf(scenario: Scenario): Promise<World> {
   const { sandbox = {}, entities = {}, before } = STORIES[scenario];
   const key = JSON.stringify({ sandbox, entities });
@@ -140,14 +140,14 @@ export async function worldOf(scenario: Scenario): Promise<World> {
   return world;
 }
 
-/** A grant whose access token is past its end. */
+/** Stores a grant with an expired access token. */
 function storeGrant({ aws: { secrets }, sandbox, newTokens }: World): void {
   const { clientId, clientSecret } = sandbox;
   secrets.oauthClient = JSON.stringify({ clientId, clientSecret });
   secrets.place(FIRST_VERSION, newTokens(0));
 }
 
-/** What the night before has left in the bucket. */
+/** The objects of the night before in the bucket. */
 async function publishedDayBefore(sandbox: SandboxOptions, entities: Entities): Promise<Seed> {
   const world = await startWorld(DAY_BEFORE, sandbox, entities);
   storeGrant(world);

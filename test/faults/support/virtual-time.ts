@@ -4,25 +4,25 @@ import timers from 'node:timers/promises';
 import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { vi } from 'vitest';
 
-/** Turns of the event loop without traffic after which everybody is taken to wait for a timer. */
+/** Turns of the event loop without traffic, after which all code counts as waiting for a timer. */
 const QUIET_TURNS = 40;
-/** Real time of silence after which a test is wrong. */
+/** The real time of silence after which a test fails. */
 const LONGEST_SILENCE_MS = 20_000;
 
 const realNow = performance.now.bind(performance);
 const FAKED = ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] as const;
 
-/** What is seen of the traffic: time stands still while a request is under way. */
+/** The observed traffic. Virtual time stands still during a request. */
 export interface Traffic {
-  /** Grows with everything that passes. */
+  /** Grows with every piece of data that passes. */
   passed: number;
-  /** Requests and queries that somebody is working on. */
+  /** The number of requests and queries in progress. */
   busy: number;
 }
 
 /**
- * Time that passes only when nobody does anything, from one timer to the next: time limits of requests, waits between
- * retries and the clocks of all sides are in step, and an hour takes no time. It is that of the whole process until `end`.
+ * Virtual time that advances, from timer to timer, only when all code waits. Time limits, waits between retries and all
+ * clocks stay in step, and an hour takes no real time. It applies to the whole process until `end`.
  */
 export function startVirtualTime(start: string, traffic: Traffic) {
   vi.useFakeTimers({ toFake: [...FAKED], now: new Date(start) });
@@ -38,7 +38,7 @@ export function startVirtualTime(start: string, traffic: Traffic) {
     set time(value: number) {
       vi.setSystemTime(value);
     },
-    /** Lets time pass until the promise is settled. */
+    /** Advances time until the promise is settled. */
     run: async <T>(promise: Promise<T>): Promise<T> => {
       let settled = false;
       const done = () => {
@@ -54,7 +54,7 @@ export function startVirtualTime(start: string, traffic: Traffic) {
         } else if (realNow() - since > LONGEST_SILENCE_MS) throw new Error('Nothing will ever happen again.');
       }
     },
-    /** What was left waiting by a process that died is never heard of again. */
+    /** Discards the timers of a process that died. */
     forget: async () => {
       vi.clearAllTimers();
       await quiet(traffic, () => false);
@@ -92,12 +92,12 @@ function sleep(ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {
   });
 }
 
-/** In a thread: the SDK reads its settings when a process makes its first client, WriteChanges its copies of tables, which it closes too. */
+/** Whether the process reads files in a thread: the SDK reads its settings, WriteChanges its copies of tables. */
 function readsFiles(): boolean {
   return process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name));
 }
 
-/** DuckDB works in threads of its own, which no list of resources names: a query is counted as a request is. */
+/** Counts DuckDB's queries as traffic: its threads appear in no list of resources. */
 function countQueries(traffic: Traffic): () => void {
   const counted = <T>(work: () => Promise<T>): Promise<T> => {
     traffic.busy += 1;
@@ -127,7 +127,7 @@ function countQueries(traffic: Traffic): () => void {
 
 const timeouts = new WeakMap<Socket, NodeJS.Timeout>();
 
-/** Sockets count their silence by timers of their own. */
+/** Sockets measure silence with their own timers. */
 function socketTimeout(this: Socket, ms: number, callback?: () => void): Socket {
   clearTimeout(timeouts.get(this));
   if (callback) this[ms === 0 ? 'off' : 'once']('timeout', callback);

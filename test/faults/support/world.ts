@@ -48,7 +48,7 @@ import { callName, isOfStore } from './call-names.ts';
 import { type Answer, type Exchange, type Request, startFront } from './front.ts';
 import { startVirtualTime } from './virtual-time.ts';
 
-/** A part of a file, a thousandth of those in life. Waits and time limits are those of life: time is virtual. */
+/** Part sizes, a thousandth of those in production. Waits and time limits are real ones: time is virtual. */
 const SMALL = { ...LIMITS, smallBytes: PART, smallestPartBytes: PART, largestPartBytes: PART, bufferedPartBytes: PART };
 export const CANARY = 'c4n4ry-of-a-customer';
 const SANDBOX: SandboxOptions = { canary: CANARY, rows: 12, jobChecks: 1, accessTokenSeconds: 86_400 };
@@ -56,18 +56,18 @@ const SANDBOX: SandboxOptions = { canary: CANARY, rows: 12, jobChecks: 1, access
 export interface Met extends Exchange {
   step: InvokedName;
   call: string;
-  /** How often this step has made this call, from 1. */
+  /** The number of this call by this step, from 1. */
   nth: number;
 }
 
-/** What a call meets. `died` ends the process of the function. */
+/** The fault of a call. `died` ends the process of the function. */
 export type Meet = (met: Met, died: () => void) => Promise<void>;
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
 export type Entities = NonNullable<Parameters<typeof deployment>[0]>['entities'];
 
-/** The CRM, the cloud and the functions of a deployment, with a time of their own. */
+/** The CRM, the cloud and the functions of a deployment, in virtual time. */
 export async function startWorld(start: string, options: SandboxOptions = {}, entities: Entities = {}) {
   const sandbox = await startSandbox({ ...SANDBOX, ...options });
   const store = await startStrictStore({ minPartBytes: PART });
@@ -106,12 +106,12 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
   });
   const output = keptOutput();
   const containers = new Map<InvokedName, Handler>();
-  /** Everything that a person could see of the runs. */
+  /** The states of the runs that a person can see. */
   const states: unknown[] = [];
   const crashes: unknown[] = [];
   const counts = new Map<string, number>();
   const causes: unknown[] = [];
-  /** What nobody may see. */
+  /** The secrets that no output may contain. */
   const secrets = new Set([CANARY, HASH_KEY, sandbox.clientSecret]);
   const met: { step: InvokedName; call: string }[] = [];
   const world = { meet: undefined as Meet | undefined };
@@ -172,7 +172,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
     crashes,
     met,
     said: output.text,
-    /** A new grant, by a person. @param secondsLeft of its access token */
+    /** Makes a new grant, as a person does. @param secondsLeft of its access token */
     newTokens: (secondsLeft: number) => {
       const { accessToken, refreshToken } = sandbox.issueTokens();
       for (const token of [accessToken, refreshToken]) secrets.add(token);
@@ -184,7 +184,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
       counts.clear();
       met.length = 0;
     },
-    /** An execution of a machine, in new containers. */
+    /** Executes a machine in new containers. */
     execute: async (machine: 'ExportRun' | 'CustomerUpdates', options: Options): Promise<Execution> => {
       containers.clear();
       const begun = new Date(time.time).toISOString();
@@ -209,7 +209,7 @@ function tokensIn(body: Buffer): string[] {
   return [access_token, refresh_token].filter((token) => typeof token === 'string');
 }
 
-/** What the functions write, logs and metrics. */
+/** Keeps the output of the functions: logs and metrics. */
 function keptOutput() {
   const written: string[] = [];
   const keep = (chunk: unknown) => written.push(String(chunk)) > 0;
@@ -229,7 +229,7 @@ function jsonLines(body: Buffer | undefined): unknown[] {
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
-/** The functions as they are deployed: their clients are made by `handler.ts`, from the environment. */
+/** The deployed functions: `handler.ts` makes their clients from the environment. */
 const HANDLERS: Record<InvokedName, (platform: Platform) => Handler> = {
   CreateExport: (platform) => asStep('CreateExport', createExport, connectCreateExport, platform),
   CheckStatus: (platform) => asStep('CheckStatus', checkStatus, connectCheckStatus, platform),
@@ -275,7 +275,7 @@ const COMMANDS: Record<string, Command> = {
 /** The key of the hashed columns of tables. */
 const HASH_KEY = 'k4y-of-the-hashed-columns-of-all-tables';
 
-/** Secrets Manager and DynamoDB, with the conditions and versions of AWS, by what is on the wire. */
+/** Secrets Manager and DynamoDB at the protocol level, with the conditions and versions of AWS. */
 function awsJson() {
   const now = async () => undefined;
   const secrets = new FakeSecrets(() => new Date(), now);
@@ -308,7 +308,7 @@ const template = () => synthesise(fullDeployment());
 
 const machines = new Map<string, Definition>();
 
-/** A machine as it is synthesised. */
+/** The synthesised definition of a machine. */
 function machineOf(name: 'ExportRun' | 'CustomerUpdates'): Definition {
   const machine = machines.get(name) ?? definitionOf(template(), name);
   machines.set(name, machine);
@@ -317,7 +317,7 @@ function machineOf(name: 'ExportRun' | 'CustomerUpdates'): Definition {
 
 const timeouts = new Map<InvokedName, number>();
 
-/** Seconds after which the platform ends a function. */
+/** The time limit of a function in seconds. */
 function functionTimeout(step: InvokedName): number {
   const timeout = timeouts.get(step) ?? timeoutOf(step);
   timeouts.set(step, timeout);

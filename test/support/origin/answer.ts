@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { contentBytes, wholeContent } from './content.ts';
 import type { Behaviour, FileOptions, OriginRequest } from './types.ts';
 
-/** An answer before it is written: what it says, and what it sends. */
+/** An answer before it is written: its status and headers, and its body. */
 export interface Prepared {
   status: number;
   headers: Record<string, string>;
@@ -16,7 +16,7 @@ type File = Required<Omit<FileOptions, 'script'>>;
 
 const WHOLE_RANGE = /^bytes=(\d*)-(\d*)$/;
 
-/** What this behaviour makes of the answer to this request; how it is sent is another matter. */
+/** Applies a behaviour to the answer to this request, but not to the way of sending it. */
 export function prepared(file: File, request: OriginRequest, behaviour: Behaviour): Prepared {
   const answer = plain(file, request, behaviour);
   for (const [name, value] of Object.entries(behaviour.headers ?? {})) {

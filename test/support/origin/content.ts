@@ -4,15 +4,15 @@ import { crc32 } from 'node:zlib';
 const BLOCK_BYTES = 64 * 1024;
 const LINE_BYTES = 64;
 const STAMP_BYTES = 16;
-/** The header of a CSV file of the columns that a run in a test asks for. */
+/** The header of a CSV file with the columns that test runs request. */
 const HEADER = 'id,name\r\n';
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789,,;ABCDEFGHIJKLMNOPQRSTUVWXY';
 const blocks = new Map<number, Buffer>();
 
 /**
- * The bytes of a made-up file from one offset to another, not included, in pieces of at most 64 KiB. Text in lines; the
- * same block over and over, but every block begins with its number, the first one with a header, so that no byte range
- * equals another one.
+ * The bytes of a made-up file from one offset up to, not including, another, in pieces of at most 64 KiB. The same
+ * block of lines repeats, but each starts with its number, and the first with a header, so that no two byte ranges are
+ * equal.
  */
 export function* contentBytes(seed: number, from: number, to: number): Generator<Buffer> {
   const block = blockOf(seed);
@@ -28,12 +28,12 @@ export function* contentBytes(seed: number, from: number, to: number): Generator
   }
 }
 
-/** A whole file in memory: for comparing small ones. */
+/** A whole file in memory, to compare small files. */
 export function wholeContent(seed: number, size: number): Buffer {
   return Buffer.concat([...contentBytes(seed, 0, size)]);
 }
 
-/** What a right copy of a file must have. */
+/** The digests of a correct copy of a file. */
 export function digestsOf(seed: number, size: number): { sha256: string; crc32: number } {
   const hash = createHash('sha256');
   let value = 0;

@@ -17,8 +17,8 @@ type Origin = Awaited<ReturnType<typeof startOrigin>>;
 export type OriginFile = ReturnType<Origin['file']>;
 
 /**
- * An HTTP origin on loopback that serves made-up files and lies as their scripts say. One server is enough for any
- * number of files. It serves until `stop`. With a certificate it speaks TLS.
+ * An HTTP origin on loopback that serves made-up files with the faults of their scripts. One server can serve any
+ * number of files until `stop`. With a certificate it speaks TLS.
  */
 export async function startOrigin(tls?: TlsOptions) {
   const files = new Map<string, ServedFile>();
@@ -43,7 +43,7 @@ export async function startOrigin(tls?: TlsOptions) {
   return {
     address,
     connections: () => opened,
-    /** Puts up a file; its script can be changed later. */
+    /** Adds a file. Its script can be changed later. */
     file: (options: FileOptions) => {
       const path = `/file-${files.size + 1}`;
       const { seed = files.size + 1, size } = options;
@@ -73,7 +73,7 @@ export async function startOrigin(tls?: TlsOptions) {
       stopping.abort();
       for (const socket of sockets) socket.destroy();
       await new Promise((closed) => server.close(closed));
-      // A script that threw would else look like a broken connection.
+      // An error in a script would otherwise look like a broken connection.
       if (failures.length > 0) throw failures[0];
     },
   };
@@ -81,14 +81,14 @@ export async function startOrigin(tls?: TlsOptions) {
 
 interface TlsOptions {
   certificate: { cert: string; key: string };
-  /** Size of the records, 16 KiB by default. */
+  /** The size of TLS records, 16 KiB by default. */
   recordBytes?: number;
 }
 
 function secured(raw: Socket, { certificate, recordBytes }: TlsOptions): Socket {
   const socket = new TLSSocket(raw, { isServer: true, secureContext: createSecureContext(certificate) });
   if (recordBytes !== undefined) socket.setMaxSendFragment(recordBytes);
-  // Node resets plain connections only.
+  // Node can reset plain connections only.
   socket.resetAndDestroy = () => {
     raw.resetAndDestroy();
     return socket;
@@ -97,7 +97,7 @@ function secured(raw: Socket, { certificate, recordBytes }: TlsOptions): Socket 
   return socket;
 }
 
-/** Serves one connection, request after request. A GET has no body, so that what follows a head is the next one. */
+/** Serves one connection, request after request. A GET has no body, so the next request follows its headers. */
 function talk(
   socket: Socket,
   connection: number,
@@ -162,23 +162,23 @@ async function serve(socket: Socket, file: ServedFile, seen: Seen, signal: Abort
   return send(socket, prepared(file, served, behaviour), behaviour, served, signal);
 }
 
-/** Lies and troubles that real origins were seen with, ready-made. */
+/** Ready-made faults that were observed at real origins. */
 
-/** A sign-in page where a file is due. */
+/** A sign-in page in place of the file. */
 export const HTML_PAGE: Behaviour = {
   status: 200,
   headers: { 'Content-Type': 'text/html; charset=utf-8' },
   body: '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n',
 };
 
-/** An error of an object store, with 200. */
+/** An error of an object store, with status 200. */
 export const XML_ERROR: Behaviour = {
   status: 200,
   headers: { 'Content-Type': 'application/xml' },
   body: '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>InternalError</Code><Message>Try again.</Message></Error>',
 };
 
-/** What a pre-signed URL of S3 answers once it has expired. */
+/** The answer to an expired pre-signed URL of S3. */
 export const EXPIRED: Behaviour = {
   status: 403,
   headers: { 'Content-Type': 'application/xml' },
@@ -190,19 +190,19 @@ export function busy(status: 429 | 503, retryAfter?: string): Behaviour {
   return { status, body: 'busy', ...(retryAfter === undefined ? {} : { headers: { 'Retry-After': retryAfter } }) };
 }
 
-/** The first requests get these behaviours, one each; the others are answered rightly. */
+/** The first requests get one of these behaviours each; later ones get correct answers. */
 export function inOrder(...behaviours: (Behaviour | undefined)[]): OriginScript {
   return ({ number }: OriginRequest) => behaviours[number - 1];
 }
 
-/** A slow sender hands over this many pieces a second. */
+/** The number of pieces that a slow sender sends in a second. */
 const PIECES_PER_SECOND = 20;
 const DELIVERED_AT_ONCE_BYTES = 64 * 1024;
 const DELIVERED_WITHIN_MS = 20;
 
 /**
- * Writes an answer to the bare connection, so that no library mends what the behaviour breaks. True = the connection is
- * good for another request.
+ * Writes an answer to the raw connection, so that no library repairs its faults. Returns true if the connection can
+ * take another request.
  */
 async function send(
   socket: Socket,
@@ -234,7 +234,7 @@ function headOf({ status, headers, length }: Prepared, framing: string, addToLen
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n${lines.join('')}\r\n`;
 }
 
-/** False = the limit, the client or the end of the server stopped it before its end. */
+/** Returns false if the limit, the client or the end of the server stopped the body early. */
 async function sendBody(
   socket: Socket,
   { body }: Prepared,
@@ -277,8 +277,8 @@ async function drained(socket: Socket): Promise<void> {
 }
 
 /**
- * A reset throws away what the kernel has not delivered yet, so that it comes a moment after the last byte. A client that
- * does not read meanwhile loses bytes, as in life.
+ * Resets the connection a moment after the last byte: a reset discards bytes that the kernel has not delivered. A
+ * client that does not read in that moment loses bytes, as in practice.
  */
 async function reset(socket: Socket, served: ServedRequest, signal: AbortSignal): Promise<void> {
   if (!socket.destroyed) await new Promise<void>((written) => socket.write('', () => written()));

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** One request for a file, as its script sees it. */
+/** One request for a file, as its script receives it. */
 export interface OriginRequest {
-  /** 1-based, per file. */
+  /** The number of the request, from 1, per file. */
   number: number;
   method: string;
   /** The Range header; undefined = none. */
@@ -12,60 +12,60 @@ export interface OriginRequest {
   headers: IncomingHttpHeaders;
 }
 
-/** What the origin does to one request; all of it together, and nothing = a right answer. */
+/** The faults of one request, combined. Without any, the answer is correct. */
 export interface Behaviour {
-  /** The connection is reset without a word. */
+  /** Resets the connection without an answer. */
   reset?: boolean;
-  /** The first byte of the answer waits for this. */
+  /** The first byte of the answer waits for this promise. */
   waitFor?: Promise<unknown>;
-  /** The first byte of the answer comes that much later. */
+  /** Delays the first byte of the answer by this time. */
   delayMs?: number;
 
-  /** A whole answer instead of the file: its status. */
+  /** The status of an answer that replaces the file. */
   status?: number;
-  /** Headers added to those of the answer; '' takes one away. */
+  /** Headers to add to the answer; '' removes one. */
   headers?: Record<string, string>;
-  /** This body instead of the file, whatever was requested; 200 unless `status` says otherwise. */
+  /** A body that replaces the file, whatever was requested; the status is 200 unless `status` is set. */
   body?: string | Uint8Array;
-  /** 302 to this address. */
+  /** Answers with 302 to this address. */
   redirect?: string;
 
-  /** How the end of the body is known; `length` unless said. */
+  /** How the end of the body is marked. Default: `length`. */
   framing?: 'length' | 'chunked' | 'close';
-  /** Added to the true Content-Length; the body itself stays as it is, and the connection is closed after it. */
+  /** A number to add to the true Content-Length. The body is unchanged, and the connection is closed after it. */
   addToLength?: number;
-  /** How many bytes more than the range holds come behind the declared length. */
+  /** The number of surplus bytes after the declared length. */
   extraBytes?: number;
-  /** The connection is reset after that many bytes of the body. */
+  /** Resets the connection after that many bytes of the body. */
   cutAfter?: number;
-  /** The connection is closed in good order after that many bytes of the body, whatever was declared. */
+  /** Closes the connection in order after that many bytes of the body, whatever was declared. */
   endAfter?: number;
-  /** No more comes after that many bytes of the body, and the connection stays open. */
+  /** Stops after that many bytes of the body and leaves the connection open. */
   stallAfter?: number;
   bytesPerSecond?: number;
-  /** The body is sent in pieces of at most that many bytes; with `chunked` each is a chunk of its own. */
+  /** Sends the body in pieces of at most that many bytes; with `chunked`, each piece is one chunk. */
   pieceBytes?: number;
-  /** The body is compressed though nobody asked, and says so. No Range. */
+  /** Sends the body compressed without a request for it, with Content-Encoding. No Range. */
   gzip?: boolean;
 
-  /** The bytes of another file of the same size; its ETag stays the old one unless `etag` is given. */
+  /** Sends the bytes of another file of the same size. Its ETag stays the old one unless `etag` is set. */
   seed?: number;
   /** The ETag with its quotes; null = none. */
   etag?: string | null;
   /** Answers with the whole file although a part was requested. */
   ignoreRange?: boolean;
-  /** Instead of the true Content-Range. */
+  /** Replaces the true Content-Range. */
   contentRange?: string;
 }
 
 export type OriginScript = (request: OriginRequest) => Behaviour | undefined;
 
 export interface FileOptions {
-  /** Bytes. */
+  /** The size in bytes. */
   size: number;
   /** Files of different seeds differ from their first line on. */
   seed?: number;
-  /** The ETag with its quotes; a strong one of its own unless given. null = none. */
+  /** The ETag with its quotes; null = none. Default: a strong one for each file. */
   etag?: string | null;
   contentType?: string;
   script?: OriginScript;
@@ -74,10 +74,10 @@ export interface FileOptions {
 /** One request in a file's ledger. */
 export interface ServedRequest extends OriginRequest {
   path: string;
-  /** Which connection it came on, from 1. */
+  /** The number of its connection, from 1. */
   connection: number;
   /** 0 = there was no answer. */
   status: number;
-  /** Bytes of the body that were handed to the connection, as they are on the wire but without the framing of chunks. */
+  /** Bytes of the body that were written to the connection, compressed if so, but without chunk framing. */
   bytesSent: number;
 }

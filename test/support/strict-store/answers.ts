@@ -1,6 +1,6 @@
 import type { Answer } from './types.ts';
 
-/** An answer of S3 that says no. */
+/** An error response of S3. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -44,7 +44,7 @@ export function xmlAnswer(body: string, status = 200, headers: Record<string, st
   return { status, headers: { 'content-type': 'application/xml', ...headers }, body };
 }
 
-/** An S3 answer: these elements, in this order; `inner` is XML and comes last. */
+/** An S3 response with these elements in this order; `inner` is XML and comes last. */
 export function document(root: string, elements: Record<string, string | undefined>, inner = ''): string {
   const namespace = root === 'Error' ? '' : ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${namespace}>${fields(elements)}${inner}</${root}>`;

@@ -20,7 +20,7 @@ export function multipartEtag(parts: StoredPart[]): string {
   return `"${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}"`;
 }
 
-/** Computed over all the bytes themselves, on purpose: not put together from the CRC32s of the parts. */
+/** The CRC32 of all bytes. It deliberately does not combine the CRC32s of the parts. */
 export function fullObjectCrc32(parts: StoredPart[]): string {
   return base64Crc32(parts.reduce((value, { body }) => crc32(body, value), 0));
 }
@@ -30,7 +30,7 @@ export function compositeCrc32(parts: StoredPart[]): string {
   return `${base64Crc32(crc32(Buffer.concat(values)))}-${parts.length}`;
 }
 
-/** Compares what was sent with what arrived (400 BadDigest, recorded on AWS by LocalStack's tests). */
+/** Compares the sent CRC32 with that of the body (400 BadDigest, recorded on AWS by LocalStack's tests). */
 export function checkDigest({ sentCrc32, body }: Work): void {
   if (sentCrc32 !== undefined && sentCrc32 !== base64Crc32(crc32(body))) throw badDigest('CRC32');
 }
@@ -40,8 +40,8 @@ export function badDigest(algorithm: string): Refusal {
 }
 
 /**
- * A part must bring the upload's own algorithm (recorded on AWS by LocalStack's tests). None at all is refused in a
- * composite upload, and taken in a full-object one (the S3 API tests of OpenStack Swift, which run against AWS).
+ * A part must use the upload's own algorithm (recorded on AWS by LocalStack's tests). Without a checksum, a part is
+ * refused in a composite upload and accepted in a full-object one (OpenStack Swift's tests, which run against AWS).
  */
 export function checkPartAlgorithm({ request, sentCrc32 }: Work, { checksum }: OpenUpload): void {
   if (checksum === undefined) return;

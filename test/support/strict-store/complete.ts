@@ -10,10 +10,9 @@ interface NamedPart {
 }
 
 /**
- * CompleteMultipartUpload. Every refusal is recorded on AWS by LocalStack's tests: NoSuchUpload, InvalidRequest (no
- * parts, another checksum type, another size), InvalidPart, InvalidPartOrder, EntityTooSmall, BadDigest,
- * PreconditionFailed, ConditionalRequestConflict. Which comes first where several are due is not recorded; the
- * conditions come first here.
+ * CompleteMultipartUpload. LocalStack's tests recorded every refusal on AWS: NoSuchUpload, InvalidRequest (no parts,
+ * another checksum type, another size), InvalidPart, InvalidPartOrder, EntityTooSmall, BadDigest, PreconditionFailed,
+ * ConditionalRequestConflict. Their order is not recorded; here the conditions come first.
  */
 export function complete(work: Work, contents: Contents, settings: Settings): Answer {
   const { key, headers } = work.request;
@@ -99,7 +98,7 @@ function chosenPart({ number, etag, crc32 }: NamedPart, upload: OpenUpload, sett
     const message = `The upload was created using a crc32 checksum. The complete request must include the checksum for each part. It was missing for part ${number} in the request.`;
     throw new Refusal(400, 'InvalidRequest', message);
   }
-  // A store that knows no checksums skips the elements that it does not know.
+  // A store without checksums ignores checksum elements.
   if (settings.checksums === 'none') return part;
   const right = upload.checksum === undefined ? undefined : base64Crc32(part.crc32);
   if (crc32 !== undefined && crc32 !== right) throw invalidPart(upload.id, number, etag);

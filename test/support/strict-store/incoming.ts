@@ -7,7 +7,7 @@ import type { Operation, Pauses, Settings } from './types.ts';
 const STREAMING = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const CRC32 = 'x-amz-checksum-crc32';
 
-/** Which call a request is, by its method and query. */
+/** The call of a request, by its method and query. */
 export function routed({ method = '', url = '' }: IncomingMessage) {
   const { pathname, searchParams: query } = new URL(url, 'http://store');
   const [, bucket = '', path = ''] = /^\/([^/]*)\/?(.*)$/.exec(pathname) ?? [];
@@ -26,7 +26,7 @@ function operationOf(method: string, query: URLSearchParams): Operation | undefi
 
 const putOf = (query: URLSearchParams) => (query.has('tagging') ? 'PutObjectTagging' : 'PutObject');
 
-/** The body as it came, framing included. Undefined when the client went away before its end. */
+/** The raw body, including its framing. Undefined if the client closed the connection early. */
 export async function rawBody(request: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   try {
@@ -52,9 +52,9 @@ export async function* withPauses(
 }
 
 /**
- * The content of a body, and the CRC32 that was sent with it, in a header or in a trailer.
+ * The content of a body and the CRC32 that was sent with it, in a header or in a trailer.
  *
- * @throws Refusal when length, framing or hash are not as S3 wants them
+ * @throws Refusal when length, framing or hash do not meet S3's rules
  */
 export function contentOf({ headers, method }: IncomingMessage, raw: Buffer, { checksums }: Settings) {
   const payload = headers['x-amz-content-sha256'];
@@ -101,7 +101,7 @@ function valid(value: string | string[] | undefined, where: string): string | un
   return String(value);
 }
 
-/** All chunks but the last are at least this long on AWS (documentation, and versitygw does the same). */
+/** The minimum size of all chunks but the last on AWS (documentation; versitygw enforces it, too). */
 const MIN_CHUNK_BYTES = 8192;
 
 /**
@@ -155,7 +155,7 @@ function incomplete(): Refusal {
   );
 }
 
-/** A trailer that was announced and did not come, or is no trailer. */
+/** The refusal of a missing or malformed trailer. */
 function malformed(): Refusal {
   const message =
     'The request contained trailing data that was not well-formed or did not conform to our published schema.';

@@ -4,7 +4,7 @@ import { document, fields, Refusal, xmlAnswer } from './answers.ts';
 import { base64Crc32, checkDigest, md5Etag } from './checksums.ts';
 import type { Answer, Contents, Settings, StoredObject, Work } from './types.ts';
 
-/** PutObject; answers and refusals as recorded on AWS by LocalStack's tests. */
+/** PutObject, with answers and refusals as LocalStack's tests recorded them on AWS. */
 export function put(work: Work, { objects }: Contents, { checksums }: Settings): Answer {
   const { key, headers } = work.request;
   checkIfNoneMatch(headers, objects.get(key));
@@ -31,13 +31,13 @@ export function checkIfNoneMatch(headers: IncomingHttpHeaders, standing: StoredO
   throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-None-Match' });
 }
 
-/** PutObjectTagging, whose tags nobody here reads. */
+/** PutObjectTagging. No test reads the tags. */
 export function tag({ request: { key } }: Work, { objects }: Contents): Answer {
   if (!objects.has(key)) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });
   return { status: 200, headers: {} };
 }
 
-/** @throws Refusal 404 when there is no such key, 412 when the object is another */
+/** @throws Refusal 404 if the key does not exist, 412 if the object differs */
 export function checkIfMatch(headers: IncomingHttpHeaders, standing: StoredObject | undefined): void {
   const condition = headers['if-match'];
   if (condition === undefined || condition === standing?.etag) return;
@@ -46,7 +46,7 @@ export function checkIfMatch(headers: IncomingHttpHeaders, standing: StoredObjec
   throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-Match' });
 }
 
-/** HeadObject and GetObject; the checksum comes only where it is requested, and never with a part of the object. */
+/** HeadObject and GetObject. The checksum is returned only on request, and never with a part of the object. */
 export function get({ request: { key, headers } }: Work, { objects }: Contents): Answer {
   const object = objects.get(key);
   if (object === undefined) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });
@@ -69,7 +69,7 @@ export function get({ request: { key, headers } }: Work, { objects }: Contents):
   };
 }
 
-/** Undefined = the whole: no range, or one that S3 does not understand. */
+/** Undefined = the whole object: no range, or a range that S3 does not understand. */
 function rangeOf(header: string | undefined, size: number): { first: number; last: number } | undefined {
   const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? [];
   if (from === '' && to === '') return undefined;
@@ -84,7 +84,7 @@ function rangeOf(header: string | undefined, size: number): { first: number; las
   return first > last ? undefined : { first, last };
 }
 
-/** ListObjectsV2; a page goes on behind the last key of the one before. */
+/** ListObjectsV2. A page starts after the last key of the previous one. */
 export function list({ query }: Work, { objects }: Contents, { bucket, pageSize }: Settings): Answer {
   const prefix = query.get('prefix') ?? '';
   const after = query.get('continuation-token') ?? '';
@@ -107,7 +107,7 @@ export function remove({ request: { key, number } }: Work, { objects, deleted }:
   return { status: 204 };
 }
 
-/** The headers that stay with an object. `aws-chunked` was about the transport: S3 takes it off. */
+/** The headers that are stored with an object. S3 removes `aws-chunked`, which only describes the transport. */
 export function keptHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = { 'content-type': headers['content-type'] ?? 'binary/octet-stream' };
   const encoding = String(headers['content-encoding'] ?? '')

@@ -22,7 +22,7 @@ const DO: Record<Operation, (work: Work, contents: Contents, settings: Settings)
   DeleteObject: remove,
 };
 
-/** One call from its first byte to its answer, or to what its fault makes of it. */
+/** Serves one call from its first byte to its answer or its fault. */
 export async function serve(
   request: IncomingMessage,
   response: ServerResponse,
@@ -83,7 +83,7 @@ function answerTo(
     const content = contentOf(request, raw, settings);
     call.bytes = content.body.length;
     const work: Work = { request: call, query, ...content };
-    // The CRC32 that came with it is dropped as well: it was right on the wire.
+    // Drops the sent CRC32, too: it was correct in transit.
     if (fault === 'corrupt') Object.assign(work, { body: flipped(content.body), sentCrc32: undefined });
     const upload = contents.uploads.get(id);
     if (fault === 'conflict409' && upload) upload.dead = true;
@@ -101,7 +101,7 @@ function trouble({ status, code, headers = {} }: Extract<Fault, { status: number
   return xmlAnswer(errorXml(code, 'This is a drill.'), status, headers);
 }
 
-/** S3 sends white space while it puts a large object together; only then does it know whether that worked. */
+/** S3 sends white space while it assembles a large object, and reports an error only after that. */
 function lateError(code: string): Answer {
   const xml = errorXml(code, 'This is a drill.');
   const [declaration = '', rest = ''] = xml.split('\n');
@@ -124,7 +124,7 @@ function send(request: IncomingMessage, response: ServerResponse, { status, head
 
 const LARGEST_PART_NUMBER = 10_000;
 
-/** A checksum of CRC32 without a type is a composite one (recorded on AWS by LocalStack's tests). */
+/** CRC32 without a checksum type means composite (recorded on AWS by LocalStack's tests). */
 function create({ request }: Work, { uploads }: Contents, { bucket, checksums }: Settings): Answer {
   const { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': type } = request.headers;
   if (type !== undefined && algorithm === undefined) {
@@ -200,7 +200,7 @@ const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 
 /**
- * Checks the signature of a request by the documentation of Signature Version 4, not by the library that made it.
+ * Checks the signature of a request by the documentation of Signature Version 4, independently of the signing library.
  *
  * @throws Refusal AccessDenied, AuthorizationHeaderMalformed, InvalidAccessKeyId or SignatureDoesNotMatch
  */

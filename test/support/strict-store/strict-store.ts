@@ -23,8 +23,8 @@ const DEFAULTS: Settings = {
 };
 
 /**
- * S3 on loopback, in memory, as strict as AWS was recorded to be, path style, one bucket. It serves until `stop`. The
- * options can be changed while it runs; `reset` empties it and puts the options back.
+ * S3 on loopback, in memory, with one bucket in path style, as strict as recordings of AWS show. It serves until
+ * `stop`. The options can be changed while it runs; `reset` empties it and restores the options.
  */
 export async function startStrictStore(options: StoreOptions = {}) {
   const settings = { ...DEFAULTS, ...options };
@@ -48,19 +48,19 @@ export async function startStrictStore(options: StoreOptions = {}) {
   return {
     endpoint: `http://127.0.0.1:${port}`,
     settings,
-    /** Every call, in the order in which they came. */
+    /** Every call, in the order of arrival. */
     calls,
     /** The uploads that were neither completed nor aborted. */
     uploads: () => [...contents.uploads.values()].map(({ id, key, parts }) => ({ id, key, parts: parts.size })),
     object: (key: string) => contents.objects.get(key),
-    /** Puts an object there, as another process would. */
+    /** Stores an object, as another process would. */
     place: (key: string, object: StoredObject) => contents.objects.set(key, object),
-    /** Removes it, as a person or a lifecycle rule would. */
+    /** Removes an object, as a person or a lifecycle rule would. */
     remove: (key: string) => contents.objects.delete(key),
     upload: (key: string, text: string) => contents.objects.set(key, objectOf(Buffer.from(text))),
     keys: () => [...contents.objects.keys()],
     connections: () => opened,
-    /** Drops every connection on which no request has come since the last answer. */
+    /** Closes every connection that has been idle since its last answer. */
     closeSilent: () => server.closeIdleConnections(),
     reset: () => {
       Object.assign(settings, DEFAULTS, options);
@@ -70,7 +70,7 @@ export async function startStrictStore(options: StoreOptions = {}) {
     stop: async () => {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
-      // A fault script that threw would else look like a broken connection.
+      // An error in a fault script would otherwise look like a broken connection.
       if (failures.length > 0) throw failures[0];
     },
   };
@@ -81,7 +81,7 @@ function objectOf(body: Buffer): StoredObject {
   return { body, etag: md5Etag(body), ...checksum, headers: {}, at: new Date() };
 }
 
-/** Notes a call in the ledger; undefined = it is none that the store knows. */
+/** Records a call in the ledger. Returns undefined for an unsupported call. */
 function noted(request: IncomingMessage, calls: Call[], attempts: Map<string, number>, connection: number) {
   const { operation, key, query } = routed(request);
   if (operation === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The calls that the store knows, under their names in S3's documentation. */
+/** The supported calls, with their names in S3's documentation. */
 export type Operation =
   | 'CreateMultipartUpload'
   | 'UploadPart'
@@ -14,14 +14,14 @@ export type Operation =
   | 'ListObjectsV2'
   | 'DeleteObject';
 
-/** One call, as the fault script sees it before anything is read or done. */
+/** One call, as the fault script receives it before the store reads or does anything. */
 interface StoreRequest {
   operation: Operation;
   key: string;
   partNumber: number | undefined;
-  /** 1-based; counted per operation, key and part number. */
+  /** The number of the attempt, from 1, per operation, key and part number. */
   attempt: number;
-  /** 1-based; counted over everything. */
+  /** The number of the call, from 1. */
   number: number;
   headers: IncomingHttpHeaders;
 }
@@ -31,37 +31,37 @@ export interface Pauses {
   pauseMs: number;
 }
 
-/** What goes wrong with one call. */
+/** The fault of one call. */
 export type Fault =
-  /** This answer, after the body was read and with nothing done. */
+  /** This answer after the body was read; the call is not carried out. */
   | { status: number; code: string; headers?: Record<string, string> }
-  /** `CompleteMultipartUpload`: 200, and this error code in the body; nothing is done. */
+  /** `CompleteMultipartUpload`: 200 with this error code in the body; the call is not carried out. */
   | { errorIn200: string }
-  /** The connection is reset after that many bytes of the body. */
+  /** Resets the connection after that many bytes of the body. */
   | { resetAfter: number }
-  /** Everything as it should be, once this promise is settled. */
+  /** A correct answer once this promise is settled. */
   | { waitFor: Promise<unknown> }
-  /** Everything as it should be, but after so many bytes the body is not read for so long, again and again. */
+  /** A correct answer, but reading the body pauses again and again. */
   | Pauses
-  /** The connection is reset before the body is read. */
+  /** Resets the connection before the body is read. */
   | 'reset'
-  /** The body is not read and there is no answer. */
+  /** Neither reads the body nor answers. */
   | 'stall'
-  /** Done, but the connection is reset instead of the answer. */
+  /** Carries the call out, then resets the connection instead of answering. */
   | 'lostAnswer'
-  /** Done, but there is no answer. */
+  /** Carries the call out and does not answer. */
   | 'stallAnswer'
-  /** 409 ConditionalRequestConflict; as on AWS, this upload can never complete. */
+  /** 409 ConditionalRequestConflict. As on AWS, this upload can never complete. */
   | 'conflict409'
-  /** Done, but answered with 404 NoSuchUpload, as a repeated Complete is. */
+  /** Carries the call out, but answers 404 NoSuchUpload, as for a repeated Complete. */
   | 'noSuchUploadAfterSuccess'
-  /** One bit of the body is flipped on the way, behind everything that the client can see. */
+  /** Flips one bit of the body after all checks that the client can observe. */
   | 'corrupt';
 
-/** Decides about every call; undefined = nothing goes wrong. */
+/** Chooses the fault of every call; undefined = no fault. */
 export type FaultScript = (request: StoreRequest) => Fault | undefined;
 
-/** Answers of S3 in trouble, by the codes that S3 gives them. */
+/** Error responses of S3, by S3's codes. */
 export const TROUBLE = {
   slowDown: { status: 503, code: 'SlowDown' },
   internalError: { status: 500, code: 'InternalError' },
@@ -70,21 +70,21 @@ export const TROUBLE = {
   noSuchBucket: { status: 404, code: 'NoSuchBucket' },
 } as const satisfies Record<string, Fault>;
 
-/** How this store is, where stores differ. The defaults are AWS. */
+/** Properties in which stores differ. The defaults are those of AWS. */
 export interface StoreOptions {
   bucket?: string;
   region?: string;
   accessKeyId?: string;
   secretAccessKey?: string;
-  /** The least size of every part but the last; 5 MiB on AWS. */
+  /** The minimum size of every part but the last; 5 MiB on AWS. */
   minPartBytes?: number;
   /** Parts in one page of ListParts; 1000 on AWS. */
   pageSize?: number;
   /** `none`: a store that knows no checksums and refuses aws-chunked bodies with trailers. */
   checksums?: 'full-object' | 'none';
-  /** Whether Complete must repeat the checksum of every part, as versitygw wants it. */
+  /** Whether Complete must repeat the checksum of every part, as versitygw requires. */
   partChecksumsAtComplete?: 'optional' | 'required';
-  /** How an upload that was completed before is answered at Complete: no recording says it, and stores differ. */
+  /** The answer to Complete for a completed upload. No recording shows AWS's answer, and stores differ. */
   completeAgain?: 'NoSuchUpload' | 'PreconditionFailed' | 'ConditionalRequestConflict' | 'same answer';
   faults?: FaultScript;
 }
@@ -97,15 +97,15 @@ export interface Call extends StoreRequest {
   status: number;
   /** The error code of the answer. */
   code: string | undefined;
-  /** Which connection it came on, from 1. */
+  /** The number of its connection, from 1. */
   connection: number;
 }
 
-/** An object that is stored. */
+/** A stored object. */
 export interface StoredObject {
   body: Buffer;
   etag: string;
-  /** Base64, of the whole; `…-N` in a composite upload; undefined in a store without checksums. */
+  /** Base64 of the whole object's CRC32; `…-N` for a composite upload; undefined in a store without checksums. */
   crc32: string | undefined;
   checksumType: 'FULL_OBJECT' | 'COMPOSITE';
   /** Content-Type, Content-Encoding, Content-Disposition, Cache-Control and x-amz-meta-*. */
@@ -123,12 +123,12 @@ export interface StoredPart {
 export interface OpenUpload {
   id: string;
   key: string;
-  /** The number of the call that made it: what was deleted after it is a conflict. */
+  /** The number of the call that created it. A deletion of the key after that call causes a conflict. */
   begun: number;
   checksum: 'FULL_OBJECT' | 'COMPOSITE' | undefined;
   headers: Record<string, string>;
   parts: Map<number, StoredPart>;
-  /** It met a conflict and can never complete. */
+  /** Whether the upload met a conflict and can never complete. */
   dead: boolean;
 }
 
@@ -138,7 +138,7 @@ export interface Answer {
   body?: string | Buffer;
 }
 
-/** A call with everything that it brought, checked and decoded. */
+/** A call with its checked and decoded content. */
 export interface Work {
   request: StoreRequest;
   query: URLSearchParams;
