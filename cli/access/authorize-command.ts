@@ -71,7 +71,7 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
   printOut(`Next, while you can consent again, a run, which refreshes this grant as the night will: ${next}`);
 }
 
-/** Starts a run, so that the functions use the new grant now and not first in the night. */
+/** Starts a run right away, so that a problem with the new grant does not show first at night. */
 async function firstRun(target: Target, entity: Entity, done: Authorized, options: AuthorizeCommandOptions) {
   for (const line of linesOf(done)) printOut(line);
   const run = await startNamed(target, entity, {}, options);

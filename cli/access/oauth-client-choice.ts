@@ -53,7 +53,7 @@ function readable(stored: string | undefined, secretId: string): StoredClient | 
   try {
     return stored === undefined ? undefined : parseSecret(secretId, stored, oauthClientSchema);
   } catch {
-    return undefined; // whether that matters depends on what is given
+    return undefined; // the caller reports it, if it needs this client
   }
 }
 

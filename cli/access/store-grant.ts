@@ -18,7 +18,7 @@ import type { ChosenClient } from './oauth-client-choice.ts';
 interface StoreDeps {
   store: GrantStore;
   ledger: Ledger;
-  /** Dates the claim for the functions, milliseconds since the epoch; by default this machine's time. */
+  /** The time for the claim, in milliseconds since the epoch; by default that of this machine. */
   now?: () => number;
   /** A monotonic clock in milliseconds: the time of this machine is never compared with the time of the functions. */
   elapsed?: () => number;
@@ -89,7 +89,7 @@ function laterAuthorization({ tokens }: Generation, { authorization }: Numbered)
   return new CommandError(`${what}: the grant of this one (number ${authorization}) was not stored.`, RUN_FAILED);
 }
 
-/** The end of the chain of generations; the stage label may be stale or missing. */
+/** The newest generation, found by following the chain: the label AWSCURRENT may be stale or missing. */
 async function newest(store: GrantStore): Promise<string> {
   let versionId = (await store.currentVersionId()) ?? BEFORE_THE_FIRST;
   while (await exists(store, successorOf(versionId))) versionId = successorOf(versionId);

@@ -34,7 +34,6 @@ const NOTE = `
 The command prints counts, no rows. The rows of a feed are in changes/entity=ENTITY/date=DATE/run=RUN/changes.parquet in the bucket;
 docs/recipes has queries for DuckDB and Athena, with the history of a record.`;
 
-/** Registers `changes`. */
 export function addChanges(command: Command): void {
   command
     .argument('<entity>', 'an entity with `changes`', entityArgument)

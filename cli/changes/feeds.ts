@@ -8,7 +8,7 @@ import { parseJson } from '../../core/json.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { manyText } from '../support/text.ts';
 
-/** What `changes --json` prints. */
+/** The JSON document of `changes`. */
 export const changesSchema = z.object({
   entity: entitySchema,
   feeds: z.array(feedRecordSchema).check(z.describe('In the order of the chain.')),

@@ -180,7 +180,7 @@ function columnName(column: number): string {
   return NAMES[column];
 }
 
-/** Excel counts in UTF-16 units, as JavaScript does. */
+/** Longest text of a cell in UTF-16 units, which JavaScript counts too. */
 const LONGEST_CELL = 32_767;
 
 /**

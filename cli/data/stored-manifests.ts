@@ -36,7 +36,6 @@ export async function forgottenRun(
   return found.find((one) => one !== undefined);
 }
 
-/** A published run. */
 export interface PublishedRun {
   manifestKey: string;
   manifest: Manifest;

@@ -84,7 +84,6 @@ export interface Finding {
   verdict: Verdict;
   /** What the check found; for `unknown`, why it could not find out. */
   found: string;
-  /** What to do. */
   advice: string | null;
   /** The subject, if a check covers several things: an entity. */
   of?: string;

@@ -40,7 +40,7 @@ interface DeployedRule {
   /** Empty if the rule is gone. */
   state: string;
   schedule: string;
-  /** The role of its one target. */
+  /** The role of the rule's only target. */
   role: string;
   machine: string;
   queue: string;

@@ -23,7 +23,7 @@ import { type Looked, lookAtFile } from '../../transfer/source/look.ts';
  * the form of the answers: names, types, status words, times and sizes; no value of a record, token or file address.
  */
 
-/** A call of the transcript. */
+/** A call to the CRM, as the report shows it. */
 export interface Call {
   /** The call as the interface document writes it: `GET /leads/fields`. */
   call: string;
@@ -65,7 +65,6 @@ export interface Meeting {
   elapsed: () => number;
   sleep: (ms: number) => Promise<void>;
   signal: AbortSignal;
-  /** Called after each call. */
   onCall: (call: Call) => void;
 }
 

@@ -59,7 +59,6 @@ export const probeReportSchema = z.strictObject({
   calls: z.array(callSchema),
 });
 
-/** Registers `probe`. */
 export function addProbe(command: Command): void {
   command
     .option('--configuration <file>', 'has the extra keys of requests; default: config/NAME.json', pathArgument)

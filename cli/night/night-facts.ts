@@ -30,7 +30,7 @@ export interface Facts {
   /** When the stack was created. */
   deployedAt: Date | undefined;
   recorded: Night[];
-  /** The runs that these records and the newest pointers name. */
+  /** The runs that the records of nights and the pointers name. */
   published: PublishedRun[];
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
   attempts: Attempt[];

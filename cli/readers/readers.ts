@@ -29,7 +29,6 @@ interface ReadersOptions extends TargetOptions {
   tag?: boolean;
 }
 
-/** Registers `readers`. */
 export function addReaders(command: Command): void {
   command
     .argument('[principal]', 'account, ARN of a role or organization, as `readers` of the configuration names it')

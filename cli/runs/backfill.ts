@@ -38,7 +38,6 @@ interface BackfillOptions extends TargetOptions {
 
 const MOST_AT_ONCE = 10;
 
-/** Registers `backfill`. */
 export function addBackfill(command: Command): void {
   command
     .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
@@ -202,7 +201,6 @@ function lineOf({ date, state, run, error }: BackfillDate): string {
   return [`${date}: ${stateWord(state)}`, run?.run, error].filter(Boolean).join(', ');
 }
 
-/** A date of a backfill. */
 export interface BackfillDate {
   date: string;
   state: 'published' | 'running' | 'failed' | 'missing';

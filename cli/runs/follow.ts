@@ -21,7 +21,6 @@ import { foundRun, type NamedRun, type Run, runOf, secondsBetween } from './run.
 import { failureText, headText, readersText } from './run-words.ts';
 import { reasonText, timesText, type Waiting, waitingOf } from './waiting.ts';
 
-/** A run that can be followed. */
 type FollowedRun = Pick<NamedRun, 'run' | 'entity' | 'executionArn'>;
 
 export interface FollowCommandOptions extends TargetOptions {

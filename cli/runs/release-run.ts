@@ -27,7 +27,6 @@ const NOTE = `
 Before it asks, it compares the file with what readers have, as diff --run does: both are read whole. With --yes neither is done;
 without a terminal nobody is asked.`;
 
-/** Registers `release`. */
 export function addRelease(command: Command): void {
   withRun(command)
     .requiredOption('--reason <text>', 'why the file is right; stays beside it in the bucket')

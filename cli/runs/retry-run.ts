@@ -24,7 +24,6 @@ interface RetryOptions extends FollowCommandOptions {
   wait?: boolean;
 }
 
-/** Registers `retry`. */
 export function addRetry(command: Command): void {
   withRun(command)
     .option('--force', 'even while the earlier one is under way')

@@ -20,7 +20,6 @@ interface StartOptions extends FollowCommandOptions {
   wait?: boolean;
 }
 
-/** Registers `start`. */
 export function addStart(command: Command): void {
   command
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)

@@ -17,7 +17,6 @@ interface StopOptions extends TargetOptions {
   yes?: boolean;
 }
 
-/** Registers `stop`. */
 export function addStop(command: Command): void {
   withRun(command).option('--yes', 'do not ask').action(stop);
   withExamples(command, {

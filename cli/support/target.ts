@@ -6,50 +6,50 @@ import { awsErrorText } from './aws-error.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 import { plain } from './text.ts';
 
-/** Where a command works: a deployment in an account, or in a local cloud. */
+/** The deployment that a command works on, in an AWS account or in a local cloud. */
 export interface TargetOptions {
   deployment: string;
   profile?: string | undefined;
   region?: string | undefined;
   endpointUrl?: string | undefined;
-  /** Seconds that one call of AWS may take, where a command works on many. */
+  /** Time limit of one AWS call in seconds, for commands that call many deployments. */
   callTimeout?: number | undefined;
 }
 
-/** The outputs of the stack, by which everything of a deployment is found. */
+/** The outputs of the stack, which name every resource of a deployment. */
 const outputsSchema = z.object({
   StateMachineArn: z.string(),
   BucketName: z.string(),
   ClientSecretId: z.string(),
   TokensSecretId: z.string(),
   LedgerTableName: z.string(),
-  /** Only where the configuration says `customerUpdates`. */
+  /** Only with `customerUpdates` in the configuration. */
   UpdatesStateMachineArn: z.optional(z.string()),
   AlarmTopicArn: z.string(),
-  /** Only where the configuration wants a dashboard. */
+  /** Only with a dashboard in the configuration. */
   DashboardName: z.optional(z.string()),
-  /** The release that is deployed. */
+  /** The deployed release. */
   SoftwareVersion: z.string(),
   UndeliveredStartsUrl: z.string(),
-  /** The zone in which a run gets its date: for the commands that need no other setting, and no template. */
+  /** The time zone for the dates of runs; an output, so that commands without other settings need no template. */
   TimeZone: z.string(),
 });
 
-/** A deployment within reach: its resources, and the clients to reach them. */
+/** A connected deployment: its resources, and the clients to call AWS. */
 export interface Target extends z.infer<typeof outputsSchema>, Clients {
-  /** `crm-export-NAME`, with which the names of its rules and log groups begin. */
+  /** `crm-export-NAME`, the prefix of the names of its rules and log groups. */
   stack: string;
-  /** The status of the stack, as CloudFormation says it. */
+  /** The status of the stack in CloudFormation. */
   stackStatus: string;
-  /** When the stack was made. */
+  /** When the stack was created. */
   stackCreatedAt: Date | undefined;
-  /** Where the function that moves files logs. */
+  /** The log group of the function that moves files. */
   downloadLogGroup: string;
 }
 
 /**
  * Finds a deployment by its stack.
- * @throws CommandError (exit code 3) when there is no such stack, it is not one of this release, or AWS cannot be reached
+ * @throws CommandError (exit code 3) if the stack does not exist or is of another release, or AWS cannot be reached
  */
 export async function connect(options: TargetOptions): Promise<Target> {
   const settings = clientSettings(options);
@@ -60,8 +60,8 @@ export async function connect(options: TargetOptions): Promise<Target> {
 }
 
 /**
- * Real credentials are never sent to a local cloud, which takes any; a 12-digit key is its account.
- * @throws CommandError (exit code 2) when the endpoint is no address, or a local one beside a profile
+ * A local cloud never gets real credentials: it accepts any, and takes a 12-digit key as its account.
+ * @throws CommandError (exit code 2) if the endpoint is not an address, or is local while a profile is given
  */
 export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
   const { profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL, callTimeout } = options;
@@ -77,7 +77,7 @@ export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
     throw new CommandError(`No real credentials are sent to a local cloud (${endpointUrl}): ${advice}.`, USAGE);
   }
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  // A profile may have a region of its own.
+  // A profile may have its own region.
   const usual = process.env.AWS_REGION ?? (profile ? undefined : 'us-east-1');
   return {
     ...limits,
@@ -112,13 +112,13 @@ async function unreachable(client: CloudFormationClient, stackName: string, erro
   return awsErrorText(error) ?? other;
 }
 
-/** Whether a stack is whole, of one release or the other: CloudFormation is not at work, and nothing of it failed half-way. */
+/** Whether the stack is in a stable state: no deployment is in progress, and none failed half-way. */
 export function isSettled(stackStatus: string): boolean {
   return /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT|IMPORT_ROLLBACK)_COMPLETE$/.test(stackStatus);
 }
 
 const require = createRequire(import.meta.url);
-/** `require`, for a property has no time to wait for an import. */
+/** `require`, because a getter cannot wait for an import. */
 const sdk = <Module>(name: string): Module => require(`@aws-sdk/client-${name}`);
 
 type Settings = (typeof AWS_LIMITS | ReturnType<typeof limitsOf>) & {
@@ -129,7 +129,7 @@ const makers = (settings: Settings) => {
   const lease = { ...settings, ...LEASE_LIMITS };
   return {
     sfn: () => new (sdk<typeof import('@aws-sdk/client-sfn')>('sfn').SFNClient)(settings),
-    // The bucket's name goes into the path: in front of `localhost` it would make a host that no resolver finds.
+    // The bucket name goes into the path: before `localhost` it would form a host name that does not resolve.
     s3: () => {
       const forcePathStyle = 'credentials' in settings;
       return new (sdk<typeof import('@aws-sdk/client-s3')>('s3').S3Client)({ ...settings, forcePathStyle });
@@ -153,7 +153,7 @@ type Makers = ReturnType<typeof makers>;
 /** The clients of the AWS services that commands use. */
 export type Clients = { [Name in keyof Makers]: ReturnType<Makers[Name]> };
 
-/** Each client is loaded and made at its first use: a command needs two or three, and all take longer than its work. */
+/** Loads and creates each client at its first use: a command needs two or three, and loading all takes too long. */
 export function lazyClients(settings: Settings): Clients {
   const made = {} as Clients;
   for (const [name, make] of Object.entries(makers(settings))) {

@@ -1,6 +1,6 @@
 import { plainLine } from './text.ts';
 
-/** Rows under headings, columns as wide as their widest cell. Cells may come from others: none carries an escape. */
+/** Rows under headings, with columns as wide as their widest cell. Cells may be foreign text: controls are escaped. */
 export function textTable(headings: string[], rows: string[][]): string {
   const all = [headings, ...rows].map((row) => row.map(plainLine));
   const widths = headings.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
@@ -13,13 +13,13 @@ interface Column {
   /** The heading of the column; by default its name. */
   heading?: string;
   name: string;
-  /** The column may be left out for lack of room, the highest number first. */
+  /** The column may be left out if there is not enough room; the highest number goes first. */
   optional?: number;
 }
 
 /**
- * A table whose last column is a name to copy. Where the terminal is too narrow, it is on a line of its own, and optional
- * columns are left out.
+ * A table whose last column is a name to copy. If the terminal is too narrow, the name gets a line of its own, and
+ * optional columns are left out.
  * @returns the heading, a text for each row, and the names of the columns left out
  */
 export function fittedTable(columns: Column[], rows: string[][], width: number) {

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 
-/** What a terminal obeys: C0 and C1 controls, and characters that change the direction of a text. */
+/** Characters that control a terminal: C0 and C1 controls, and characters that change the direction of a text. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** Writes controls as JSON does: `\u001b`. Line breaks and tabs stay. */
+/** Escapes control characters as JSON does: `\u001b`. Line breaks and tabs stay. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (control) => {
     if (control === '\n' || control === '\t') return control;
@@ -11,12 +11,12 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** A text of another program on one line, with its controls escaped. */
+/** A foreign text on one line, with its control characters escaped. */
 export function plainLine(text: string): string {
   return escapeControls(text.replace(/[\t\n\r]+/g, ' ').trim());
 }
 
-/** Colours for a stream: none where it is no terminal, or where NO_COLOR is set. */
+/** Colours for a stream; no colours if it is not a terminal or NO_COLOR is set. */
 export function colorsFor(stream: { isTTY?: boolean }) {
   const isColored = stream.isTTY === true && !process.env.NO_COLOR;
   const paint = (color: 'green' | 'yellow' | 'red' | 'cyan' | 'dim') => (text: string) =>
@@ -31,7 +31,7 @@ export function colorsFor(stream: { isTTY?: boolean }) {
   };
 }
 
-/** How long something took: `4.2 s`, `3 min 20 s`, `2 h 5 min`. */
+/** A duration: `4.2 s`, `3 min 20 s`, `2 h 5 min`. */
 export function durationText(seconds: number): string {
   if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -47,12 +47,12 @@ export function manyText(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Text of the CRM, for a terminal: short, and without control characters. */
+/** Text from the CRM for a terminal: at most 200 printable ASCII characters. */
 export function plain(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
 }
 
-/** A number of bytes for a person; empty where there is none yet. */
+/** A number of bytes in a readable unit; empty for null. */
 export function bytesText(bytes: number | null): string {
   if (bytes === null) return '';
   if (bytes < 10_000) return `${bytes} B`;
@@ -61,7 +61,7 @@ export function bytesText(bytes: number | null): string {
   return `${(bytes / 1000 ** power).toFixed(1)} ${units[power - 1]}`;
 }
 
-/** How far a file is: `41.9 MB of 96.0 MB`, or only the first where the rest is not known, or nothing is missing. */
+/** Progress of a file: `41.9 MB of 96.0 MB`; only the first number if the total is not known or is reached. */
 export function movedText({ bytes, totalBytes }: { bytes: number | null; totalBytes: number | null }): string {
   const whole = bytes === null || totalBytes === null || bytes >= totalBytes;
   return whole ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(totalBytes)}`;

@@ -1,13 +1,13 @@
 import { eachOf } from '../../core/each-of.ts';
 
 interface Together {
-  /** Ends all. */
+  /** Aborts all work. */
   signal: AbortSignal;
-  /** How many are done at the same time; all where it is left out. */
+  /** Number of items at a time; by default all. */
   atOnce?: number;
 }
 
-/** Does something with each item of a list; where one fails, the signal that each is given ends the others too. */
+/** Runs the work for each item of a list. If one fails, the signal aborts the others too. */
 export async function together<T, R>(
   list: readonly T[],
   work: (item: T, signal: AbortSignal) => Promise<R>,

@@ -1,14 +1,14 @@
 import { CommandError, INTERRUPTED } from './exit.ts';
 
-/** A command that was interrupted has ended by then; if it has not, the next signal ends it. */
+/** Time for an interrupted command to end; after that, the next signal ends the process. */
 const ENDING_MS = 2000;
 
-/** Work that Ctrl-C ends. @throws CommandError (exit code 130) with these words, or the one with which the work itself ended so */
+/** Runs work that Ctrl-C aborts. @throws CommandError (exit code 130) with `words`, or the one that the work threw */
 export async function untilInterrupted<T>(words: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController();
   const abort = (name: NodeJS.Signals) => interrupt.abort(new Error(`interrupted by ${name}`));
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  // A signal may come twice: npm passes on what the terminal has sent to both.
+  // A signal may come twice: from the terminal, and from npm, which forwards it.
   for (const name of signals) process.on(name, abort);
   try {
     return await work(interrupt.signal);
@@ -20,7 +20,7 @@ export async function untilInterrupted<T>(words: string, work: (signal: AbortSig
     const end = () => {
       for (const name of signals) process.off(name, abort);
     };
-    // The second one may come while the command ends by the first.
+    // The second signal may come while the command ends because of the first.
     if (interrupt.signal.aborted) setTimeout(end, ENDING_MS).unref();
     else end();
   }

@@ -14,16 +14,16 @@ export interface DerivedObject {
   entity: Entity;
   kind: 'table' | 'feed' | 'copy';
   key: string;
-  /** Of a table. */
+  /** The date of a table; empty for other kinds. */
   date: string;
-  /** When it was stored. */
+  /** When the object was stored. */
   at: Date | undefined;
-  /** What `table ENTITY --outdated` does with it. It keeps what was written under the column settings of today. */
+  /** The action of `table ENTITY --outdated`. It keeps objects that were written under the current column settings. */
   then: 'keep' | 'rewrite' | 'remove';
 }
 
 /**
- * All tables, feeds and copies of tables in the bucket, tables by their dates. Those without a digest are of an earlier release.
+ * All tables, feeds and copies of tables in the bucket, by date. An earlier release wrote those without a digest.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 export async function derivedObjects(
@@ -48,7 +48,7 @@ export async function derivedObjects(
   return found.flat().sort((a, b) => a.date.localeCompare(b.date));
 }
 
-/** How many there are of each kind: "2 tables, 1 feed". */
+/** The number of objects of each kind: "2 tables, 1 feed". */
 export function countsText(objects: readonly DerivedObject[]): string {
   const words = { table: 'table', feed: 'feed', copy: 'copied table' } as const;
   const counts = Object.entries(words).map(([kind, word]) => ({

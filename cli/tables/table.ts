@@ -31,7 +31,6 @@ interface TableOptions extends TargetOptions {
 
 const MOST_AT_ONCE = 10;
 
-/** Registers `table`. */
 export function addTable(command: Command): void {
   command
     .argument(
@@ -90,7 +89,7 @@ async function runOfDate(manifests: Manifests, entity: Entity, date: string): Pr
   throw new CommandError(`No file of ${entity} is published${date === 'latest' ? '' : ` for ${date}`}.`, USAGE);
 }
 
-/** One that Step Functions has forgotten has its manifest still. */
+/** The entity and the run for a name. If Step Functions has deleted the run, its manifest is enough. */
 async function runByName(target: Target, manifests: Manifests, named: string): Promise<Chosen> {
   const found = await findRun(target, named).catch((error: unknown) => {
     if (error instanceof CommandError) return error;
@@ -106,7 +105,7 @@ async function runByName(target: Target, manifests: Manifests, named: string): P
   throw new CommandError(`The input of ${found.name} names no entity, so it has no table.`, USAGE);
 }
 
-/** @throws CommandError (exit code 2) where WriteTable would refuse it */
+/** @throws CommandError (exit code 2) if WriteTable would refuse the run */
 async function judge(target: Target, manifests: Manifests, { entity, run }: Chosen): Promise<void> {
   const { entities } = await deployedConfiguration(target);
   if (!entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
@@ -120,22 +119,22 @@ interface AgainOptions extends TargetOptions {
   dryRun?: boolean;
 }
 
-/** A date whose table stands under other settings than those that are deployed. */
+/** A date whose table was written under other settings than the deployed ones. */
 interface OutdatedDate {
   date: string;
   state: 'outdated' | 'written' | 'failed';
-  /** The execution that writes it. */
+  /** The execution that writes the table. */
   run: string | null;
   error: string | null;
 }
 
-/** Runs at the same time, unless a person says otherwise. */
+/** Default number of runs at the same time. */
 const AT_ONCE = 2;
 
 /**
- * Leaves nothing that was written under other column settings than today's. It removes feeds and copied tables, so that the next feed is a
- * snapshot, and tables that no run writes again. Other tables are written again, oldest date first, each by a run that is followed to its end.
- * @throws CommandError: 1 if one is not written, 2 if the entity has no tables, 130 after Ctrl-C (the runs go on)
+ * Replaces everything that was written under other column settings. Removes feeds and copied tables, so that the next
+ * feed is a snapshot, and tables that no run can write again. Rewrites other tables, oldest first, and follows runs.
+ * @throws CommandError: 1 if a table is not written, 2 if the entity has no tables, 130 after Ctrl-C (runs continue)
  */
 async function writeAgain(named: string, options: AgainOptions): Promise<void> {
   const entity = entitySchema.safeParse(named).data;
@@ -163,7 +162,7 @@ async function writeAgain(named: string, options: AgainOptions): Promise<void> {
 
 /** @throws RunError `StorageDenied` or `StorageUnavailable` */
 async function remove({ s3, BucketName: Bucket }: Target, objects: DerivedObject[]): Promise<void> {
-  // The record of a feed goes first: it is found by the feed.
+  // The record of a feed is deleted first, because it can be found only through the feed.
   const keysOf = ({ kind, key }: DerivedObject) =>
     kind === 'feed' ? [key.replace(/changes\.parquet$/, '_feed.json'), key] : [key];
   await eachOf(objects, async (object) => {
@@ -182,7 +181,7 @@ interface WriteOptions extends AgainOptions {
 async function write(target: Target, entity: Entity, dates: OutdatedDate[], options: WriteOptions): Promise<void> {
   const { signal, concurrency = AT_ONCE } = options;
   const writeOne = async (date: OutdatedDate, either: AbortSignal) => {
-    // What one run was refused ends the others too: nothing more is started.
+    // After an AWS error for one run, the others start no more runs.
     either.throwIfAborted();
     await writeDate(target, entity, date, either);
     say(date);
@@ -212,7 +211,7 @@ function say({ date, state, run, error }: OutdatedDate): void {
   printOut([`${date}: ${state}`, run, error].filter(Boolean).join(', '));
 }
 
-/** @throws CommandError (exit code 1) where a table was not written */
+/** @throws CommandError (exit code 1) if a table was not written */
 function finish(entity: Entity, dates: OutdatedDate[], options: AgainOptions): void {
   const failed = dates.filter(({ state }) => state === 'failed');
   if (failed.length === 0) return;

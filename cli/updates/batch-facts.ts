@@ -25,13 +25,13 @@ import { plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import { refused } from './update-source.ts';
 
-/** A deployment that updates customers. */
+/** A deployment with customer updates. */
 export interface UpdatesTarget extends Target {
   UpdatesStateMachineArn: string;
   store: BatchStore;
 }
 
-/** @throws CommandError (exit code 2) where the deployment has no machine CustomerUpdates */
+/** @throws CommandError (exit code 2) if the deployment has no state machine CustomerUpdates */
 export async function connectForUpdates(options: TargetOptions): Promise<UpdatesTarget> {
   const target = await connect(options);
   const { UpdatesStateMachineArn, s3, BucketName } = target;
@@ -51,8 +51,8 @@ export function batchArgument(text: string): string {
 }
 
 /**
- * @returns `undefined` while the batch is not summarized
- * @throws CommandError (exit code 1) for an object that is no manifest
+ * @returns `undefined` until the batch has a summary
+ * @throws CommandError (exit code 1) for an object that is not a valid manifest
  */
 export async function readBatchManifest(store: BatchStore, batch: string): Promise<BatchManifest | undefined> {
   const key = keysOf(batch).manifest;
@@ -74,7 +74,7 @@ interface Summarized {
   manifestKey: string | null;
 }
 
-/** The first lines that were not applied: numbers of lines, names of errors and of fields; no id and no value. */
+/** The first lines that were not applied: line numbers, names of errors and fields; no id and no value. */
 export async function failuresText(
   store: BatchStore,
   { counts, resultKey, manifestKey }: Summarized,
@@ -108,13 +108,13 @@ async function firstFailures(store: BatchStore, resultKey: string): Promise<Resu
   return failures.slice(0, SHOWN);
 }
 
-/** Objects that are read at the same time. */
+/** Number of objects to read at the same time. */
 const AT_ONCE = 8;
 
-/** Counts the outcomes of a batch while it is under way, from its results: each of these objects is read once. */
+/** Counts the outcomes of a batch in progress from its result objects. It reads each object once. */
 export class ResultTally {
   readonly counts: Counts = noCounts();
-  /** Whether some function was about to send. */
+  /** Whether a function may have started to send. */
   begun = false;
   readonly #store: BatchStore;
   readonly #prefix: string;
@@ -129,7 +129,7 @@ export class ResultTally {
     return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Reads what has come since the last time. */
+  /** Reads the results that are new since the last call. */
   async refresh(): Promise<void> {
     const keys = (await this.#store.list(this.#prefix)).map(({ key }) => key);
     this.begun ||= keys.length > 0;
@@ -145,7 +145,7 @@ export class ResultTally {
     for (const { outcome } of parseResults(object?.text ?? '')) this.counts[outcome] += 1;
   }
 
-  /** What can be said of a batch that left no manifest: a line without a result may have been sent if any was. */
+  /** The counts of a batch without a manifest: a line without a result may have been sent if any function started. */
   completed(records: number): Counts {
     const rest = Math.max(0, records - this.lines);
     const counts = { ...this.counts };
@@ -156,7 +156,7 @@ export class ResultTally {
 
 const LONGEST_NAME = 60;
 
-/** `BATCH-r2`, then `BATCH-r3`: fixed, so that two who resume at once make one batch. */
+/** `BATCH-r2`, then `BATCH-r3`. The name is fixed, so that two people who resume at the same time create one batch. */
 export function resumedName(batch: string): string {
   const [, stem = batch, last = '1'] = /^(.+)-r(\d{1,4})$/.exec(batch) ?? [];
   const suffix = `-r${Number(last) + 1}`;
@@ -164,7 +164,7 @@ export function resumedName(batch: string): string {
   return `${stem.slice(0, 40)}-${createHash('sha256').update(batch).digest('hex').slice(0, 8)}${suffix}`;
 }
 
-/** The batch that resumes another, once an execution has it; `undefined` where none does. */
+/** The batch that resumes another, once an execution has claimed it; otherwise `undefined`. */
 export async function resumedBy(store: Pick<BatchStore, 'read'>, batch: string): Promise<string | undefined> {
   const name = resumedName(batch);
   return (await store.read(keysOf(name).started)) && name;
@@ -177,7 +177,7 @@ export async function* inputOf(store: BatchStore, batch: string): AsyncGenerator
   yield* object.chunks;
 }
 
-/** All that is known of the lines of a batch, in their order: the result, or else the parts of it that were written. */
+/** The known results of a batch, in the order of its lines: the whole result, or the parts that exist. */
 export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
   const result = await store.stream(keysOf(batch).result);
   if (result) return yield* result.chunks;
@@ -187,23 +187,23 @@ export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerat
   }
 }
 
-/** All that is known of the lines of a batch by now: also what the batches that resumed it made of them. */
+/** The newest results of a batch, including those of the batches that resumed it. */
 export async function* latestResultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
   const later = await resumedBy(store, batch);
   const own = resultsOf(store, batch);
   yield* later === undefined ? own : latestResults(own, latestResultsOf(store, later));
 }
 
-/** How wrong this machine's clock may be: beyond that AWS refuses signatures, and the SDK uses the time of AWS. */
+/** Largest error of this machine's clock: AWS refuses signatures beyond it, and the SDK then uses the AWS time. */
 const CLOCK_MS = 300_000;
 const LONGEST_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
-/** The pause is longer than a reading of the flag may be old (`batch-state.ts`). */
+/** The pause is longer than the time for which functions cache the flag (`batch-state.ts`). */
 const PAUSE_MS = 2000;
 
 /**
- * Waits until no function of a stopped batch can send any more: stopping an execution does not stop its functions. Raises the
- * stop flag first, also for a batch stopped long ago, because a redrive would send again. After that, lines are sent only under
- * existing claims without results: it waits for those results, at most a function's time limit after the stop.
+ * Waits until no function of a stopped batch can send, because stopping an execution does not stop its functions. First
+ * raises the stop flag, even for an old batch, because a redrive would send again. Then functions send only lines that
+ * are claimed and have no result. It waits for these results, at most the time limit of a function after the stop.
  */
 export async function drainBatch({ sfn, store }: UpdatesTarget, batch: string, stoppedAt: Date | undefined) {
   const awsNow = () => Date.now() + sfn.config.systemClockOffset;
@@ -225,8 +225,8 @@ export async function drainBatch({ sfn, store }: UpdatesTarget, batch: string, s
 }
 
 /**
- * Until when functions of a stopped batch without a summary may send, such as `09:30:00`; `undefined` where none does
- * any more. The time is by this computer's clock, which may be wrong by some minutes.
+ * The time until which functions of a stopped batch without a summary may send, such as `09:30:00`; `undefined` after
+ * that time. It uses the clock of this machine, which may be wrong by some minutes.
  */
 export function sendsUntil(stoppedAt: string): string | undefined {
   const end = Date.parse(stoppedAt) + LONGEST_MS;

@@ -22,9 +22,9 @@ interface FinishOptions extends TargetOptions {
 }
 
 /**
- * Follows a batch to its end and prints what became of it.
- * @returns the sentence of a failure; `undefined` when every line was applied
- * @throws CommandError (exit code 130) on Ctrl-C, which ends the following, not the batch
+ * Follows a batch to its end and prints the result.
+ * @returns the sentence of a failure; `undefined` if every line was applied
+ * @throws CommandError (exit code 130) after Ctrl-C, which stops following but not the batch
  */
 export async function finishBatch(
   target: UpdatesTarget,
@@ -50,11 +50,11 @@ export async function finishBatch(
   return ok ? undefined : failureText(run);
 }
 
-/** The longer a batch takes, the less often it is looked at. */
+/** Pauses between two reads of the status; they grow with the duration of the batch. */
 const FIRST_PAUSE_MS = 1000;
 const LARGEST_PAUSE_MS = 5000;
 
-/** @throws the signal's reason */
+/** @throws the reason of the signal */
 async function followBatch(
   { sfn }: UpdatesTarget,
   { executionArn, records }: Started,
@@ -66,7 +66,7 @@ async function followBatch(
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LARGEST_PAUSE_MS, pause * 1.05)) {
       signal.throwIfAborted();
       const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-      // The results are counted after the status is read, so that those written before the end are among them.
+      // The results are read after the status, so that they include all results from before the end.
       await tally.refresh();
       const seconds = secondsBetween(execution.startDate, execution.stopDate ?? new Date());
       display.show({ counts: tally.counts, lines: tally.lines, records, seconds });
@@ -82,13 +82,13 @@ function adviceFor({ batch }: Started, counts: Counts, options: FinishOptions): 
   const resumable = counts.FAILED + counts.UNKNOWN + counts.NOT_SENT > 0;
   const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
   return [
-    // First, because a batch after which another began is not resumed without a further option.
+    // This advice comes first: once a later batch has begun, a resume needs another option.
     ...(resumable ? [`To send lines again: ${commandFor(`update --resume ${batch}`, options)}`] : []),
     ...(counts.REJECTED > 0 ? [`To correct rejected lines: ${correct}`] : []),
   ];
 }
 
-/** How far a batch is. */
+/** The progress of a batch. */
 export interface BatchProgress {
   counts: Counts;
   /** Lines with an outcome. */
@@ -98,12 +98,12 @@ export interface BatchProgress {
 }
 
 const BAR_CELLS = 24;
-/** Elsewhere than on a terminal: a line for so many percent more. */
+/** Without a terminal, a line is printed whenever the progress has grown by this much. */
 const STEP_PERCENT = 5;
 
-/** Shows a person how far a batch is: one live row on a terminal, which `end` leaves; a line now and then elsewhere. */
+/** Shows the progress of a batch: one live row on a terminal, which stays after `end`; elsewhere some lines. */
 export function createProgressDisplay(stream: NodeJS.WriteStream) {
-  // A terminal that does not know its size has no room for a row.
+  // A terminal without a known size cannot show a live row.
   if (stream.isTTY && stream.columns > 0 && stream.rows > 0) {
     const row = liveLines(stream);
     return {
@@ -137,7 +137,7 @@ function barOf(progress: BatchProgress): string {
   return `[${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)}]`;
 }
 
-/** Rounded down: 100 only when all are done. */
+/** Rounded down, so that 100 means that all lines are done. */
 function percentOf({ lines, records }: BatchProgress): number {
   return records === 0 ? 0 : Math.floor((lines * 100) / records);
 }

@@ -17,8 +17,8 @@ import { refused, type UpdateSource } from './update-source.ts';
 import { batchOf, executionOf } from './update-status.ts';
 
 /**
- * The lines of a finished batch that were neither applied nor rejected, with empty lines for the others, so that numbers of
- * lines stay. They are not validated again: they were found valid, perhaps by another release.
+ * The lines of a finished batch that were neither applied nor rejected. Empty lines replace the others, so that line
+ * numbers stay. The lines are not validated again: they were valid, perhaps by the rules of another release.
  */
 export function unfinishedLines({ store }: UpdatesTarget, batch: string): UpdateSource {
   return {
@@ -29,7 +29,7 @@ export function unfinishedLines({ store }: UpdatesTarget, batch: string): Update
   };
 }
 
-/** Puts lines taken out of a file back in their places. No two lines are equal: each has an id of its own. */
+/** Puts lines back at their line numbers in the whole file. All lines differ, because each has its own id. */
 async function* inPlace(
   whole: AsyncIterable<Uint8Array>,
   taken: AsyncIterable<Uint8Array>,
@@ -50,9 +50,9 @@ async function* inPlace(
 }
 
 /**
- * A batch may be resumed after its end, and only once.
- * @returns its execution where that ended without a summary: its functions may still be running
- * @throws CommandError (exit code 2) saying why it is not resumed
+ * Refuses a batch that has not ended or was already resumed.
+ * @returns its execution if that ended without a summary: its functions may still run
+ * @throws CommandError (exit code 2) that says why the batch cannot be resumed
  */
 export async function refuseToResume(
   target: UpdatesTarget,
@@ -79,8 +79,8 @@ export function resumedAlready(batch: string) {
 const LISTED = 10;
 
 /**
- * Refuses to resume a batch after which others began: older values would replace newer ones where both change the same customer.
- * @throws CommandError (exit code 2) that lists the later batches, or says that nothing shows them
+ * Refuses to resume a batch if later ones began: its older values would overwrite newer ones of the same customers.
+ * @throws CommandError (exit code 2) that lists the later batches, or says that they are not known any more
  */
 export async function refuseLaterBatches(target: UpdatesTarget, batch: string, options: TargetOptions): Promise<void> {
   const begun = (await executionOf(target, batch))?.startDate;
@@ -90,7 +90,7 @@ export async function refuseLaterBatches(target: UpdatesTarget, batch: string, o
       `Step Functions keeps no execution of ${batch} any more, so the batches that began later are not known. Add --over-newer to send its lines even if a later batch changed the same customers.`,
     );
   }
-  // Somebody who resumes at the same time sends the same lines.
+  // Another person who resumes the batch at the same time sends the same lines.
   const own = [batch, resumedName(batch)];
   const later = (await batchesSince(target, begun)).filter((name) => !own.includes(name));
   if (later.length === 0) return;
@@ -101,16 +101,17 @@ export async function refuseLaterBatches(target: UpdatesTarget, batch: string, o
   );
 }
 
-/** The quota of DescribeExecution is some hundreds at once, then some a second (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html). */
+// DescribeExecution allows a few hundred calls at once, then a few a second:
+// https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
 const PAUSE_MS = 2000;
 const MOST_PAUSES = 60;
 
-/** The batches of executions that began at a moment or later, newest first: those that run, and those that claimed their batch. */
+/** The batches that began at a time or later, newest first: running ones, and those that were claimed. */
 async function batchesSince(target: UpdatesTarget, since: Date): Promise<string[]> {
   const { sfn, store, UpdatesStateMachineArn: stateMachineArn } = target;
   const found: ExecutionListItem[] = [];
   for await (const { executions = [] } of paginateListExecutions({ client: sfn }, { stateMachineArn })) {
-    // Step Functions lists the newest first.
+    // Step Functions lists the newest executions first.
     const later = executions.filter(({ startDate }) => startDate && startDate >= since);
     found.push(...later);
     if (later.length < executions.length) break;
@@ -119,7 +120,7 @@ async function batchesSince(target: UpdatesTarget, since: Date): Promise<string[
     const execution = await describe(target, executionArn);
     const batch = batchOf(execution);
     if (batch === undefined || execution.error === 'UpdateAlreadyStarted') return [];
-    // Without a claim nothing was sent.
+    // A batch without a claim has sent no line.
     return execution.status === 'RUNNING' || (await store.read(keysOf(batch).started)) ? [batch] : [];
   });
   return [...new Set(batches.flat())];

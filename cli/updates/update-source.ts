@@ -16,15 +16,15 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { manyText } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
-/** A source of which every line is valid. */
+/** A source whose lines are all valid. */
 export interface CheckedUpdates extends Omit<Validation, 'problems' | 'chunks'> {
   source: UpdateSource;
 }
 
 /**
- * Validates all lines before anything is sent.
- * @param print for a table of problems, and for warnings
- * @throws CommandError (exit code 2) when anything is wrong
+ * Validates all lines before the first one is sent.
+ * @param print prints the table of problems, and warnings
+ * @throws CommandError (exit code 2) if a line is not valid
  */
 export async function checkUpdates(
   source: UpdateSource,
@@ -60,10 +60,10 @@ function problemsSentence(name: string, { total, first: [only] }: ProblemReport)
 }
 
 const SAMPLES = 3;
-/** So many characters of an id are enough to find its line again, and too few to look somebody up. */
+/** Shown characters of an id: enough to find its line again, too few to identify a customer. */
 const SHOWN_OF_ID = 8;
 
-/** The requests that the first records become, with values hidden and ids cut short. */
+/** The requests for the first records, with hidden values and shortened ids. */
 export async function samplesOf(source: UpdateSource): Promise<string[]> {
   const samples: string[] = [];
   for await (const entry of readUpdates(source.reader, source.open(), { allowNull: true })) {
@@ -75,30 +75,30 @@ export async function samplesOf(source: UpdateSource): Promise<string[]> {
 }
 
 function requestText({ id, ...fields }: WithId): string {
-  // An emptied field is shown: it says nothing about the customer, and a person wants to see it.
+  // A field to be emptied is shown as null: that reveals no customer data, and the user should see it.
   const masked = Object.entries(fields).map(([name, value]) => [name, value === null ? null : '***']);
   return `PATCH /customers/${id.slice(0, SHOWN_OF_ID)}…\n  ${JSON.stringify(Object.fromEntries(masked))}`;
 }
 
-/** Where updates come from. Read twice: to check, and to send. */
+/** The source of updates. It is read twice: to check and to send. */
 export interface UpdateSource {
   name: string;
   reader: UpdateReader;
-  /** All bytes from the first on; throws CommandError (exit code 2) where they are not those of before. */
+  /** All bytes from the start; throws CommandError (exit code 2) if they have changed since the first read. */
   open: () => AsyncIterable<Uint8Array>;
   close: () => Promise<void>;
 }
 
 const READERS: Record<UpdateFormat, UpdateReader> = { csv: CSV, jsonl: JSONL };
-/** Larger pieces are hardly faster, and cost 20 MB more of memory at a million lines. */
+/** Larger pieces are hardly faster, and need 20 MB more memory for a million lines. */
 const PIECE_BYTES = 64 * 1024;
 
-/** A file that is refused before anything was sent. */
+/** The error for a file that is refused before a line was sent. */
 export function refused(sentence: string, options: { cause?: unknown } = {}): CommandError {
   return new CommandError(`${sentence} Nothing was sent.`, USAGE, options);
 }
 
-/** @throws CommandError (exit code 2) when there is no such file, or none of a known format */
+/** @throws CommandError (exit code 2) if the file does not exist or has an unknown format */
 export async function openUpdateFile(path: string): Promise<UpdateSource> {
   const format = formatOf(path);
   if (typeof format !== 'string') throw refused(`${path} ${format.sentence}.`);
@@ -126,7 +126,7 @@ async function* unchanged(path: string, file: FileHandle, before: FileStamp): As
   for (;;) {
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
     const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, position);
-    // The file is looked at again after every piece: a problem found in changed content would mislead.
+    // The file is checked after every piece: a problem that was found in changed content would mislead.
     if (!isUnchanged(before, await stampOf(file))) throw changed(path);
     if (bytesRead === 0) return;
     yield piece.subarray(0, bytesRead);

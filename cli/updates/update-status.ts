@@ -41,7 +41,7 @@ interface StatusOptions extends TargetOptions {
 
 const LISTED = 10;
 
-/** Registers `update-status`, which changes nothing at the CRM. */
+/** Registers `update-status`, which changes no data in the CRM. */
 export function addUpdateStatus(command: Command): void {
   command
     .argument('[batch]', 'name of a batch', batchArgument)
@@ -82,7 +82,7 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   );
 }
 
-/** The last of the batches that resume one another, which may be still under way. */
+/** The last batch in a chain of resumed batches; it may still be in progress. */
 async function lastResuming(target: UpdatesTarget, status: BatchStatus): Promise<BatchStatus> {
   return status.resumedAs === null ? status : lastResuming(target, await oneBatch(target, status.resumedAs));
 }
@@ -113,11 +113,11 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
 }
 
 /**
- * Writes the lines of a batch that are not applied yet, by it or by one that resumed it, into a new file that only its owner may
- * read: JSON Lines, byte for byte as they are stored.
- * @param last of the batches that resume it, or the batch itself
- * @returns how many
- * @throws CommandError (exit code 2) when there is nothing to write, the file exists already, or its name is not that of JSON Lines
+ * Writes the lines of a batch that neither it nor a batch that resumed it has applied. The new file is JSON Lines, byte
+ * for byte as stored, and only its owner may read it.
+ * @param last the last batch that resumes it, or the batch itself
+ * @returns the number of lines
+ * @throws CommandError (exit code 2) if there are no such lines, the file exists, or its name is not for JSON Lines
  */
 async function writeFailedLines(
   store: BatchStore,
@@ -143,7 +143,7 @@ async function writeFailedLines(
     return lines;
   } catch (error) {
     await file.close();
-    // An incomplete file would look complete.
+    // An incomplete file would look complete, so it is removed.
     await rm(path, { force: true });
     throw error;
   }
@@ -153,19 +153,19 @@ function usage(sentence: string, cause?: unknown): CommandError {
   return new CommandError(sentence, USAGE, { cause });
 }
 
-/** A batch as `--json` prints it. What is not known is null. */
+/** A batch as `--json` prints it. Unknown values are null. */
 interface BatchStatus extends Run {
   batch: string;
-  /** Counts of all records; null while they are not counted. */
+  /** The number of all records; null until they are counted. */
   records: number | null;
-  /** The batch that resumes it. */
+  /** The batch that resumes this one. */
   resumedAs: string | null;
-  /** Counts of the lines that have an outcome. */
+  /** The number of lines with each outcome. */
   counts: Counts;
   resultKey: string | null;
 }
 
-/** The batches of the newest executions, newest first, without those refused because another execution has their batch. */
+/** The batches of the newest executions, newest first, except executions whose batch belongs to another execution. */
 async function lastBatches(target: UpdatesTarget, most: number): Promise<BatchStatus[]> {
   const statuses: BatchStatus[] = [];
   for (const execution of await lastExecutions(target, most)) {
@@ -176,7 +176,7 @@ async function lastBatches(target: UpdatesTarget, most: number): Promise<BatchSt
   return statuses;
 }
 
-/** @throws CommandError (exit code 2) when neither bucket nor machine know the batch */
+/** @throws CommandError (exit code 2) if neither the bucket nor Step Functions has the batch */
 async function oneBatch(target: UpdatesTarget, batch: string): Promise<BatchStatus> {
   const execution = await executionOf(target, batch);
   const manifest = await readBatchManifest(target.store, batch);
@@ -185,7 +185,7 @@ async function oneBatch(target: UpdatesTarget, batch: string): Promise<BatchStat
   throw new CommandError(`There is no batch ${batch} here.`, USAGE);
 }
 
-/** @param execution without an ARN where Step Functions has deleted it */
+/** @param execution without an ARN if Step Functions has deleted it */
 export async function statusOf(
   { store }: UpdatesTarget,
   batch: string,
@@ -216,8 +216,8 @@ export async function statusOf(
 const claimSchema = z.object({ execution: z.string() });
 
 /**
- * The execution that claimed a batch; where none did yet, one of the last 100 whose input names it.
- * @returns `undefined` where none is known any more
+ * The execution that claimed a batch; before a claim, one of the last 100 executions whose input names the batch.
+ * @returns `undefined` if there is no such execution any more
  */
 export async function executionOf(
   target: UpdatesTarget,
@@ -230,7 +230,7 @@ export async function executionOf(
     executionArn: executionArn(UpdatesStateMachineArn, claim.execution),
   });
   return sfn.send(describe).catch((error: unknown) => {
-    // Step Functions has forgotten the execution after 90 days.
+    // Step Functions deletes an execution 90 days after its end.
     if (error instanceof Error && error.name === 'ExecutionDoesNotExist') return undefined;
     throw error;
   });

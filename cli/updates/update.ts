@@ -48,7 +48,7 @@ const RATE = numberArgument(
 );
 const FAILURES = numberArgument('A number of failures is a whole number from 1 to 1000.', 1, 1000);
 
-/** Changes customers by a file: checks all of it here, asks, sends it as a batch and follows that to its end. */
+/** Updates customers from a file: checks all lines, asks for confirmation, sends a batch and follows it to its end. */
 export function addUpdate(command: Command): void {
   command
     .argument('[file]', 'NAME.csv or NAME.jsonl', pathArgument)
@@ -100,13 +100,13 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
   return withSource(unfinishedLines(target, batch), options, target);
 }
 
-/** A dry run shows the lines even if the resume itself would be refused. */
+/** Prints why a resume would be refused, because a dry run still shows the lines. */
 function printRefusal(error: unknown): void {
   if (!(error instanceof CommandError)) throw error;
   printErr(error.message);
 }
 
-/** @param connected to the deployment of a batch; for a file it is connected to here, and for a dry run of one no cloud is called */
+/** @param connected deployment of a batch to resume; for a file, this function connects, or a dry run calls no cloud */
 async function withSource(source: UpdateSource, options: UpdateOptions, connected?: UpdatesTarget): Promise<void> {
   try {
     const target = connected ?? (options.dryRun ? undefined : await connectForUpdates(options));
@@ -119,10 +119,10 @@ async function withSource(source: UpdateSource, options: UpdateOptions, connecte
   }
 }
 
-/** What the functions would allow, where the configuration file is at hand. */
+/** The rules that the functions would apply, if the configuration file exists. */
 function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: UpdateOptions): LineRules {
   if (configuration === undefined && !existsSync(configurationFile(deployment))) return { allowNull: false };
-  // A local configuration needs a loopback address all the same.
+  // A local configuration needs a loopback address, even if no cloud is called.
   return readConfiguration(deployment, configuration, endpointUrl ?? 'http://127.0.0.1').deployment.updates;
 }
 
@@ -138,9 +138,9 @@ async function send(checked: CheckedUpdates, target: UpdatesTarget, options: Upd
   const { maxRate, stopAfterFailures, resume, overNewer } = options;
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
   const key = await uploadInput(target.store, batch, checked, resume !== undefined);
-  // Another batch may have begun while the person was asked and the lines were stored. The next resume finds the same lines there.
+  // Another batch may have begun meanwhile. If this refuses, the next resume finds these stored lines.
   if (resume !== undefined && !overNewer) await refuseLaterBatches(target, resume, options);
-  // The name is printed before the start, whose answer may be lost: it is the one to look up.
+  // The name is printed before the start: if the answer gets lost, the user can look up the batch by this name.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const how = { maxRate, stopAfterFailures };
   const executionArn =
@@ -165,7 +165,7 @@ async function askBefore(
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
 }
 
-/** How a batch is applied; what is left out comes from the configuration. */
+/** How to apply a batch; missing options come from the configuration. */
 export interface BatchOptions {
   /** Changes per second. */
   maxRate?: number | undefined;
@@ -179,7 +179,7 @@ function newBatchName(): string {
 }
 
 /**
- * Starts the machine on an uploaded file. The execution is named after the batch.
+ * Starts the state machine on an uploaded file. The name of the execution begins with the name of the batch.
  * @param file key of the file in the bucket, `updates/BATCH/input.jsonl`
  * @returns the ARN of the execution
  */
@@ -195,8 +195,8 @@ export async function startBatch(
 }
 
 /**
- * Starts a batch that resumes another. Two who do so at the same time start one execution, by its name.
- * @returns `undefined` where another execution has or had the batch
+ * Starts a batch that resumes another. Because of its name, two simultaneous commands start only one execution.
+ * @returns `undefined` if another execution has or had the batch
  */
 async function startResumed(
   target: UpdatesTarget,
@@ -213,7 +213,7 @@ async function startResumed(
   const describe = new DescribeExecutionCommand({ executionArn: executionArn(UpdatesStateMachineArn, name) });
   const { status } = await sfn.send(describe);
   if (status === 'RUNNING' || (await store.read(keysOf(name).started))) return undefined;
-  // The execution ended before it claimed the batch.
+  // The execution has ended without a claim on the batch.
   return startBatch(target, file, options);
 }
 
@@ -222,11 +222,12 @@ function batchIn(file: string): string {
 }
 
 /**
- * Streams the checked bytes to the input of a new batch, CSV as JSON Lines with the same line numbers. Stores all or nothing.
- * @param resumes whether the same bytes may be there already, from somebody who resumes the same batch
+ * Uploads the checked bytes as the input of a new batch, CSV as JSON Lines with the same line numbers. It stores all
+ * bytes or none.
+ * @param resumes whether the same bytes may exist already, from another person who resumes the same batch
  * @returns the key
- * @throws CommandError (exit code 2) when the bytes are not those that were checked; RunError of the bucket, `StorageConflict`
- *   where other bytes stand there
+ * @throws CommandError (exit code 2) if the bytes differ from the checked ones; RunError of the bucket, such as
+ *   `StorageConflict` for a key with other bytes
  */
 export async function uploadInput(
   store: BatchStore,
@@ -242,7 +243,7 @@ export async function uploadInput(
   try {
     if (await store.uploadOnce(key, body)) return key;
   } catch (error) {
-    // The bucket's client wraps errors of the body.
+    // The client of the bucket wraps errors of the body.
     if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;
     throw error;
   }
@@ -254,9 +255,7 @@ export async function uploadInput(
   );
 }
 
-/**
- * Compares the whole object: what S3 keeps as the checksum of an upload in parts is one of the checksums of its parts.
- */
+/** Compares the whole object, because for an upload in parts S3 keeps only a checksum of the part checksums. */
 async function isStored(store: BatchStore, key: string, checked: CheckedUpdates): Promise<boolean> {
   const object = await store.stream(key);
   let sum = 0;
