@@ -16,7 +16,6 @@ import { exceptedIn, type LeftOut, labelsIn, leftOutSchema, meantBy } from './le
  * changed since the last published export.
  */
 
-/** The columns of a run. */
 export interface Columns extends ChosenColumns {
   /** How the columns of the CRM differ from those of the last published export; `null` = they were not compared. */
   drift: Drift | null;
@@ -45,7 +44,7 @@ export const comparedManifestSchema = z.object({
 /** The columns of the last published export. */
 export interface PublishedColumns {
   since: Since;
-  /** Digest of its plan. */
+  /** Digest of the plan of that export. */
   plan: string;
   fields: ListedField[];
   leftOut: LeftOut[];

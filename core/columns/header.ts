@@ -3,7 +3,7 @@ import type { Run } from '../step/states.ts';
 
 /** Finds the CRM fields that the texts of a file's header name. */
 
-/** The fields of an entity. */
+/** The fields that a header is compared with. */
 export interface ListedFields {
   /** The requested columns, in order. */
   columns: readonly string[];

@@ -69,7 +69,7 @@ function publishedOf(manifest: Manifest): PublishedExport {
   return { date, execution, unchangedSince, exportId: manifest.export.id, crc32: file.crc32, facts: factsOf(manifest) };
 }
 
-/** What the release of a file means for later files: only what the failed checks asked a person about. */
+/** What the release of a file allows for later files: its header, and the findings of its failed checks. */
 function releasedOf({ file: { content, format }, guards, request: { columns } }: Manifest): ReleasedBefore {
   const { firstRecord = null, ending = null, width = null } = content ?? {};
   const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];

@@ -38,7 +38,7 @@ export async function judgeExport(judged: Judged, facts: Facts, deps: Deps): Pro
   return { ...passGate(subject, publish), history };
 }
 
-/** What today's settings promise of an export. */
+/** The requirements of today's settings for an export. */
 function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Deployment): Promised {
   const plan = deployment.entities[entity];
   const { minRows, ...others } = plan.guards;

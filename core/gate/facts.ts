@@ -96,7 +96,7 @@ export interface Facts {
    * is empty.
    */
   format: string | null;
-  /** How the file is packed: gzip or zip; `null` where it is not. */
+  /** How the file is packed: gzip or zip; `null` = not packed. */
   compression: string | null;
   dialect: Dialect | null;
   /** Names of all columns, in order, as the CRM lists them; `null` if they are not known. */

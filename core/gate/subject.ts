@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { DriftPolicy, GuardSettings } from '../config/entity-settings.ts';
 import { type Content, type Ending, endingSchema, type Facts } from './facts.ts';
 
-/** What a person has released of earlier files of a plan. Later files of the same kind need no release. */
+/** Releases by a person for earlier files of a plan. Later files of the same kind need no release. */
 export const releasedBeforeSchema = z.object({
   headers: z
     .array(z.object({ firstRecord: z.string(), columns: z.array(z.string()) }))
@@ -35,7 +35,7 @@ export interface History {
   comparedWith: PublishedExport[];
   /** The published export of the file's own date. */
   ofDate: PublishedExport | undefined;
-  /** What a person has released of these exports and of earlier ones. */
+  /** Releases by a person for these exports and earlier ones. */
   releasedBefore: ReleasedBefore;
   /** Pointers or manifests that are missing or unreadable before their retention ends. The comparison skips them. */
   unreadable: number;
@@ -51,7 +51,7 @@ export const NO_HISTORY: History = {
   releasedBefore: NOTHING_RELEASED,
 };
 
-/** What today's settings promise of a file. */
+/** The requirements of today's settings for a file. */
 export interface Promised {
   /** The requested columns, in order. */
   columns: readonly string[];
@@ -67,7 +67,6 @@ export interface Promised {
 
 /** The file that the gate judges, with everything that it is compared with. */
 export interface Subject {
-  /** The date of the file. */
   date: string;
   exportId: string;
   /** An earlier run requested the export. */

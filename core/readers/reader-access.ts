@@ -31,7 +31,6 @@ export function kindOf(principal: Reader['principal']): 'organization' | 'role' 
   return principal.startsWith('arn:') ? 'role' : 'account';
 }
 
-/** The entities of a reader. */
 export function entitiesOf({ entities }: Pick<Reader, 'entities'>): Entity[] {
   return entities === 'all' ? [...ENTITIES] : entities;
 }

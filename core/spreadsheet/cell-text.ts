@@ -132,7 +132,7 @@ export function formatOf(code: string): NumberFormat {
 
 /** A part of a format code: a text, an escaped character, a width, a filling, brackets, or a character. */
 const PARTS = /"([^"]*)"|\\(.)|[_*].|\[(?:\$-[^\]]*|[a-z]+\d*)\]|(.)/gis;
-/** The limit of Excel. */
+/** Excel's limit for a format code. */
 const LONGEST_CODE = 255;
 /** Characters between digits that need no escape. A point, a comma or `#` would be part of a quantity. */
 const BETWEEN = /^[-+() :]$/;

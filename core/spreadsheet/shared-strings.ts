@@ -81,7 +81,7 @@ class Strings implements SharedStrings {
     if (this.#count >= MOST_STRINGS) throw new UnreadableFile(`has more than ${MOST_STRINGS} shared texts`);
     const before = this.#bytes;
     const at = before % PAGE_BYTES;
-    // A UTF-16 unit takes at most three bytes.
+    // In UTF-8, a UTF-16 unit takes at most three bytes.
     if (at > 0 && text.length * 3 <= PAGE_BYTES - at) this.#bytes += this.#pages.at(-1)?.write(text, at) ?? 0;
     else this.#append(Buffer.from(text));
     if (this.#bytes > MOST_SHARED_BYTES) throw new ReadingUnfinished('has more than 256 MB of shared texts');

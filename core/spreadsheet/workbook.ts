@@ -87,7 +87,7 @@ const TYPES = '[content_types].xml';
 /**
  * The media type of the main part of a package, in lower case; '' if the part has no type.
  * @returns `undefined` if the main part does not exist
- * @throws as `openWorkbook`
+ * @throws the errors of `openWorkbook`
  */
 export async function mainType(archive: ZipArchive): Promise<string | undefined> {
   const parts = await partsOf(archive);

@@ -1,7 +1,6 @@
 import type { ColumnType, TableSettings } from '../config/table-settings.ts';
 import { TableError } from './table-error.ts';
 
-/** A column of a table. */
 export interface TableColumn {
   name: string;
   /** The position in a record of the field that the column is made of, from 0. */

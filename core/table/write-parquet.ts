@@ -21,7 +21,7 @@ export interface TableInput {
   settings: TableSettings;
   /** The columns to leave out or hash. */
   covered: Covered;
-  /** The digest of the settings that decide what is readable. */
+  /** The digest of the column settings. */
   digest: string;
   /** The digest of everything that decides how the rows are made. */
   identity: string;

@@ -28,7 +28,7 @@ export interface FeedSettings {
 const ROUNDS = 30;
 /** With fewer keys, the share of missing keys is not checked. */
 const FEWEST_KEYS = 20;
-/** Longer than a function can run, which is 15 minutes. */
+/** Longer than a function can run: the limit of Lambda is 15 minutes. */
 const SURELY_ENDED_MS = 20 * 60_000;
 
 /**

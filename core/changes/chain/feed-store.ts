@@ -12,7 +12,7 @@ export interface NewestTable extends OrderedRun {
 /** The metadata of a stored feed. */
 export interface StandingFeed
   extends Pick<FeedRecord, 'inserts' | 'deletes' | 'updates' | 'unmatched' | 'rows' | 'keys' | 'gone'> {
-  /** The digest of its pair. */
+  /** Digest of the pair that the feed was made from. */
   pair: string;
   etag: string;
   bytes: number;
