@@ -1,4 +1,4 @@
-/** The operator's command in a checkout. `--no` installs nothing; without `--`, npx reads the options as its own. */
+/** The operator's command in a checkout. `--no` forbids npx to install; `--` ends the options of npx. */
 const IN_CHECKOUT = 'npx --no -- crm-export';
 
 /** The operator's command in messages: `cli/main.js` sets the variable after `npm link`. */

@@ -2,11 +2,11 @@ import { type Stack, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 import { ALL_FUNCTIONS } from '../core/step/steps.ts';
 
-/** A finding of a check at synth that is answered, not mended. */
+/** A finding of a check at synthesis that is accepted for a reason. */
 export interface AcceptedFinding {
-  /** The finding as the check names it: a rule, with the finding in brackets where the rule tells several. */
+  /** The id in the check: a rule, with the finding in brackets if the rule has several. */
   id: string;
-  /** Constructs that it is accepted for, by their paths inside the stack; some are there only with customer updates. */
+  /** Construct paths in the stack for which it is accepted. Some exist only with customer updates. */
   paths: string[];
   reason: string;
   link: string;
@@ -14,7 +14,7 @@ export interface AcceptedFinding {
 
 const EXECUTIONS = executionsOf('CustomerUpdatesMachine2781D615');
 
-/** Every finding of cdk-nag's AwsSolutions in this stack; `test/lib/accepted-findings.test.ts` holds the list to be exact. */
+/** Every finding of cdk-nag's AwsSolutions in this stack; `test/lib/accepted-findings.test.ts` keeps the list exact. */
 export const ACCEPTED_FINDINGS: AcceptedFinding[] = [
   {
     id: 'AwsSolutions-IAM5[Resource::*]',
@@ -60,7 +60,7 @@ export const ACCEPTED_FINDINGS: AcceptedFinding[] = [
   },
 ];
 
-/** Acknowledges the list, each finding at its own construct: the same finding elsewhere still ends the synthesis. */
+/** Acknowledges each finding of the list at its constructs. The same finding elsewhere still ends the synthesis. */
 export function acceptFindings(stack: Stack): void {
   for (const { id, paths, reason, link } of ACCEPTED_FINDINGS) {
     for (const path of paths) {
@@ -74,7 +74,7 @@ function constructAt(stack: Stack, path: string): IConstruct | undefined {
   return path.split('/').reduce<IConstruct | undefined>((node, id) => node?.node.tryFindChild(id), stack);
 }
 
-/** Executions of a machine, in the words of the check: a machine's name is cut out of its ARN when it is deployed. */
+/** Executions of a machine, in the notation of the check, with the deployed machine name cut from its ARN. */
 function executionsOf(machine: string): string {
   const name = JSON.stringify({ 'Fn::Select': [6, { 'Fn::Split': [':', { Ref: machine }] }] });
   return `arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${name}`;

@@ -11,9 +11,9 @@ import { acceptFindings } from './accepted-findings.ts';
 import { ExportStack } from './export-stack.ts';
 
 /**
- * The app with the stack of the deployment that the context names; written when the process ends. A mistake in the configuration ends the
- * process.
- * @param bundled resolves when the code of the steps is there
+ * The app with the stack of the deployment that the context names; it is written when the process ends. A mistake in
+ * the configuration ends the process.
+ * @param bundled resolves when the code of the steps is bundled
  * @returns the stack, for an app that adds rules of its company to it (docs/company-rules.md)
  */
 export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
@@ -31,7 +31,7 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
     const stack = new ExportStack(app, name, { configuration, softwareVersion: softwareVersion() });
     rewritePolicies(stack, context('rewrite'), new Date());
     refuseLargePolicies(stack);
-    // A finding that is not in the list ends the synthesis: nothing is deployed.
+    // A finding outside the list ends the synthesis, so the stack is not deployed.
     acceptFindings(stack);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     return stack;
@@ -42,7 +42,7 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
   }
 }
 
-/** One line that says what the nights of a deployment export: a list of one entity in the file switches no other one off. */
+/** One line with the nightly exports. It shows that settings for one entity do not switch off the others. */
 export function exportsText({ name, deployment: { entities } }: Pick<Configuration, 'name' | 'deployment'>): string {
   const textOf = (entity: (typeof ENTITIES)[number]) => {
     const only = onlyOf(entities[entity]);
@@ -59,7 +59,7 @@ export function exportsText({ name, deployment: { entities } }: Pick<Configurati
   return `The deployment ${name} ${exported}.${off.length > 0 ? ` Switched off: ${off.join(', ')}.` : ''}`;
 }
 
-/** The property in which a resource has its policy. */
+/** The property with the policy, by resource type. */
 const POLICY_OF: Readonly<Record<string, string>> = {
   'AWS::IAM::Policy': 'PolicyDocument',
   'AWS::KMS::Key': 'KeyPolicy',
@@ -69,10 +69,10 @@ const POLICY_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Gives the first statement of each policy another Sid, so that the deployment writes every policy whole. CloudFormation writes what
- * differs from the template before, and does not look whether somebody changed the policy in the account (`docs/adr/0008`).
- * @param asked from `-c rewrite=policies`; `undefined`: nothing is changed
- * @throws ConfigurationError where it is anything else
+ * Gives the first statement of each policy a new Sid, so that the deployment rewrites every policy. CloudFormation
+ * compares with the previous template only, and misses policies that were changed in the account (`docs/adr/0008`).
+ * @param asked from `-c rewrite=policies`; `undefined`: no change
+ * @throws ConfigurationError for any other value
  */
 export function rewritePolicies(stack: Stack, asked: unknown, now: Date): void {
   if (asked === undefined) return;
@@ -91,7 +91,7 @@ const OF_BUCKET = 20 * 1024;
 /** https://docs.aws.amazon.com/kms/latest/developerguide/resource-limits.html */
 const OF_KEY = 32 * 1024;
 
-/** The longest that stands in place of a reference: the ARN of a role whose name has 64 characters. */
+/** The longest value of a reference: the ARN of a role whose name has 64 characters. */
 const ARN = 'a'.repeat(95);
 const PSEUDO: Record<string, string> = {
   'AWS::Partition': 'aws-us-gov',
@@ -101,8 +101,8 @@ const PSEUDO: Record<string, string> = {
 };
 
 /**
- * Refuses what AWS would refuse in the middle of a deployment.
- * @throws ConfigurationError with the size that a policy may have once its references are names
+ * Refuses a policy that is too large, which AWS would refuse in the middle of a deployment.
+ * @throws ConfigurationError with the size that the policy may have once references are resolved
  */
 export function refuseLargePolicies(stack: Stack): void {
   for (const resource of stack.node.findAll()) {
@@ -120,7 +120,7 @@ function refuse(stack: Stack, whose: string, policy: unknown, most: number): voi
   );
 }
 
-/** A resolved value with a text for every reference. */
+/** A resolved value with a text in place of every reference. */
 function named(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(named);
   if (typeof value !== 'object' || value === null) return value;
@@ -144,7 +144,7 @@ export function softwareVersion(): string {
     });
     return `${version}+${commit.trim()}`;
   } catch {
-    // No git, or no checkout: a release unpacked from an archive.
+    // There is no git or no checkout, as in a release unpacked from an archive.
     return version;
   }
 }

@@ -25,7 +25,7 @@ interface ExportStackProps extends StackProps {
 
 /** The whole product: storage, machines, schedules and alarms. */
 export class ExportStack extends Stack {
-  /** For a company that names administrators of the key. */
+  /** Public for companies that name administrators of the key. */
   readonly encryption: EncryptionKey;
 
   constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
@@ -75,15 +75,15 @@ export class ExportStack extends Stack {
     });
   }
 
-  /** What the operator's command finds a deployment by, and judges it by. */
+  /** The outputs by which the operator's command finds and checks a deployment. */
   private outputs(values: Record<string, string>): void {
     for (const [key, value] of Object.entries(values)) new CfnOutput(this, key, { value });
   }
 }
 
 /**
- * Tells the configuration in the template, where the operator's command reads it (`docs/adr/0009`). CloudFormation takes no update of
- * `Metadata` alone, so with every change one resource that is nothing goes, and another comes.
+ * Puts the configuration into the template, where the operator's command reads it (`docs/adr/0009`). CloudFormation
+ * does not update `Metadata` alone, so every change also replaces a resource that has no effect.
  */
 function tellConfiguration(stack: Stack, deployment: Deployment): void {
   const deployed = deployedOf({ ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) });

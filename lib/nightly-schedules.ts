@@ -20,10 +20,10 @@ interface NightlySchedulesProps {
   RecordNight: StepFunction;
 }
 
-/** Between the full hours at which nights begin. Seldom enough to cost nothing, and sooner than anybody asks for a night. */
+/** Half past, because nights begin at full hours. Hourly checks cost little, and come before people ask for a night. */
 const CHECK = Schedule.expression('cron(30 * * * ? *)');
 
-/** One rule per entity, in UTC, for rules know nothing else, and one that has the last nights looked at. A start that cannot be delivered in time goes to the queue. */
+/** Rules in UTC, the only zone of rules: one for each entity and one that checks the last nights. */
 export class NightlySchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly role: Role;
@@ -36,7 +36,7 @@ export class NightlySchedules extends Construct {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });
-    // EventBridge may use it for rules of this account only, not as a deputy of others.
+    // EventBridge may use the role only for rules of this account, not as a deputy of other accounts.
     const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
     const assumedBy = new ServicePrincipal('events.amazonaws.com', { conditions });
     this.role = new Role(this, 'StartRole', { assumedBy });
@@ -46,7 +46,7 @@ export class NightlySchedules extends Construct {
       this.rule(entity, Schedule.expression(timing.expression), enabled, machine);
       if (enabled) this.warnOf(entity, deployment.retentionDays, longestGapDays(timing, new Date()));
     }
-    // What killed runs leave out is recorded by nobody else (docs/adr/0042).
+    // Killed runs do not record their night, so this check does (docs/adr/0042).
     new Rule(this, 'Check', {
       description: 'Records what there is of the last nights',
       schedule: CHECK,

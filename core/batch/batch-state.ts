@@ -164,7 +164,7 @@ function byHand(at = new Date()): Stop {
   return { reason: 'UpdateStopped', sentence: 'It was stopped by hand.', at: at.toISOString() };
 }
 
-/** The flag that all children of a batch share, and a person may set: while it is there, nothing is sent. Read it before each line. */
+/** The stop flag of a batch, which a person may also set. Read it before each line: if it exists, send nothing. */
 export function createStopFlag(store: Pick<BatchStore, 'putOnce' | 'read'>, key: string) {
   let seen: Stop | undefined;
   return {

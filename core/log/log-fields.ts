@@ -1,7 +1,7 @@
 const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
 /**
- * `path` is one of the interface document, ids as `{id}`; `latest`: `latest.json` names this run; `crash`, `frames`: no message;
- * `cpuUsed`: of the share of a CPU that comes with `memoryMB`; `boundBy`: `cpu` or `network`.
+ * `path`: as in the interface document, ids as `{id}`. `latest`: `latest.json` names this run. `crash`, `frames`:
+ * without the message. `cpuUsed`: of the CPU share that `memoryMB` has. `boundBy`: `cpu` or `network`.
  */
 const OTHERS = [
   ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames', 'oddities'],

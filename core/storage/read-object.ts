@@ -16,14 +16,14 @@ interface Part {
 }
 
 /**
- * The bytes of a stored object. Where a connection to the bucket breaks, the object is opened again at the byte.
- * @throws RunError `StorageConflict` when the object is gone or another; `StorageUnavailable` when it broke too often.
+ * The bytes of a stored object. If a connection breaks, the object is opened again at the next byte.
+ * @throws RunError `StorageConflict` if the object is gone or replaced; `StorageUnavailable` if it broke too often.
  */
 export async function* readObject(bucket: Bucket, key: string, part: Part): AsyncGenerator<Uint8Array> {
   let at = part.from;
   const tooOften = breakCount(at);
   for (;;) {
-    // What cannot be opened was tried three times by the client, which may take minutes: the next invocation tries again.
+    // The client has tried three times, which may take minutes: after an error the next invocation tries again.
     const chunks = await open(bucket, key, at, part);
     try {
       for await (const chunk of chunks) {

@@ -11,7 +11,7 @@ export function metAnotherWrite(error: unknown): boolean {
   return error instanceof RunError && statusOf(error.cause) === 409;
 }
 
-/** Whether S3 knows no object of this key. A tag meets the marker of a deleted one (https://github.com/getmoto/moto/issues/9401). */
+/** Whether the object is gone, or its delete marker was tagged (https://github.com/getmoto/moto/issues/9401). */
 export function isGone(error: unknown): boolean {
   return error instanceof Error && ['NotFound', 'NoSuchKey', 'MethodNotAllowed'].includes(error.name);
 }

@@ -27,7 +27,7 @@ const rules = z.registry<FieldRule>();
 /** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them. The text is sent unchanged. */
 const PHONE = /^\+\(?\d(?:[ ().-]*\d){6,14}$/;
 
-/** ISO 8601, seconds optional. An offset is needed: a time without one is another moment for each reader. */
+/** ISO 8601, seconds optional. An offset is required: a time without one depends on the reader's time zone. */
 const DATE_TIME = new RegExp(
   `^(?:${z.regexes.date.source.slice(1, -1)})T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?(?:Z|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?)$`,
 );
@@ -62,8 +62,8 @@ export function listOf(meanings: Readonly<Record<number, string>>): string {
 }
 
 /**
- * The fields of an update, in the order of `docs/interface/reference.md`. No value is converted: the text `"1"` is not the code 1.
- * `null` is refused here; `update-line.ts` accepts it where the configuration allows updates to empty a field.
+ * The fields of an update, in the order of `docs/interface/reference.md`. Values are not converted: `"1"` is not the
+ * code 1. The schema refuses `null`. `update-line.ts` accepts it if the configuration allows updates to empty fields.
  */
 export const customerFieldsSchema = z
   .strictObject({

@@ -137,7 +137,7 @@ const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   flag: (cell) => (cell === 'true' ? true : cell === 'false' ? false : cell),
 };
 
-/** `columns` is `null`, and the file unreadable, when `id` is missing or a name occurs twice. An unknown column is left out. */
+/** `columns` is `null`, and the file unreadable, if `id` is missing or a name occurs twice. */
 function readHeader({ line, cells, wrong }: CsvRecord): {
   columns: (CsvColumn | null)[] | null;
   problems: Problem[];

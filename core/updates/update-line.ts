@@ -151,7 +151,7 @@ export const ROUNDED = 'has more digits than a number keeps: another number woul
 /** A number as JSON writes it. */
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
-/** What a number that is rounded has somewhere: so many digits and points in a row, or a negative exponent of three digits. */
+/** Every rounded number matches: it has 16 digits and points in a row, or a negative exponent of three digits. */
 const ROUNDED_SOMEWHERE = /\d[\d.]{15}|[eE]-\d{3}/;
 
 /** The number in a JSON text, perhaps rounded; `undefined` if the text is not a number in JSON. */

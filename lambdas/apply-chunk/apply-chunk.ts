@@ -29,7 +29,7 @@ export interface ApplyChunkDeps extends Invocation {
   sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** 9 entries of history each: 18,000 of the 25,000 that an execution may have. */
+/** The most invocations for a chunk. Each has 9 history entries: 18,000 of the 25,000 that an execution may have. */
 export const MOST_ROUNDS = 2000;
 
 /**
@@ -38,7 +38,7 @@ export const MOST_ROUNDS = 2000;
  */
 const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
-/** Lines of one chunk answered 403 in a row. */
+/** Consecutive 403 answers in a chunk after which the batch stops. */
 const FORBIDDEN_IN_A_ROW = 5;
 /** The wait after an error that followed progress. */
 const FIRST_WAIT_SECONDS = 2;
@@ -47,8 +47,8 @@ const FIRST_WAIT_SECONDS = 2;
 type Pause = Pick<ChunkPosition, 'line' | 'byte'> & { waitSeconds: number };
 
 /**
- * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a position. A
- * chunk that fails stops the whole batch: the others would fail alike after a long wait.
+ * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a
+ * position. A chunk that fails stops the whole batch, because the other chunks would fail as well after a long wait.
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const batch = batchOf(state);
@@ -69,7 +69,7 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
   }
 }
 
-/** A dead grant fires its alarm at once: no chunk ends FAILED for it, and it must not wait for the nightly export. */
+/** A dead grant is counted at once for its alarm. No chunk ends FAILED for it, so no other place counts it. */
 function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
   const flag = createStopFlag(store, keysOf(batch).stop);
   const raise = (stop: Stop) => {
@@ -85,7 +85,7 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   const start = { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0, forbidden: 0 };
   const position: ChunkPosition = state.place ?? start;
   const spent = position.rounds + state.waits;
-  // A CRM that always requests waits must not fill the history of the child.
+  // A CRM that requests waits again and again must not fill the history of the child.
   if (spent >= MOST_ROUNDS) {
     throw new RunError('UpdateStopped', `Chunk ${chunk.chunk} was handed on ${spent} times without coming to its end.`);
   }
@@ -98,16 +98,16 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   try {
     pause = await applyLines(batch, { ...position, to: chunk.to }, results, { ...deps, stop, pace, confirmation });
   } finally {
-    // Whatever happened: the results of lines that were sent must not be lost.
+    // Also after an error, the results of sent lines must not be lost.
     await results.store();
   }
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });
   const rounds = spent + 1;
-  // The invocation that took over has ended by then, or was overtaken itself.
+  // After this wait the other invocation has ended, or was itself overtaken.
   if (results.overtaken) return handOn({ ...position, rounds }, LONGEST_INVOCATION_SECONDS);
   if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
   const { waitSeconds, ...next } = pause;
-  // The next invocation reads the last object, for the lines in doubt.
+  // The next invocation reads the last object for its lines in doubt.
   const { part, forbidden } = results;
   return handOn({ ...next, part: Math.max(1, part - 1), rounds, forbidden }, waitSeconds);
 }
@@ -124,7 +124,7 @@ async function applyLines(
 ): Promise<Pause | undefined> {
   const failures = { store: deps.store, keys: keysOf(batch.batch), stop: deps.stop };
   const count = (result: ResultLine) => countFailure(result, batch.stopAfterFailures, failures);
-  // The invocation before may have ended between storing its last result and counting it.
+  // The previous invocation may have ended after it stored its last result and before it counted it.
   if (results.previous) await count(results.previous);
   for await (const record of readRecords(deps.store, batch, stretch)) {
     const { line, from } = record;
@@ -147,7 +147,7 @@ async function applyRecord(
   if (!tries) return undefined;
   const end = await applyLine(record, tries, deps);
   if (!end.result) return end.waitSeconds;
-  // First: an answered line keeps its result, even if flag or count fail.
+  // Comes first, so that an answered line keeps its result even if flag or count fail.
   await results.add(end.result);
   const stop = end.stop ?? forbiddenStop(results, deps.now());
   if (stop) await deps.stop.raise(stop);
@@ -155,14 +155,14 @@ async function applyRecord(
   return undefined;
 }
 
-/** One 403 may be about one customer; many in a row are about us. */
+/** A single 403 may concern one customer; many in a row concern our permissions. */
 function forbiddenStop({ forbidden }: ChunkResults, at: Date): Stop | undefined {
   if (forbidden < FORBIDDEN_IN_A_ROW) return undefined;
   const sentence = `${forbidden} lines in a row were answered 403: updates need "${UPDATE_SCOPE}", and a right to these customers.`;
   return { reason: 'AuthRefused', sentence, at: at.toISOString() };
 }
 
-/** The wait after a transient error that followed progress: only waits without progress count against a chunk. */
+/** The wait after a transient error that followed progress. It does not count as a wait without progress. */
 function waitAfter(error: unknown, { count }: ChunkResults): number {
   if (!(error instanceof RunError && error.transient) || count === 0) throw error;
   return Math.min(Math.max(FIRST_WAIT_SECONDS, Math.ceil(error.retryAfterSeconds ?? 0)), LONGEST_WAIT_SECONDS);
@@ -173,7 +173,7 @@ function chunkIn({ chunk }: BatchState): Chunk {
   return chunk;
 }
 
-/** Counts a line over all chunks, and stops the batch at its threshold: a person wants to see them before the rest is sent. */
+/** Counts failed lines of all chunks. At its threshold the batch stops, so that a person can check them. */
 async function countFailure(
   { line, outcome, at }: ResultLine,
   threshold: number | null,

@@ -13,27 +13,27 @@ export interface ApplyLineDeps extends Pick<Invocation, 'now' | 'random' | 'seco
   stop: StopFlag;
   pace: Pace;
   sleep: (milliseconds: number) => Promise<void>;
-  /** What confirms a change. */
+  /** The part of an answer that confirms a change. */
   confirmation: CrmCall['confirmation'];
 }
 
-/** The line is done, perhaps with a reason to stop the batch; or is to be retried after a wait. */
+/** Either the line is done, perhaps with a reason to stop the batch, or it is retried after a wait. */
 type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSeconds: number };
 
-/** A reading of the flag (25 seconds), two attempts of 30 seconds with a refresh between them, and storing the result. */
+/** Time to read the flag (25 s), send twice (30 s each) with a refresh between, and store the result. */
 const MARGIN_SECONDS = 180;
-/** Needed once the token is there: one request of 30 seconds, and storing its result. */
+/** Time for one request of 30 seconds and storing its result, once there is a token. */
 const SEND_SECONDS = 60;
-/** Longer waits are Wait states: a sleeping function costs money. */
+/** Longer waits are Wait states, because a sleeping function costs money. */
 const LONGEST_SLEEP_SECONDS = 20;
 /** The waits before the second and each further attempt. */
 const FIRST_BACKOFF_SECONDS = 1;
 const BACKOFF_SECONDS = 4;
 
 /**
- * Sends one line until its outcome is known. The stop flag is read before each attempt.
- * @param tries what is known of the line; kept up to date, whatever happens
- * @throws RunError when nothing can be sent now (no connection, no token), and when the bucket cannot be read
+ * Sends one line until its outcome is known. It reads the stop flag before each attempt.
+ * @param tries the attempts of the line; updated even if this function throws
+ * @throws RunError if no line can be sent now (no connection, no token), or the bucket cannot be read
  */
 export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<LineEnd> {
   let last: UpdateAnswer | undefined;
@@ -55,16 +55,16 @@ export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyL
 }
 
 async function turn({ pace, stop }: ApplyLineDeps): Promise<Stop | undefined> {
-  // Lines that are not sent need not wait.
+  // After a stop no line is sent, so no wait is needed.
   if (!stop.seen()) await pace.turn();
   return stop.read();
 }
 
-/** The answer; or why nothing more can be sent, which the flag then says. */
+/** Returns the answer, or the reason why the batch cannot continue, which is also set as the flag. */
 async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<UpdateAnswer | Stop> {
   const { id, ...fields } = record;
   const { lost } = tries;
-  // The line is in doubt until it is answered, also if this ends in a bug.
+  // The line is in doubt until it is answered, even if a bug ends this call.
   tries.lost = true;
   try {
     const inTime = () => deps.secondsLeft() >= SEND_SECONDS;
@@ -73,7 +73,7 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     const inDoubt = lost || answer.change === 'unclear' || answer.change === 'contradicted';
     Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status });
     if (!answer.trouble) return answer;
-    // Refused for its token, and there is no other now: the state machine waits.
+    // The token was refused and there is no other one: the state machine waits.
     throw answer.trouble;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
@@ -115,7 +115,7 @@ function resultOf(
   return fields ? { ...result, fields } : result;
 }
 
-/** A line that is not sent any more; its last answer counts, if there was one. */
+/** The result of a line that is not sent again. Its last answer counts, if there was one. */
 function stoppedAt(
   record: UpdateRecord,
   tries: Tries,
@@ -127,12 +127,12 @@ function stoppedAt(
   return unfinishedLine(record, tries, reason, deps.now().toISOString());
 }
 
-/** When the CRM fails or does not answer: an update is idempotent. */
+/** Attempts if the CRM fails or does not answer: an update is idempotent. */
 const ATTEMPTS = 3;
-/** When the CRM requests a wait. */
+/** Attempts if the CRM requests a wait (429). */
 const THROTTLED_ATTEMPTS = 8;
 
-/** Any other 4xx refuses the line itself, and would do so again. */
+/** Statuses that depend on permissions or time. Any other 4xx refuses the line, and would refuse it again. */
 const OF_US_OR_TIME = new Set([401, 403, 429]);
 
 /** How often a line with this answer is sent. */
@@ -142,8 +142,8 @@ function attemptsFor({ status, change }: UpdateAnswer): number {
 }
 
 /**
- * The outcome of a line by its last answer.
- * @param inDoubt whether any attempt may have made the change: no later refusal takes that back; a 409 or 412 may be its echo
+ * The outcome of a line, from its last answer.
+ * @param inDoubt whether an attempt may have made the change: no later refusal excludes it, nor a 409 or 412
  */
 function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, inDoubt: boolean): LineOutcome {
   if (change === 'made') return 'APPLIED';
@@ -151,7 +151,7 @@ function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, 
   return OF_US_OR_TIME.has(status) ? 'FAILED' : 'REJECTED';
 }
 
-/** Whether every further line would fail alike: no token is accepted, the grant is dead, or lacks the scope. */
+/** Whether every further line would fail too: no token is accepted, or the grant is dead or lacks the scope. */
 function stopsAll({ status, error, scopeMissing = false }: UpdateAnswer): boolean {
   return status === 401 || scopeMissing || error?.name === 'ReauthorizationRequired' || error?.name === 'ConfigInvalid';
 }
@@ -159,9 +159,9 @@ function stopsAll({ status, error, scopeMissing = false }: UpdateAnswer): boolea
 type Clock = Pick<Invocation, 'now' | 'random'> & { sleep: (milliseconds: number) => Promise<void> };
 
 /**
- * Turns at a fixed rate; a late turn is not made up for. The first is at random in the first interval, so that chunks that begin
- * together do not send together.
- * @param continued whether another invocation may just have had a turn of this chunk: the first is then a whole interval away
+ * Turns at a fixed rate; a late turn is not made up for. The first comes at a random time in the first interval, so
+ * that chunks do not all send together.
+ * @param continued whether an earlier invocation may just have sent: the first turn then comes after an interval
  */
 export function createPace(perSecond: number, continued: boolean, { now, random, sleep }: Clock) {
   const interval = 1000 / perSecond;

@@ -14,20 +14,20 @@ import type { ChunkPosition } from '../../core/batch/batch-state.ts';
 import type { BatchKeys, BatchStore } from '../../core/batch/batch-store.ts';
 
 /**
- * The results of a chunk, in objects ("parts") that are written once each. A claim is written before the first line of a part is
- * sent. Whoever finds the claim of another invocation without its part closes it with an empty part that marks all its lines as in
- * doubt, and claims the next: so lines are sent only under the sender's own claim (docs/design/customer-updates.md).
+ * The results of a chunk, in objects ("parts") that are each written once. Before the first line of a part is sent, it
+ * is claimed. An invocation that finds a foreign claim without its part writes an empty part, which marks all its
+ * lines as in doubt, and claims the next: lines are sent only under an own claim (docs/design/customer-updates.md).
  */
 export class ChunkResults {
   /** Number of the next object. */
   part: number;
-  /** The last line that has a result already. */
+  /** The last line with a stored result. */
   lastLine: number;
-  /** Lines that got one in this invocation. */
+  /** Number of lines that got a result in this invocation. */
   count = 0;
-  /** How many of the last lines in a row were answered 403. */
+  /** Number of consecutive last lines that were answered 403. */
   forbidden: number;
-  /** Another invocation closed the claim of this one, and handles its lines. */
+  /** Whether another invocation closed the claim of this one, and handles its lines. */
   overtaken = false;
   /** The last result from before this invocation. */
   previous: ResultLine | undefined;
@@ -52,7 +52,7 @@ export class ChunkResults {
     this.forbidden = position.forbidden;
   }
 
-  /** Continues behind the parts that are stored already. */
+  /** Continues after the stored parts. */
   async skipStored(): Promise<void> {
     for (;;) {
       const text = (await this.#store.read(this.#keys.part(this.#chunk, this.part)))?.text;
@@ -64,7 +64,7 @@ export class ChunkResults {
     }
   }
 
-  /** @returns what is known of the line, to be updated by the sender; `undefined` when its result is stored already. */
+  /** @returns the attempts of the line, which the sender updates; `undefined` if its result is stored already. */
   async begin(line: number): Promise<Tries | undefined> {
     if (!this.#open) await this.#claim(line);
     if (line <= this.lastLine) return undefined;
@@ -83,25 +83,25 @@ export class ChunkResults {
     if (this.#open?.length === RESULTS_PER_PART) await this.store();
   }
 
-  /** Writes the open part, even an empty one: it closes the claim. */
+  /** Writes the open part, even an empty one, because it closes the claim. */
   async store(): Promise<void> {
     if (!this.#open) return;
     if (await this.#putPart(this.#open, this.#doubtLeft())) this.part += 1;
     else this.overtaken = true;
-    // The results leave the memory after the write, which may be repeated if it fails.
+    // Results are dropped only after the write, so that a failed write can be repeated.
     this.#open = undefined;
   }
 
-  /** An existing claim is closed first: no part has two writers. */
+  /** Claims the next part. An existing claim is closed first, so that each part has one writer. */
   async #claim(line: number): Promise<void> {
     const text = JSON.stringify({ firstLine: line, records: RESULTS_PER_PART, by: this.#by });
     while (line > this.lastLine) {
       const key = this.#keys.claim(this.#chunk, this.part);
       if (await this.#store.putOnce(key, text)) return;
       const existing = (await this.#store.read(key))?.text ?? '';
-      // The client repeats a write whose response was lost, and finds its own claim.
+      // If the client repeated a write whose response was lost, it finds its own claim.
       if (existing === text && this.#by !== '') return;
-      // The part of the other invocation is there now, if that was faster.
+      // Has no effect if the other invocation has stored its part meanwhile.
       await this.#putPart([], parseDoubt(existing));
       await this.skipStored();
     }
@@ -114,7 +114,7 @@ export class ChunkResults {
     return { ...((line === firstLine && tries) || IN_DOUBT) };
   }
 
-  /** Lines without a result that were sent, or may have been. */
+  /** The lines without a result that were, or may have been, sent. */
   #doubtLeft(): Doubt | undefined {
     const records = this.#doubt?.records ?? 0;
     if (!this.#current) return records > 0 ? { firstLine: this.lastLine + 1, records, tries: null } : undefined;

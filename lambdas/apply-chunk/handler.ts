@@ -12,5 +12,5 @@ export const connect: Connect<ApplyChunkDeps> = () => {
   return (invocation) => ({ ...invocation, crm: crm(invocation), store, sleep });
 };
 
-/** State ApplyChunk of the children of the machine CustomerUpdates: leaves the results of the lines of one chunk. */
+/** State ApplyChunk in the children of the machine CustomerUpdates: stores the results of one chunk. */
 export const handler = asBatchStep('ApplyChunk', applyChunk, connect);

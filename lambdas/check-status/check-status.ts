@@ -9,10 +9,10 @@ export interface CheckStatusDeps extends Invocation {
   crm: CrmClient;
 }
 
-/** One of several servers may not know a new export yet. */
+/** How long a server of the CRM may not know a new export. */
 const GRACE_SECONDS = 60;
 
-/** Reads the status of the export once. Answers READY when it is processed, else PENDING until the deadline. */
+/** Reads the status of the export once. Answers READY when it is processed, PENDING until the deadline. */
 export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promise<Answer<'CheckStatus'>> {
   const run = runOf(state);
   const reading = readStatus(deps.crm, run.entity, run.exportId);
@@ -20,18 +20,18 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
   if ('outcome' in answer) return answer;
   const { status, retryAfterSeconds } = answer;
   const checks = state.checks + 1;
-  // A file that is withheld again and again is one row of refusals: READY does not end it.
+  // If the file is refused repeatedly, READY does not end the series of refusals.
   if (status === 'PROCESSED') return { outcome: 'READY', checks, ...(state.moving && { trouble: state.trouble }) };
   if (status === 'FAILED') {
     throw new RunError('ExportFailed', `The CRM reports that export ${run.exportId} of ${run.entity} failed.`);
   }
-  // A Retry-After of days must not replace the remaining looks.
+  // Limited, because a Retry-After of days would prevent the remaining checks.
   const wait = waitFor(state, deps, retryAfterSeconds && Math.min(retryAfterSeconds, run.largestWaitSeconds));
   if (wait) return { outcome: 'PENDING', checks, ...wait };
   throw deadlineExceeded(run, status, checks);
 }
 
-/** The wait after an unknown export that may become known, and after an outage between refusals of the file. */
+/** Waits if an unknown export may become known, and after an outage between refusals of the file. */
 function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const run = runOf(state);
   const { moving } = state;
@@ -41,16 +41,16 @@ function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Ans
     if (wait) return { outcome: 'PENDING', ...wait };
     throw deadlineExceeded(run, 'unknown to the CRM', state.checks);
   }
-  // An outage interrupts the refusals of the file: their time is counted from here.
+  // An outage interrupts the refusals of the file: their time starts again here.
   const wait = moving?.unknownSince && isOutage(error) && error.transient && waitAfter(error, state, deps);
   if (!wait) throw error;
   return { outcome: 'PENDING', moving: { ...moving, unknownSince: deps.now().toISOString() }, ...wait };
 }
 
-/** Whether an export that the CRM does not know is too new, or a part of the refusals of its file. */
+/** Whether an unknown export may become known: it is new, or its file was refused only recently. */
 function mayCome(state: RunState, now: Date): boolean {
   const fresh = now.getTime() - Date.parse(runOf(state).createdAt) < GRACE_SECONDS * 1000;
-  // When DownloadFile was first refused the file, if it was.
+  // When the CRM first refused the file to DownloadFile, if it did.
   const since = state.moving?.unknownSince;
   return fresh || (!!since && mayBecomeKnown(since, now));
 }

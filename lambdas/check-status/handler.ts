@@ -9,5 +9,5 @@ export const connect: Connect<CheckStatusDeps> = () => {
   return (invocation) => ({ ...invocation, crm: crm(invocation) });
 };
 
-/** State CheckStatus of the machine ExportRun: reads the status of the export once, and leaves nothing behind. */
+/** State CheckStatus of the machine ExportRun: reads the status of the export once, and stores no data. */
 export const handler = asStep('CheckStatus', checkStatus, connect);

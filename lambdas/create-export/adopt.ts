@@ -17,13 +17,13 @@ export interface AdoptDeps extends Invocation {
   read: Bucket['read'];
 }
 
-/** What a request for the ledger may take, so that a create whose answer comes last is still recorded. */
+/** Time for a request to the ledger, reserved so that an export is recorded even if its answer comes late. */
 export const RECORD_SECONDS = 10;
 
 /**
- * The export of an earlier run, where it is of the same request and date and the CRM still has it. Else `undefined`, and
- * the log says why: the run requests one of its own.
- * @throws RunError what passes by itself, such as `CrmUnavailable`
+ * The export of an earlier run, if it has the same request and date and the CRM still has it. Else `undefined`: the
+ * log has the reason, and the run requests its own export.
+ * @throws RunError transient errors, such as `CrmUnavailable`
  */
 export async function adoptExport(
   earlier: string,
@@ -37,7 +37,7 @@ export async function adoptExport(
   return 'refused' in found || refused !== undefined ? undefined : found;
 }
 
-/** `undefined` where the CRM has the export and goes on with it. */
+/** Why the export cannot be adopted; `undefined` if the CRM has it and has not failed it. */
 async function refusalOf(found: ExportRecord, entity: Entity, { crm, read }: AdoptDeps): Promise<string | undefined> {
   if (await hasNewerRecords(read, entity, found)) return 'a later export of its date is published';
   try {
@@ -49,7 +49,7 @@ async function refusalOf(found: ExportRecord, entity: Entity, { crm, read }: Ado
   }
 }
 
-/** Where it cannot be recorded the run goes on, and a retry requests an export of its own. */
+/** Records the export for retries. If recording fails, the run continues, and a retry requests its own export. */
 export async function recordExport(
   execution: string,
   { exportId, createdAt, fingerprint, date }: Run,
@@ -66,8 +66,8 @@ export async function recordExport(
 const manifestSchema = z.object({ export: z.object({ createdAt: z.iso.datetime() }) });
 
 /**
- * Whether readers have an export of the date that was made later. To adopt an earlier one would take them back, for pointers
- * go by the start of a run, and the adopting run starts last. What cannot be read hinders no adoption.
+ * Whether a later export of the date is published. Adopting an earlier one would replace it with older records,
+ * because pointers follow the start of the run. If the pointer cannot be read, the export may be adopted.
  * @throws RunError `StorageUnavailable`, which is waited out
  */
 async function hasNewerRecords(

@@ -28,19 +28,19 @@ export interface CreateExportDeps extends AdoptDeps {
   softwareVersion: string;
 }
 
-/** What a run is asked for: the input, and the logical date that it gives or that follows from its start. */
+/** The input of a run, with the logical date that it gives or that follows from its start. */
 type Asked = ExportInput & { date: string };
 
-/** Repetitions of a create that may have worked; the manifest warns that the CRM may hold two exports. */
+/** Retries of a create that the CRM may have processed. The manifest warns that the CRM may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
 /**
- * Decides in four steps what to request (input, plan, columns, request), creates the export or adopts that of an earlier run, and
- * begins the run. Answers CREATED with `run`. A start by a rule that is not the one of its date ends here.
+ * Decides in four steps what to request (input, plan, columns, request), creates or adopts an export, and begins the
+ * run. Answers CREATED with `run`. A start by a rule ends here if another start counts for its date.
  */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
-  // A run that waits stays due: a deployment may move the start of its date meanwhile.
+  // A waiting run keeps its date, even if a deployment moves the start of that date.
   const date = state.date ?? (await dateOfRun(input, state, deps));
   if (typeof date !== 'string') return date;
   try {
@@ -70,7 +70,7 @@ async function beginRun(asked: Asked, state: RunState, deps: CreateExportDeps): 
 
 type Obtained = Pick<Run, 'exportId' | 'createdAt' | 'adopted'>;
 
-/** Adopts the export of an earlier run where the input names one and it can be adopted, else creates one. */
+/** Adopts the export of an earlier run if the input names one and it can be adopted, else creates one. */
 async function obtainExport(
   { entity, date, adopt }: Asked,
   { request, fingerprint }: Request,
@@ -92,7 +92,7 @@ function waitIfTransient(error: RunError, state: RunState, deps: CreateExportDep
   return error.transient ? waitAfter(error, state, deps) : undefined;
 }
 
-/** Long enough for a CRM that restarts; `undefined` after the second create, and where the deadline is too near. */
+/** The wait before the second create; `undefined` if that failed too, or if the deadline is too near. */
 function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: CreateExportDeps): Wait {
   const { polling } = deps.deployment.entities[entity];
   const { unansweredCreates, waits, startedAt } = state;
@@ -153,7 +153,7 @@ async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastCo
     const manifest = parseJson(comparedManifestSchema, object.text);
     return manifest ? lastColumnsOf(manifest) : { unknown: `the manifest of ${pointer.date} cannot be read` };
   } catch (error) {
-    // The night needs no comparison; what else is wrong with the bucket, PublishFile finds.
+    // A run continues without the comparison. If the bucket has another problem, PublishFile reports it.
     if (!(error instanceof RunError) || error.transient) throw error;
     return { unknown: 'the bucket does not let its pointer or manifest be read, or the manifest is gone' };
   }

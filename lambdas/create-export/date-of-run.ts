@@ -13,7 +13,7 @@ import { EARLY_MS, slotOf } from '../../core/schedule/next-starts.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 
-/** What a person has typed as a rule would must not take the start from the rule. */
+/** A person's input in the form of a rule's must not claim a future start of the rule. */
 const STILL_TO_COME =
   '"scheduledFor" is a start that is still to come, and that of a rule: leave it out, or give a "date".';
 
@@ -23,9 +23,9 @@ interface Around {
 }
 
 /**
- * The logical date of a run, or the outcome that ends it, where a rule started it and it is not the one run of its date. A run
- * by hand is neither looked at nor claims anything.
- * @throws RunError `InvalidInput` where no export can have this date
+ * The logical date of a run. For a start by a rule that does not count for its date, it is the outcome that ends the
+ * run. A run by hand is not checked and claims no start.
+ * @throws RunError `InvalidInput` if no export can have this date
  */
 export async function dateOfRun(
   input: ExportInput,
@@ -52,8 +52,8 @@ export async function dateOfRun(
 }
 
 /**
- * The warning of a run that files the records of today under a past date; none where its plan selects by the date, or it
- * has the export of that night.
+ * The warning if a run files today's records under a past date. There is none if its plan depends on the date, or if
+ * it adopted the export of that night.
  */
 export function pastDateWarnings(
   { input: { date, scheduledFor }, filters }: Plan & { input: { date: string } },
@@ -73,15 +73,15 @@ function usable(date: string, today: string, timeZone: string): string {
 }
 
 /**
- * Claims a start by a rule for an execution, which finds its own claim again.
- * @returns the execution that has it, where that is another
- * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing
+ * Claims a start by a rule for an execution. A repeated call finds its own claim.
+ * @returns the other execution that has the claim, if there is one
+ * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing
  */
 export type ClaimSlot = (slot: { entity: Entity; at: Date }, execution: string) => Promise<string | undefined>;
 
 /**
- * Claims are items of the table that holds the ledger of the grant: EventBridge may deliver an event twice, within seconds, and
- * only a conditional write tells which was first.
+ * Claims are stored in the table of the ledger. EventBridge may deliver an event twice within seconds, and only a
+ * conditional write shows which was first.
  */
 export function createClaimSlot(client: DynamoDBClient, TableName: string, now: () => Date): ClaimSlot {
   return async ({ entity, at }, execution) => {

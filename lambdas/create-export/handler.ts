@@ -30,5 +30,5 @@ export const connect: Connect<CreateExportDeps> = () => {
   };
 };
 
-/** State CreateExport of the machine ExportRun: checks the input and leaves an export at the CRM. */
+/** State CreateExport of the machine ExportRun: checks the input and creates an export in the CRM. */
 export const handler = asStep('CreateExport', createExport, connect);

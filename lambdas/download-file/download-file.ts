@@ -19,16 +19,16 @@ export interface DownloadFileDeps extends Invocation {
   abortUpload: typeof abortUpload;
 }
 
-/** Connections to the file server at the start of a large file, where the configuration allows as many. */
+/** Connections to the file server at the start of a large file, if the configuration allows as many. */
 const FIRST_CONNECTIONS = 4;
 
-/** 40 invocations move 2 TB in ten hours; a run waits some 600 times, each time for a link. */
+/** 40 invocations transfer 2 TB in ten hours. A run waits about 600 times, each time for a link. */
 export const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
 /**
- * Requests the address of the file (a secret that lives for minutes), and transfers the file to the bucket.
- * Answers STORED with `file`; CONTINUE with `moving` when time is up, or after a transient error; NOT_READY when the
- * CRM does not release the file yet.
+ * Requests the address of the file (a secret that is valid for minutes), and transfers the file to the bucket. Answers
+ * STORED with `file`; CONTINUE with `moving` when time is up, or after a transient error; NOT_READY if the CRM does
+ * not release the file yet.
  */
 export async function downloadFile(state: RunState, deps: DownloadFileDeps): Promise<Answer<'DownloadFile'>> {
   const moving = { ...(state.moving ?? NOTHING_MOVED) };
@@ -80,7 +80,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
   };
 }
 
-/** Adds the time of this invocation, also of one that ends in an error. */
+/** Adds the time of this invocation, even if it ends in an error. */
 async function timed(state: RunState, moving: DownloadProgress, deps: DownloadFileDeps) {
   const began = { at: deps.now().getTime(), cpu: deps.cpuMilliseconds() };
   try {
@@ -119,7 +119,7 @@ async function interrupted(
   throw withSince(error, moving);
 }
 
-/** The CRM may give a link later. Notes since when it does not know the export. */
+/** Whether the CRM may give a link later. It also notes since when the CRM does not know the export. */
 function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolean {
   const name = error instanceof RunError ? error.name : undefined;
   if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;
@@ -133,7 +133,7 @@ function withSince(error: unknown, { unknownSince }: DownloadProgress): unknown 
   return new RunError(error.name, `The CRM has not known the export since ${unknownSince}: ${error.message}`);
 }
 
-/** One that cannot be aborted, the bucket removes after two days. */
+/** Aborts the open upload. If this fails, the lifecycle rules remove it after two days. */
 async function abortOpenUpload({ upload }: DownloadProgress, deps: DownloadFileDeps): Promise<void> {
   const { abortUpload, store, secondsLeft, log } = deps;
   if (!upload) return;
@@ -150,12 +150,12 @@ function unfinished(how: string): RunError {
   return new RunError('DownloadUnfinished', `The file could not be fetched whole ${how}.`);
 }
 
-/** The engine passes so much of a file, or all of a shorter one. */
+/** The transfer engine passes this many first bytes of a file, or a whole shorter file. */
 export const SEEN_BYTES = 1024;
 
 /**
- * Names the object by its first bytes. What they disprove is refused; what they leave open, PublishFile decides.
- * @param place the key without its extension
+ * Names the object by its first bytes, and refuses it if they show a wrong kind of file. PublishFile decides unclear
+ * cases.
  */
 export function nameFile(
   head: FileHead,
@@ -168,9 +168,9 @@ export function nameFile(
   const contentType = mediaType(head.contentType);
   const refuse = (looks: string) => ({ refuse: rejection('What came', looks, contentType, expected.formats) });
   if (judged.result === 'refused') return refuse(judged.looks);
-  // Where there are no bytes, the type is all that can be judged.
+  // Without bytes, only the media type can be checked.
   if (judged.result === 'empty' && contentType.includes('html')) return refuse('an empty web page');
-  // What a zip archive is, the directory at its end decides.
+  // The directory at the end of a zip archive shows its kind.
   const open = judged.result === 'open' || (judged.result === 'zip' && !judged.sure);
   const extension = extensionFor(head, { format: kindOf(judged), gzipped: judged.gzipped, open });
   return { key: `${place}.${extension}`, contentType: contentType || 'application/octet-stream' };
@@ -198,7 +198,7 @@ const NAMES: Record<TransferReason, RunErrorName> = {
   conflict: 'StorageConflict',
 };
 
-/** An error of the transfer engine under its name in the closed list; anything else as it is. */
+/** Converts an error of the transfer engine to a RunError; other errors are returned unchanged. */
 export function asRunError(error: unknown): unknown {
   if (!(error instanceof TransferError)) return error;
   const { reason, message, retryAfterSeconds } = error;

@@ -14,5 +14,5 @@ export const connect: Connect<DownloadFileDeps> = () => {
   };
 };
 
-/** State DownloadFile of the machine ExportRun: leaves the file in the bucket, under a key of this run alone. */
+/** State DownloadFile of the machine ExportRun: stores the file in the bucket, under a key of this run. */
 export const handler = asStep('DownloadFile', downloadFile, connect);

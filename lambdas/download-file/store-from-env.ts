@@ -4,7 +4,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
 import type { StoreOptions } from '../../transfer/base/types.ts';
 
-/** @throws RunError `ConfigInvalid` when a variable is missing, or for an address without TLS */
+/** @throws RunError `ConfigInvalid` if a variable is missing, or the address has no TLS */
 export function storeFromEnv(env: NodeJS.ProcessEnv, { local }: Deployment): StoreOptions {
   const { bucket, region, urlSuffix } = bucketAddress(env);
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
@@ -17,7 +17,7 @@ export function storeFromEnv(env: NodeJS.ProcessEnv, { local }: Deployment): Sto
     urlSuffix,
     endpoint,
     credentials: defaultProvider(),
-    // The local cloud refuses the checksum of a whole object; PublishFile verifies it there.
+    // The local cloud refuses the checksum of a whole object, so PublishFile verifies it there.
     objectChecksum: !local,
   };
 }

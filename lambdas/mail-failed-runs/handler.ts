@@ -20,8 +20,8 @@ const connect = once((): MailFailedRunsDeps => {
 });
 
 /**
- * Invoked by a rule for each execution that failed or timed out. Lambda invokes it twice more if it fails, then sends the event to
- * the queue of undelivered starts.
+ * A rule invokes this function for each execution that failed or timed out. After an error, Lambda retries it twice,
+ * then sends the event to the queue of undelivered starts.
  */
 export async function handler({ detail }: Pick<EventBridgeEvent<string, unknown>, 'detail'>, context: Context) {
   try {

@@ -9,7 +9,7 @@ import { shortText } from '../../core/log/log-fields.ts';
 import { failedOnPurpose } from '../../core/step/run-input.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 
-/** Ends of a run that are not errors of the closed list, with their advice. Each has an entry in the runbook. */
+/** Ends of a run that are not in the list of errors, with their advice. The runbook has an entry for each. */
 export const OTHER_ENDS = {
   TimedOut: 'It reached the time limit of its machine and was stopped: start the run again.',
   AnotherError: 'It ended in an error that is not of the closed list: the command shows it.',
@@ -30,7 +30,7 @@ export interface FailedRun {
   /** Name of the execution. */
   name: string;
   error: ErrorName | keyof typeof OTHER_ENDS;
-  /** What happened in this run, without the advice. Absent where the error is not ours or may quote a crash. */
+  /** The message of the error without its advice. Absent if the error is not in the list or may quote a crash. */
   sentence: string | undefined;
   endedAt: Date;
   entity: Entity | undefined;
@@ -52,7 +52,7 @@ export async function mailFailedRuns(detail: unknown, deps: MailFailedRunsDeps):
   return run;
 }
 
-/** The fields that AWS was recorded to send; null where they do not apply (test_event_bridge_events_base of LocalStack). */
+/** The fields that AWS sends, as recorded; null if they do not apply (test_event_bridge_events_base of LocalStack). */
 const detailSchema = z.object({
   name: z.string(),
   status: z.string(),
@@ -96,7 +96,7 @@ function adviceFor({ name, error, entity, batch }: Named): string {
 function sentenceOf(run: Named, cause: string): string | undefined {
   const { error } = run;
   if (!isOurs(error) || ERRORS[error].class === 'machine') return undefined;
-  // A function may end a batch before it knows the name of the batch.
+  // The advice may lack the name of the batch: a function may fail before it knows the name.
   const sentence = [run, { ...run, batch: undefined }].reduce((text, one) => text.replace(adviceFor(one), ''), cause);
   return singleLine(sentence).replace(/\bhttps?:\/\/\S+/gi, '(an address)') || undefined;
 }
@@ -155,11 +155,11 @@ function readersText(entity: Entity, date: string | null | undefined): string {
 }
 
 /**
- * The message for each kind of subscription. Amazon Q Developer in chat applications, which subscribes by https, shows no other
- * JSON than this (https://docs.aws.amazon.com/chatbot/latest/adminguide/custom-notifs.html).
+ * The message for each kind of subscription. Amazon Q Developer in chat applications, which subscribes by https, shows
+ * only JSON in this form (https://docs.aws.amazon.com/chatbot/latest/adminguide/custom-notifs.html).
  */
 function messageOf({ subject, text }: Mail): string {
-  // A backtick that a sentence quotes would end the block, and a chat would interpret what follows.
+  // A backtick in a sentence would end the block, and the chat would interpret the rest.
   const description = `\`\`\`\n${text.replaceAll('`', "'")}\n\`\`\``;
   const content = { textType: 'client-markdown', title: subject, description };
   return JSON.stringify({ default: text, https: JSON.stringify({ version: '1.0', source: 'custom', content }) });

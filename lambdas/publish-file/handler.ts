@@ -18,5 +18,5 @@ export const connect: Connect<PublishFileDeps> = () => {
   };
 };
 
-/** State PublishFile of the machine ExportRun: leaves the manifest and two pointers, in that order. */
+/** State PublishFile of the machine ExportRun: writes the manifest, then moves two pointers. */
 export const handler = asStep('PublishFile', publishFile, connect);

@@ -9,11 +9,11 @@ import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
 
 interface Read {
   judged: JudgedFile;
-  /** Warnings of the content. */
+  /** Warnings about the content. */
   remarks: string[];
 }
 
-/** The manifest of a stored file that was judged. */
+/** The manifest of a stored file that the gate has checked. */
 export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged, remarks }: Read): Manifest {
   const { facts, history, report, passed } = judged;
   return {
@@ -61,7 +61,7 @@ function carriedOn(released: NonNullable<Manifest['releasedBefore']>): Manifest[
 
 type Transferred = Pick<RunState, 'unansweredCreates'> & Pick<StoredFile, 'restarts' | 'undeclaredEnd'>;
 
-/** What readers should know of how the file came, in sentences. None of them stops a publication. */
+/** Warnings for readers about the transfer of the file, in sentences. They do not stop a publication. */
 export function warningsOf({ unansweredCreates, restarts, undeclaredEnd }: Transferred): string[] {
   const many = restarts === 1 ? 'once' : `${restarts} times`;
   const warnings: [holds: boolean, warning: string][] = [

@@ -14,8 +14,8 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
 
 /**
- * Reads the pointer of the date and, unless the run has a plan of its own, that of the newest date; before anything is
- * written.
+ * Reads the pointer of the date and, unless the run has its own plan, that of the newest date. It is called before any
+ * write.
  */
 export async function readPointers(
   bucket: Bucket,
@@ -27,7 +27,7 @@ export async function readPointers(
   return standing;
 }
 
-/** Whether a partial export meets one of its date that is not: readers keep that one. */
+/** Whether a partial export would replace a full one of its date: readers keep the full one. */
 export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Standing[]): boolean {
   return kind === 'partial' && ofDate?.run !== undefined && ofDate.run.kind !== 'partial';
 }
@@ -45,7 +45,7 @@ export async function movePointers(
 ): Promise<boolean[]> {
   const { entity, date, startedAt, execution, manifestKey, keptUntil, kind, file } = manifest;
   const plan = deployment.entities[entity];
-  // A deployment may have left out further columns since the run began.
+  // A deployment may have left out more columns since the run began.
   const isShared = sharedAsFiles(deployment).includes(entity) && whyWithheld(manifest, plan) === undefined;
   const named = { schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
   const moved: boolean[] = [];
@@ -57,7 +57,7 @@ export async function movePointers(
     await tag(publishedValue(entity, plan));
     for (const standing of pointers) moved.push(await movePointer(bucket, standing, { ...named, released, newNormal }));
   } catch (error) {
-    // Where S3 did not answer, the pointer may have moved, and the step is repeated.
+    // If S3 did not answer, the pointer may have moved, and the step is retried.
     if (!isNamed() && !isUnavailable(error)) await tag(NOT_PUBLISHED).catch(() => undefined);
     throw error;
   }
@@ -66,8 +66,8 @@ export async function movePointers(
 }
 
 /**
- * Whether a table follows: never that of a partial export, which has other records than the table's other dates.
- * @param ofDate whether the pointer of the date names the run; else a later one writes the table
+ * Whether a table follows. A partial export gets none: its records do not match the table's other dates.
+ * @param ofDate whether the pointer of the date names this run; else a later run writes the table
  */
 export function publishedOutcome(
   { entity, kind }: Pick<Manifest, 'entity' | 'kind'>,

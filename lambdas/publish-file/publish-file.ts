@@ -19,8 +19,8 @@ export interface PublishFileDeps extends Invocation {
 }
 
 /**
- * Verifies the stored file, passes it through the gate, writes the manifest, then moves both pointers.
- * Answers PUBLISHED or TABLE_DUE with `manifestKey` and `rows`, UNPUBLISHED where no reader gets the file, or CONTINUE where the
+ * Verifies the stored file, passes it through the gate, writes the manifest, then moves both pointers. Answers
+ * PUBLISHED or TABLE_DUE with `manifestKey` and `rows`, UNPUBLISHED if readers do not get the file, or CONTINUE if the
  * bucket does not answer.
  */
 export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
@@ -40,7 +40,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const read = await readStored(file, asked, deps);
 
   const pointers = asked.publish ? await readPointers(deps.bucket, asked) : [];
-  // A partial export is for a date that has no other.
+  // A partial export is published only if its date has no other export.
   const run = { ...asked, publish: asked.publish && !isBehindOthers(asked, pointers) };
   const judged = await judgeExport(run, read.facts, deps);
   const manifest = manifestOf(state, run, file, { judged, remarks: read.remarks });
@@ -57,7 +57,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   return { outcome, manifestKey, rows, warningCount };
 }
 
-/** What stopped the file, and how a person publishes it nevertheless. */
+/** Reports why the gate stopped the file, and how a person can publish it. */
 function quarantined(manifest: Manifest): RunError {
   const { entity, date, execution, guards } = manifest;
   const why = guards ? stoppedText(guards, factsOf(manifest)) : 'was stopped';

@@ -11,13 +11,13 @@ import { crc32Text } from '../../transfer/base/crc32.ts';
 
 type Deps = Invocation & { bucket: Bucket };
 
-/** Seconds that are left for the manifest, the pointers and the answer. */
+/** Seconds that are reserved for the manifest, the pointers and the answer. */
 const MARGIN_SECONDS = 30;
 
 /**
  * Reads a stored file to its end.
- * @throws RunError `FileRejected` for what is not the export; `StorageConflict` when the object is not what was received;
- * `CheckUnfinished`, `DownloadTooLarge` (`core/file/read-content.ts`); `StorageUnavailable`
+ * @throws RunError `FileRejected` if it is not the export; `StorageConflict` if the object differs from the received
+ *  bytes; `CheckUnfinished`, `DownloadTooLarge` (`core/file/read-content.ts`); `StorageUnavailable`
  */
 export async function readStored(
   file: StoredFile,
@@ -43,17 +43,17 @@ export async function readStored(
   return { facts: { ...facts, header }, remarks: ['The file has 0 bytes.'] };
 }
 
-/** The object, which stays the same one from the first read on. */
+/** Reads the object. After the first read it must stay the same version. */
 function storedSource({ key, bytes }: StoredFile, bucket: Bucket): ByteSource {
   const object = { etag: null };
   return {
     size: bytes,
-    // Without an end, an object that is longer than what was received is noticed.
+    // The last read has no end, to detect an object that is longer than the received file.
     read: (from, to) => readObject(bucket, key, { from, size: bytes, object, ...(to < bytes && { to }) }),
   };
 }
 
-/** Compares the stored bytes with those that DownloadFile received; logs once what reading them took. */
+/** Compares the stored bytes with those that DownloadFile received, and logs the reading time once. */
 function proofOf({ key, bytes, crc32 }: StoredFile, { now, cpuMilliseconds, log, deployment }: Deps) {
   const began = { at: now().getTime(), cpu: cpuMilliseconds() };
   let logged = false;

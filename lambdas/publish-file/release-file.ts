@@ -22,9 +22,9 @@ import { movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';
 
 /**
- * Publishes a file that a guard has stopped, because a person says so: verifies the stored object again, writes down who
- * asked and why, then moves the pointers.
- * @throws RunError `InvalidInput` where there is nothing to release, and nothing was written then
+ * Publishes a file that the gate stopped, because a person requests it: verifies the stored object again, records who
+ * requested it and why, then moves the pointers.
+ * @throws RunError `InvalidInput` if there is no file to release; nothing is written then
  */
 export async function releaseFile(
   state: RunState,
@@ -46,7 +46,7 @@ export async function releaseFile(
   const again = await asToday(manifest, deps);
   const read = await readStored(file, again, deps);
   refuseUnreleasable(manifest, await judgeExport(again, read.facts, deps));
-  // Minutes may have passed. Another release may have been quicker, which is well.
+  // Pointers are read again, because minutes may have passed. Another equal release may have come first.
   const pointers = await readPointers(bucket, manifest);
   refusePublished(pointers, manifest, true);
   const { execution, startedAt: requestedAt } = state;
@@ -62,7 +62,7 @@ export async function releaseFile(
   return { outcome, manifestKey, rows, warningCount, file, released };
 }
 
-/** @throws RunError `InvalidInput` where it is not known which column the settings of today leave out */
+/** @throws RunError `InvalidInput` if it is unclear which columns today's settings leave out */
 async function asToday(
   manifest: Manifest,
   { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
@@ -81,8 +81,8 @@ async function asToday(
 }
 
 /**
- * The stored bytes pass the gate once more, under the settings of today: what they promise by now, they may not have
- * promised when the file was stored.
+ * Passes the stored bytes through the gate again under today's settings, which may be stricter than when the file was
+ * stored.
  */
 function refuseUnreleasable({ execution }: Manifest, { report, facts }: JudgedFile): void {
   if (!report || isReleasable(report)) return;
@@ -96,7 +96,7 @@ function refuseOther({ execution, newNormal, run }: Release, wanted: boolean): v
   throw new RunError('InvalidInput', `The run ${run} was released ${words} already, by ${execution}.`);
 }
 
-/** @param ours a repetition, whose first call may have moved one or both */
+/** @param ours a retry, whose first call may have moved one or both pointers */
 function refusePublished(pointers: Standing[], manifest: Manifest, ours: boolean): void {
   const [ofDate, ...others] = pointers.map((pointer) => pointer.run);
   const why = whyPublished(manifest, ofDate, others, ours);

@@ -4,22 +4,22 @@ import { watchedSince } from '../../core/night/watched-since.ts';
 import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { orLogged, type RecordNightDeps, recordDate } from './record-night.ts';
 
-/** So far back the check looks: a killed run is missed within the week, or by a person. */
+/** The number of dates that the check covers. Within a week, people notice a killed run. */
 const DATES_CHECKED = 7;
 
 /**
- * So long behind its deadline an incomplete night counts: six checks, for a check may fail, and CloudWatch looks back over some
- * that did not come. Then the alarm ends, so that the next night is mailed anew (docs/adr/0042).
+ * How long after its deadline an incomplete night counts. Six hourly checks allow for failed ones, because CloudWatch
+ * also evaluates earlier periods. Then the alarm ends, so that the next night raises it again (docs/adr/0042).
  */
 const TOLD_MS = 6 * 60 * 60_000;
 
-/** What is recorded of a date; `null` where that could not be. */
+/** The record of a date; `null` if recording failed. */
 interface Looked {
   date: string;
   recorded: { night: Night | undefined } | null;
 }
 
-/** Records what killed runs have left out, and counts whether a night is incomplete whose deadline has just passed. */
+/** Records nights for killed runs, and counts whether a night is incomplete shortly after its deadline. */
 export async function checkNights(now: Date, deps: RecordNightDeps): Promise<void> {
   const today = dateIn(deps.deployment.timeZone, now);
   const looked: Looked[] = [];
@@ -30,7 +30,7 @@ export async function checkNights(now: Date, deps: RecordNightDeps): Promise<voi
   await orLogged(deps.log, 'nights not checked', {}, () => countIncomplete(now, looked, deps));
 }
 
-/** Where it is not known, nothing is counted: the alarm comes where that lasts. */
+/** If a night cannot be read, no value is written, and lasting failure raises the alarm. */
 async function countIncomplete(now: Date, looked: Looked[], { bucket, deployment, log }: RecordNightDeps) {
   const since = await watchedSince(bucket, now);
   const open = looked.filter(({ recorded }) => !recorded?.night?.complete);

@@ -12,10 +12,10 @@ import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { checkNights } from './check-nights.ts';
 import { recordNight } from './record-night.ts';
 
-/** What the rule gives. */
+/** The event of the rule. */
 const checkSchema = z.object({ source: z.literal('aws.events'), time: z.iso.datetime() });
 
-/** @param platform what surrounds the function; tests replace it */
+/** @param platform the environment of the function; tests replace it */
 export function recorder({ log, deployment }: Platform = lambdaPlatform(RECORDER)) {
   const connect = once(() => {
     const { BUCKET_NAME } = readEnv(process.env, 'BUCKET_NAME');
@@ -35,5 +35,5 @@ export function recorder({ log, deployment }: Platform = lambdaPlatform(RECORDER
   };
 }
 
-/** State RecordNight of the machine ExportRun, and of a rule every hour. Answers nothing. */
+/** State RecordNight of the machine ExportRun, also invoked by a rule every hour. Returns no value. */
 export const handler = recorder();

@@ -14,13 +14,13 @@ export interface RecordNightDeps extends NightDeps {
   log: FunctionLog;
 }
 
-/** Records the night of a run that ends. What hinders it is logged: the check comes by every hour. */
+/** Records the night of a run that ends. Storage errors are only logged, because the hourly check records it again. */
 export async function recordNight(state: RunState, deps: RecordNightDeps): Promise<void> {
   const ended = nightOfRun(state, deps.deployment);
   if (ended) await recordDate(ended.date, deps, ended.failure);
 }
 
-/** @returns what stands of the date; `null` where it could not be recorded, which is logged */
+/** @returns the record of the date; `null` if it could not be recorded, which is logged */
 export async function recordDate(
   date: string,
   { log, ...deps }: RecordNightDeps,
@@ -33,7 +33,7 @@ export async function recordDate(
   });
 }
 
-/** @returns `null` where the storage hinders it, which is logged */
+/** @returns `null` after an error of the storage, which is logged */
 export async function orLogged<T>(
   log: FunctionLog,
   hindered: string,
@@ -49,13 +49,13 @@ export async function orLogged<T>(
   }
 }
 
-/** What a run that has ended means for a night. */
+/** The date and failure of an ended run, for the record of the night. */
 interface EndedRun {
   date: string;
   failure: Failure | undefined;
 }
 
-/** What the machine adds where the function of a step died. */
+/** Keys that the machine adds if the function of a step died. */
 interface Crashed {
   crash?: unknown;
   tableCrash?: unknown;
@@ -65,8 +65,8 @@ interface Crashed {
 const OF_FEEDS = ['ChangesStopped', 'ChangesNotWritten'];
 
 /**
- * The date of a run, and the error in which it ends; `undefined` where it has none: what was asked for is of no date, or the
- * execution releases or writes a table, and has failed: then nothing is otherwise than before.
+ * The date of a run and the error that ended it. `undefined` if it has no date: the input is invalid, or a release or
+ * table run failed and changed nothing.
  */
 export function nightOfRun(state: RunState & Crashed, deployment: Deployment): EndedRun | undefined {
   const { run, released, table, failure } = state;
@@ -76,20 +76,20 @@ export function nightOfRun(state: RunState & Crashed, deployment: Deployment): E
   const entity = run?.entity ?? input?.entity;
   const error = errorOf(state);
   if (date === undefined) return undefined;
-  // A run with a plan of its own is not of the night.
+  // A run with its own plan does not belong to the night.
   const isPartial = run ? run.kind === 'partial' : input?.ownPlan;
   const counts = entity && error && !isPartial;
   return { date, failure: counts ? { entity, error } : undefined };
 }
 
-/** Of a run without its feed nothing is missing: no night waits for one. */
+/** A missing feed is not an error here, because a night does not wait for feeds. */
 function errorOf({ crash, tableCrash, changesCrash, failure }: RunState & Crashed): string | undefined {
   if (changesCrash !== undefined || OF_FEEDS.includes(failure?.error ?? '')) return undefined;
   if (tableCrash !== undefined) return 'TableNotWritten';
   return crash === undefined ? failure?.error : 'StepCrashed';
 }
 
-/** The date of a run that did not come to know it. */
+/** The date of a run that ended before it had one. */
 function dateOf(
   { entity, date, scheduledFor }: NightInput,
   { startedAt }: RunState,

@@ -9,5 +9,5 @@ export const connect: Connect<SummarizeBatchDeps> = () => {
   return (invocation) => ({ ...invocation, store });
 };
 
-/** State SummarizeBatch of the machine CustomerUpdates: leaves the result of all lines and the manifest, in that order. */
+/** State SummarizeBatch of the machine CustomerUpdates: writes the result of all lines, then the manifest. */
 export const handler = asBatchStep('SummarizeBatch', summarizeBatch, connect);

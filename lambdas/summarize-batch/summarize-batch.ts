@@ -39,7 +39,7 @@ export interface SummarizeBatchDeps extends Invocation {
   store: BatchStore;
 }
 
-/** The most that the clocks of S3 and of a function may differ. */
+/** The largest difference between the clocks of S3 and of a function. */
 const CLOCK_SECONDS = 60;
 
 interface Joined {
@@ -61,7 +61,7 @@ export async function summarizeBatch(
   const flag = createStopFlag(store, keys.stop);
   const broken = state.awaited ? undefined : await brokenOff(state, batch.batch, deps);
   if (broken) {
-    // The functions of the map are not invoked again, but those at work would continue.
+    // The functions of the map are not invoked again, but running ones would continue without the flag.
     await flag.raise(broken);
     return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
   }
@@ -75,7 +75,7 @@ export async function summarizeBatch(
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
 }
 
-/** @returns why functions may still be sending; `undefined` when none is. */
+/** @returns why functions may still be sending; `undefined` if none may be */
 async function brokenOff(
   state: BatchState,
   batch: string,
@@ -92,7 +92,7 @@ async function brokenOff(
   return { reason: 'UpdateStopped', sentence, at: now().toISOString() };
 }
 
-/** Writes the result. One that an earlier attempt wrote counts, even if results came later. */
+/** Writes the result. A result of an earlier attempt counts, even if more results came later. */
 async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, stop: Stop | undefined): Promise<Joined> {
   const result = { bytes: 0, crc32: 0 };
   const tally = newTally();
@@ -103,7 +103,7 @@ async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, sto
   return { result, tally };
 }
 
-/** @throws RunError `StorageConflict` when the object is no result of this batch */
+/** @throws RunError `StorageConflict` if the object is not a result of this batch */
 async function readExisting(store: BatchStore, { records }: Batch, { result: key }: BatchKeys): Promise<Joined> {
   const result = { bytes: 0, crc32: 0 };
   const tally = newTally();
@@ -127,7 +127,7 @@ async function readIndex(store: BatchStore, { chunks: key }: BatchKeys): Promise
   });
 }
 
-/** A manifest of this execution for the same result counts: the step is a retry, and the flag may have been raised since. */
+/** Writes the manifest once. An existing one of this execution with the same result counts: the step was retried. */
 async function writeManifest(store: BatchStore, key: string, manifest: BatchManifest): Promise<void> {
   if (await store.putOnce(key, batchManifestText(manifest))) return;
   const { execution, result } = parseJson(batchManifestSchema, (await store.read(key))?.text) ?? {};
@@ -146,7 +146,7 @@ function manifestOf(
   stop: Stop | undefined,
 ): BatchManifest {
   const { bytes, crc32: checksum, lines, records, chunks, maxRate, stopAfterFailures } = batch;
-  // The flag may have been raised when no line was left.
+  // The flag may have been set after the last line.
   const stopped = stop && !isApplied(tally) ? { reason: `${stop.reason}: ${stop.sentence}`, at: stop.at } : null;
   return {
     schemaVersion: 1,
@@ -182,7 +182,7 @@ function incomplete({ result }: BatchKeys, { counts, records }: Tally, stop: Sto
   );
 }
 
-/** What is counted while joining; complete after the last line. */
+/** Counts that are complete after the last line is joined. */
 interface Tally {
   counts: Counts;
   records: number;
@@ -194,7 +194,7 @@ function newTally(): Tally {
   return { counts: noCounts(), records: 0, lastAt: null };
 }
 
-/** The text of `result.jsonl`, a chunk at a time: each record of the input exactly once, in the order of the lines. */
+/** The text of `result.jsonl`, chunk by chunk: each record of the input exactly once, in line order. */
 async function* joinResults(
   store: BatchStore,
   batch: Batch,
@@ -221,7 +221,7 @@ async function* joinResults(
   }
 }
 
-/** A line that was never reached, or whose function died or gave up before it stored a result. */
+/** The result of a line that was not reached, or whose function ended before it stored a result. */
 function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop | undefined): ResultLine {
   if (!doubt || record.line < doubt.firstLine || doubt.records === 0) {
     return unfinishedLine(record, NEVER_TRIED, stop?.reason ?? 'UpdateStopped', null);

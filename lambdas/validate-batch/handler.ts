@@ -11,5 +11,5 @@ export const connect: Connect<ValidateBatchDeps> = () => {
   return (invocation) => ({ ...invocation, store, softwareVersion });
 };
 
-/** State ValidateBatch of the machine CustomerUpdates: leaves the claim of the batch and the index of its chunks. */
+/** State ValidateBatch of the machine CustomerUpdates: writes the claim of the batch and the index of its chunks. */
 export const handler = asBatchStep('ValidateBatch', validateBatch, connect);

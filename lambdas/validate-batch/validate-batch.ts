@@ -26,12 +26,12 @@ export interface ValidateBatchDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** The state machine times out after three days; retries may take the third. */
+/** The longest batch at its rate. The state machine times out after three days; the third day is for retries. */
 const LONGEST_BATCH_SECONDS = 2 * 86_400;
 
 /**
- * Checks the input and the whole file, claims the batch for this execution and leaves the index of its chunks.
- * Returns VALIDATED with `batch`. One wrong line refuses the file, and nothing is sent.
+ * Checks the input and the whole file, claims the batch for this execution and writes the index of its chunks. Returns
+ * VALIDATED with `batch`. A single wrong line refuses the file, and no line is sent.
  */
 export async function validateBatch(state: BatchState, deps: ValidateBatchDeps): Promise<BatchAnswer<'ValidateBatch'>> {
   const input = parseInput(state.input, deps.deployment.updates.maxRate);
@@ -54,7 +54,7 @@ async function openInput(key: string, store: BatchStore): Promise<ObjectStream> 
   const file = await store.stream(key);
   if (!file) throw new RunError('InvalidInput', `There is no file at ${key} in the bucket: upload it first.`);
   if (file.bytes <= LARGEST_INPUT_BYTES) return file;
-  // An unread body would hold its connection.
+  // An unread body would keep its connection open.
   for await (const _ of file.chunks) break;
   throw new RunError(
     'UpdateFileInvalid',
@@ -67,14 +67,14 @@ function refuse(key: string, file: ObjectStream, { problems, lines, bytes }: Val
   if (bytes !== file.bytes) throw new RunError('StorageUnavailable', `The file at ${key} did not come whole.`);
 }
 
-/** One sentence: counts, and the first line with its field. No values, no unknown names. */
+/** Returns one sentence: counts, and the first line with its field, without values and unknown names. */
 function problemsSentence(key: string, lines: number, { total, first }: ProblemReport): string {
   const [problem] = first;
   const count = total === 1 ? 'one problem' : `${total} problems`;
   if (!problem) return `${key} has ${count}.`;
   if (problem.line === 0) return `${key} ${problem.sentence}.`;
   const { line, field, sentence } = problem;
-  // An unknown name may be anything, even a misplaced value.
+  // An unknown name may be any text, even a misplaced value.
   const name = field === 'id' || (field && FIELD_RULES.has(field)) ? `"${field}"` : 'a name in it';
   return `${key} has ${count} in ${lines} lines. The first is on line ${line}: ${field === null ? 'it' : name} ${sentence}.`;
 }
@@ -120,7 +120,7 @@ function beginBatch(
   };
 }
 
-/** Writes the index once; a retry has equal bytes, since it reads the same version of the file. */
+/** Writes the index once. A retry writes equal bytes, because it reads the same version of the file. */
 async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string): Promise<void> {
   if (await store.putOnce(chunks, text)) return;
   if ((await store.read(chunks))?.text === text) return;
@@ -130,17 +130,17 @@ async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string
   );
 }
 
-/** What a person or the command may give to the machine. */
+/** The input that a person or the command may give to the machine. */
 const inputSchema = z.strictObject({
   file: z.string().refine((file) => batchOfInput(file) !== undefined),
-  /** Changes per second; default, and most: what the configuration says. */
+  /** Changes per second. The configured rate is the default and the maximum. */
   maxRate: z.number().min(0.1).optional(),
-  /** S3 lists at most so many objects at a time. */
+  /** The maximum is the number of objects that S3 lists at a time. */
   stopAfterFailures: z.int().min(1).max(1000).optional(),
-  /** The batch of which these lines are left: they were found valid there, and are not judged again. */
+  /** The batch that this one resumes. Its lines were validated there and are not checked again. */
   resumes: batchNameSchema.optional(),
   Comment: z.string().max(1000).optional(),
-  /** The console adds it to a start from another execution. */
+  /** The console adds this key when it starts an execution from another one. */
   AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: z.string().max(1000).optional(),
 });
 
@@ -162,9 +162,9 @@ interface BatchInput {
 }
 
 /**
- * The input of an execution, checked.
+ * Checks the input of an execution.
  * @param largestRate changes per second that the configuration allows
- * @throws RunError `InvalidInput` saying what is wrong and (as its advice) an example to paste. Nothing is quoted.
+ * @throws RunError `InvalidInput` with the problems and (as its advice) an example to paste. It quotes no values.
  */
 function parseInput(input: unknown, largestRate: number): BatchInput {
   const parsed = inputSchema.safeParse(input);
@@ -185,11 +185,11 @@ function problemsOf(error: z.ZodError, input: unknown): string[] {
 }
 
 /**
- * Passes on the bytes of a resumed batch while each line equals the line of that number in the batch that it resumes. That batch
- * was claimed, so all of its lines were found valid.
- * @param key of the resumed file
- * @throws RunError `InvalidInput` where that batch never began, `UpdateFileInvalid` for another line, `StorageConflict` where
- *   the file of that batch is not the one that was validated any more
+ * Passes on the bytes of a resuming batch, while each line equals the same line in the batch that it resumes. All
+ * lines of that batch are valid, because it was claimed.
+ * @param key of the resuming file
+ * @throws RunError `InvalidInput` if that batch never began, `UpdateFileInvalid` for another line, `StorageConflict`
+ *  if the file of that batch was changed after validation
  */
 async function* resumedLines(
   bytes: AsyncIterable<Uint8Array>,
@@ -220,7 +220,7 @@ async function openValidated(store: BatchStore, batch: string): Promise<AsyncIte
   if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never begun.`);
   const file = await store.stream(input);
   if (file?.etag === claim.etag) return file.chunks;
-  // An unread stream would hold its connection.
+  // An unread stream would keep its connection open.
   for await (const _ of file?.chunks ?? []) break;
   throw changed(input);
 }
@@ -236,9 +236,9 @@ const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), eta
 type Claim = z.infer<typeof claimSchema>;
 
 /**
- * Claims a batch for the execution: of any number of writers, S3 lets one win. A retry of the step finds its own claim.
+ * Claims a batch for the execution. S3 lets only one writer win. A retry of the step finds its own claim.
  *
- * @throws RunError `UpdateAlreadyStarted` when another execution has it, `StorageConflict` when the file was changed since
+ * @throws RunError `UpdateAlreadyStarted` if another execution has it, `StorageConflict` if the file was changed since
  */
 async function claimBatch(
   store: BatchStore,
@@ -258,7 +258,7 @@ async function claimBatch(
   }
 }
 
-/** The claim of a batch: its file was found valid. */
+/** The claim of a batch; it shows that the file is valid. */
 async function claimOf(store: Pick<BatchStore, 'read'>, key: string): Promise<Claim | undefined> {
   return parseJson(claimSchema, (await store.read(key))?.text);
 }

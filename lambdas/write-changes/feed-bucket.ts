@@ -18,7 +18,7 @@ import { LocalCopies } from './local-copies.ts';
 
 export interface S3FeedStoreOptions {
   entity: Entity;
-  /** Of the entity's tables. */
+  /** Version of the entity's tables. */
   version: number;
   /** Columns of the table whose values are hashes. */
   hashed: readonly string[];
@@ -27,13 +27,13 @@ export interface S3FeedStoreOptions {
   now: () => Date;
   /** Memory of the function. */
   memoryMB: number;
-  /** Bytes that may still be put on the function's disk. */
+  /** Free bytes on the function's disk. */
   freeDisk: () => Promise<number>;
-  /** Called now and then; what it throws ends the feed. */
+  /** Called repeatedly. An error that it throws ends the feed. */
   onProgress: () => void;
 }
 
-/** The feeds of an entity in the bucket. To be closed: it keeps files on the disk. */
+/** The feeds of an entity in the bucket. Close it, because it keeps files on the disk. */
 export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close(): Promise<void> } {
   const { entity, bucket, objects, hashed, now, memoryMB, onProgress } = options;
   const copies = new LocalCopies(bucket, onProgress);
@@ -56,7 +56,7 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
       if (standing?.metadata.table === copied) return standing.etag;
       const path = await copies.read(table);
       if (path === undefined) return undefined;
-      // Another function may have copied another table of the run meanwhile.
+      // Another function may have copied a different table of the run meanwhile.
       await objects.put(
         key,
         path,
@@ -65,7 +65,7 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
       );
       const stored = await objects.head(key);
       if (stored?.metadata.table !== copied) return undefined;
-      // The copy of this table has its bytes, which are on the disk, whichever function stored it.
+      // The copy has the bytes of this table, which are on the disk, even if another function stored it.
       copies.keep({ key, etag: stored.etag }, path);
       return stored.etag;
     },
@@ -91,7 +91,7 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
       const standing = await bucket.read(key);
       if (standing?.text === text) return;
       const written = await writeOver(bucket, key, text, standing?.etag);
-      // A write whose answer was lost finds its own record.
+      // If the answer to a write was lost, the record is already there.
       if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
     },
     close: () => copies.close(),
@@ -121,7 +121,7 @@ async function localBase(
   return path;
 }
 
-/** The counts are in the metadata of the feed, so that whoever finds it compares nothing again. */
+/** Stores a feed with its counts as metadata, so that a later run need not compare the tables again. */
 async function putFeed(
   pair: FeedPair,
   { changes, keys, gone, unmatched, rows }: WrittenFeed,
@@ -131,7 +131,7 @@ async function putFeed(
   const digest = pairDigest(pair);
   const key = feedKey(entity, pair.to);
   const standing = await objects.head(key);
-  // Equal pairs make equal feeds. The feed of a pair that was given back is replaced.
+  // Equal pairs of tables give equal feeds. The feed of a pair that was given up is replaced.
   if (standing && feedOf(standing).pair === digest) return;
   const counts = { ...counted, unmatched, keys, gone, rows };
   const metadata = Object.fromEntries(
@@ -145,7 +145,7 @@ async function putFeed(
   if (!stored || feedOf(stored).pair !== digest) throw anotherCame(key);
 }
 
-/** The feed of such an object; one of another program is of no pair. */
+/** The feed in an object. The object of another program has no pair. */
 function feedOf({ etag, bytes, metadata }: ParquetObject): StandingFeed {
   const count = (name: string) => Number(metadata[name] ?? 0);
   const changes = { inserts: count('inserts'), deletes: count('deletes'), updates: count('updates') };
@@ -153,7 +153,7 @@ function feedOf({ etag, bytes, metadata }: ParquetObject): StandingFeed {
   return { pair: metadata.pair ?? '', etag, bytes, ...changes, ...compared };
 }
 
-/** Transient: the next try reads what there is now. */
+/** A transient error: the next attempt reads the current object. */
 function anotherCame(key: string): RunError {
   return new RunError('StorageUnavailable', `The object ${key} changed between being read and being replaced.`);
 }

@@ -25,5 +25,5 @@ export const connect: Connect<WriteChangesDeps> = () => {
   };
 };
 
-/** State WriteChanges of the machine ExportRun: writes what has changed. */
+/** State WriteChanges of the machine ExportRun: writes the changes since the last feed. */
 export const handler = asStep('WriteChanges', writeChanges, connect);

@@ -5,7 +5,7 @@ import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 
-/** An object of the bucket as it was found. */
+/** A version of an object in the bucket. */
 export interface Found {
   key: string;
   etag: string;
@@ -26,7 +26,7 @@ export class LocalCopies {
     this.#onProgress = onProgress;
   }
 
-  /** A folder of its own, with everything that the function puts on the disk. */
+  /** The folder of this instance for all files of the function on the disk. */
   folder(): Promise<string> {
     this.#folder ??= mkdtemp(join(tmpdir(), PREFIX));
     return this.#folder;
@@ -37,7 +37,7 @@ export class LocalCopies {
     return this.#paths.get(nameOf(object));
   }
 
-  /** @returns the path; `undefined` if the object is gone, or another one */
+  /** @returns the path; `undefined` if the object was removed or replaced */
   async read(found: Found): Promise<string | undefined> {
     const path = this.known(found) ?? join(await this.folder(), `${this.#paths.size}.parquet`);
     if (this.known(found) !== undefined) return path;
@@ -51,7 +51,7 @@ export class LocalCopies {
     return path;
   }
 
-  /** Notes that an object has the bytes of a file in the folder, so that it is not read. */
+  /** Registers a file in the folder as the copy of an object, so that the object is not read. */
   keep(object: Omit<Found, 'bytes'>, path: string): void {
     this.#paths.set(nameOf(object), path);
   }
@@ -71,7 +71,7 @@ export class LocalCopies {
       read += chunk.byteLength;
       yield chunk;
     }
-    // A proxy may answer with a page of its own, which must not become the copy of a table.
+    // The page of a proxy must not become the copy of a table.
     if (read !== size) throw new RunError('StorageUnavailable', `S3 returned ${read} bytes of ${key}, not ${size}.`);
   }
 }

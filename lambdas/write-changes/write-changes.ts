@@ -18,18 +18,18 @@ import { s3FeedStore } from './feed-bucket.ts';
 export interface WriteChangesDeps extends Invocation {
   bucket: Bucket;
   objects: ParquetObjects;
-  /** Bytes that may still be put on the function's disk. */
+  /** Free bytes on the function's disk. */
   freeDisk: () => Promise<number>;
 }
 
-/** Seconds that are left for the upload of the feed and the answer. */
+/** Seconds that are reserved for the upload of the feed and the answer. */
 const MARGIN_SECONDS = 45;
-/** Errors whose own name says what happened to the feed. */
+/** Errors that already have a name for the end of the feed. */
 const OWN = ['ChangesStopped', 'ChangesNotWritten', 'InvalidInput'];
 
 /**
- * Writes what has changed since the table that the last feed ended at. It does not matter which run this is: the newest published table
- * counts, and a feed that another function left open is finished first.
+ * Writes the changes since the table at which the last feed ended. The newest published table counts, regardless of
+ * the run. A feed that another function left unfinished is finished first.
  */
 export async function writeChanges(state: RunState, deps: WriteChangesDeps): Promise<Answer<'WriteChanges'>> {
   const entity = state.run?.entity ?? requestedEntity(state.input);
@@ -70,9 +70,9 @@ function answerOf(entity: Entity, record: FeedRecord, { log }: WriteChangesDeps)
 }
 
 /**
- * A transient error is tried again until the deadline and a little longer. Every other error that keeps a feed from being written has one
- * name: file and table are published.
- * @throws RunError `ChangesNotWritten`, `ChangesStopped`; what is a bug
+ * Retries a transient error until the deadline and a little longer. Every other error that prevents a feed gets one
+ * name, because file and table are published.
+ * @throws RunError `ChangesNotWritten`, `ChangesStopped`; any error that is a bug
  */
 function afterTrouble(error: unknown, state: RunState, invocation: Invocation): Answer<'WriteChanges'> {
   if (error instanceof FeedError) throw notWritten(error);

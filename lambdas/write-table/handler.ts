@@ -28,5 +28,5 @@ export const connect: Connect<WriteTableDeps> = () => {
   };
 };
 
-/** State WriteTable of the machine ExportRun: leaves the table of a published file. */
+/** State WriteTable of the machine ExportRun: writes the table of a published file. */
 export const handler = asStep('WriteTable', writeTable, connect);

@@ -6,12 +6,12 @@ import {
 import { secretError } from '../../core/oauth/secrets.ts';
 import { TableError } from '../../core/table/table-error.ts';
 
-/** The shortest key that a person may set; the stack makes one of 64 characters. */
+/** The shortest key that a person may set; the stack generates 64 characters. */
 const SHORTEST = 32;
 
 /**
  * The key of the hashed columns.
- * @throws TableError where there is none to hash with; RunError `ConfigInvalid`, `TokenStoreUnavailable`
+ * @throws TableError if there is no usable key; RunError `ConfigInvalid`, `TokenStoreUnavailable`
  */
 export async function readHashKey(client: SecretsManagerClient, secretId: string | undefined): Promise<string> {
   if (secretId === undefined) throw new TableError('The stack has no secret for the hashed columns: deploy it again.');

@@ -33,7 +33,7 @@ export interface WriteTableDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** What a table is made of, and where it goes. */
+/** The source, settings and key of a table. */
 interface Subject {
   manifest: Manifest;
   /** The plan of the entity as it is configured today. */
@@ -43,14 +43,14 @@ interface Subject {
 }
 
 /**
- * Writes the table of a published file, by the settings of its entity. The pointer of the date decides: where it names another
- * run, before or after, that run writes the table.
+ * Writes the table of a published file with the settings of its entity. If the pointer of the date names another run,
+ * before or after the write, that run writes the table.
  */
 export async function writeTable(state: RunState, deps: WriteTableDeps): Promise<Answer<'WriteTable'>> {
   try {
     const subject = await subjectOf(state, deps);
     const { manifest, key } = subject;
-    // The rows of a partial run are of another plan than those of other dates.
+    // A partial run has another plan, so its rows do not match those of other dates.
     const due = feedIsDue(subject);
     if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
     const standing = await standingTable(deps.objects, key);
@@ -63,12 +63,12 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
   }
 }
 
-/** Where its entity has feeds, one may be due though this run has no table: whoever comes finishes what others began. */
+/** A feed may be due even without a table of this run: any run finishes an unfinished feed. */
 function feedIsDue({ plan }: Subject): { outcome: 'CHANGES_DUE' } | undefined {
   return plan.changes ? { outcome: 'CHANGES_DUE' } : undefined;
 }
 
-/** @throws RunError `InvalidInput` where a person asked for a table that cannot be; TableError */
+/** @throws RunError `InvalidInput` if a person asked for a table that cannot be made; TableError */
 async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps): Promise<Subject> {
   const manifest =
     manifestKey === null ? await askedManifest(input, deps) : await readManifest(deps.bucket, manifestKey);
@@ -95,13 +95,13 @@ function manifestKeyOf(entity: Entity, run: string): string {
   return `${runPrefix(entity, run)}_manifest.json`;
 }
 
-/** Whether readers of the date have this run. */
+/** Whether the pointer of the date names this run. */
 async function isNamed({ entity, date, execution }: Manifest, { bucket }: WriteTableDeps): Promise<boolean> {
   const { run } = await readPointer(bucket, datePointerKey(entity, date));
   return run?.execution === execution;
 }
 
-/** The table gets into its place if the pointer still names the run, and if nobody has changed what stood there. */
+/** Replaces the table if the pointer still names the run, and if the table was not changed meanwhile. */
 async function replaceTable(
   subject: Subject,
   standing: StandingTable | undefined,
@@ -124,15 +124,15 @@ async function replaceTable(
     const inPlace = (await isNamed(manifest, deps)) && (await upload.complete(standing?.etag));
     return inPlace ? finished(subject, written, deps) : await afterOther(subject, written, state, deps);
   } finally {
-    // What cannot be removed now, the lifecycle rules remove.
+    // If this fails, the lifecycle rules remove the parts.
     await upload.abort().catch(() => undefined);
   }
 }
 
 /**
- * What today's settings leave out of the file, or hash. They may name a column as the file's manifest does not: then the newest
- * published one knows it.
- * @throws TableError where that cannot be known
+ * The columns that today's settings leave out or hash. If the settings name a column that the file's manifest does not
+ * have, the newest published manifest is used to find it.
+ * @throws TableError if the columns cannot be determined
  */
 async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableDeps): Promise<Covered> {
   const { names, told } = fileColumns(manifest);
@@ -146,7 +146,7 @@ async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableD
   return coveredColumns(names, newest ? [manifest, newest] : [manifest], plan);
 }
 
-/** The pointer was moved, or another table was written, while this one was made. */
+/** The answer if the pointer was moved, or another table was written, meanwhile. */
 async function afterOther(
   subject: Subject,
   written: WrittenTable,
@@ -154,7 +154,7 @@ async function afterOther(
   deps: WriteTableDeps,
 ): Promise<Answer<'WriteTable'>> {
   if (!(await isNamed(subject.manifest, deps))) return { outcome: 'SUPERSEDED' };
-  // The answer to an earlier request was lost: the table is this one.
+  // An earlier request was successful, but its answer was lost.
   if ((await standingTable(deps.objects, subject.key))?.execution === execution)
     return finished(subject, written, deps);
   throw new RunError('StorageUnavailable', `The table ${subject.key} was written by others at the same time.`);
@@ -171,22 +171,22 @@ function finished(
   return { outcome: 'WRITTEN', table: { run, date, key, rows, bytes, warnings } };
 }
 
-/** Says what readers of the table have instead. */
+/** Adds to the error which table readers have instead. */
 function withStanding(error: unknown, { execution }: Manifest, standing: StandingTable | undefined): unknown {
   if (!(error instanceof TableError) || !standing || standing.run === execution) return error;
   return new TableError(`${error.message} The table of the date is still that of the run ${standing.run}.`);
 }
 
 /**
- * What is transient is tried again, until the deadline and a little longer. Everything else that keeps a table from being
- * written has one name, for the file is published.
- * @throws RunError `TableNotWritten`, or `InvalidInput`; what is a bug
+ * Retries a transient error until the deadline and a little longer. Every other error that prevents a table gets one
+ * name, because the file is published.
+ * @throws RunError `TableNotWritten`, or `InvalidInput`; any error that is a bug
  */
 function afterTrouble(error: unknown, state: RunState, invocation: Invocation): Answer<'WriteTable'> {
   if (error instanceof TableError) throw notWritten(state, error);
   if (!(error instanceof RunError) || error.name === 'InvalidInput') throw error;
   if (!error.transient) throw notWritten(state, error);
-  // The wrapper waits where it may.
+  // `asStep` waits until the deadline.
   if (waitFor(state, invocation)) throw error;
   const later = lateTry(error, state, invocation);
   if (later) return later;
@@ -198,10 +198,10 @@ function notWritten({ execution, released, input }: RunState, why: Error): RunEr
   return new RunError('TableNotWritten', `The table of the run ${run} is not written. ${why.message}`, { cause: why });
 }
 
-/** Seconds that are left for the last parts and the answer. */
+/** Seconds that are reserved for the last parts and the answer. */
 const MARGIN_SECONDS = 45;
 
-/** The limits of a published file. Its content was bounded before it was published: here only time and disk are. */
+/** The limits for reading a published file: time and disk. Its content was limited before publication. */
 async function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): Promise<ReadingLimits> {
   return {
     contentBytes: Number.POSITIVE_INFINITY,
@@ -211,7 +211,7 @@ async function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): 
 }
 
 /**
- * The bytes of a published file, as long as there is time for them: a table is written by one invocation. All reads are of one
+ * The bytes of a published file, as long as there is time: one invocation writes the whole table. All reads are of one
  * version of the object.
  * @throws (its `read`) TableError when the time is over; RunError `StorageConflict`, `StorageUnavailable`
  */
@@ -230,7 +230,7 @@ function publishedBytes(
   };
   const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
     let at = from;
-    // S3 has no range of no bytes.
+    // S3 has no empty ranges.
     if (to <= from) return;
     for await (const chunk of readObject(bucket, key, { from, to, size, object })) {
       refuseLate(at);
@@ -241,10 +241,10 @@ function publishedBytes(
   return { size, read };
 }
 
-/** The state of a run is limited. */
+/** The most warnings, because the size of the state is limited. */
 const MOST = 20;
 
-/** What a reader of the table should know, in sentences: columns, counts and numbers of rows, no values. */
+/** Warnings for readers of the table, in sentences: columns, counts and row numbers, no values. */
 function tableWarnings(entity: Entity, { misfits, shortRows, nameless, missing }: WrittenTable): string[] {
   const warnings = [
     ...misfits.map(({ column, type, count, row }) =>

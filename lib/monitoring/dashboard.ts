@@ -26,7 +26,7 @@ interface NightDashboardProps extends Watched {
 const HOUR = Duration.hours(1);
 const DAY = Duration.days(1);
 
-/** Answers "did last night work?": the alarms; a row for each entity; then what is behind them. Two weeks, to compare nights. */
+/** Answers "did last night work?" with alarms, a row for each entity, and details for two weeks. */
 export class NightDashboard extends Construct {
   readonly name: string;
   private readonly deployment: string;
@@ -43,7 +43,7 @@ export class NightDashboard extends Construct {
     new Dashboard(this, 'Board', {
       dashboardName: this.name,
       defaultInterval: Duration.days(14),
-      // Periods as given here: by default, CloudWatch takes longer ones for longer times.
+      // Keeps the periods given here: by default, CloudWatch uses longer ones for longer ranges.
       periodOverride: PeriodOverride.INHERIT,
       widgets: [
         [title(runbookUrl)],
@@ -80,8 +80,8 @@ export class NightDashboard extends Construct {
   }
 
   /**
-   * Hours between now and the newest point with a count. EPOCH has a value for every point: IF keeps those where something
-   * was counted (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   * Hours since the newest point with a count. EPOCH has a value for every point; IF keeps those with a count
+   * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    */
   private age(entity: Entity): IMetric {
     const published = this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: HOUR });
@@ -95,8 +95,8 @@ export class NightDashboard extends Construct {
   }
 
   /**
-   * The graph has all outcomes, unforeseen error names too. A run that crashed or was stopped has none: its machine's
-   * graph shows it.
+   * The graph has all outcomes, including unknown error names. A run that crashed or was stopped has no outcome; it is
+   * in the graph of its machine.
    */
   private outcomes(entity: Entity): IMetric {
     const search = `{"${namespaceOf(this.deployment)}",entity,outcome} MetricName="RunsEnded" entity="${entity}"`;
@@ -193,7 +193,7 @@ function title(runbookUrl: string): IWidget {
   });
 }
 
-/** The answer. An entity that no night waits for has a light of its own. */
+/** Alarm states. An entity that does not belong to the night has its own light. */
 function lights({ nights, others }: Monitoring): IWidget[] {
   return [
     new AlarmStatusWidget({ title: 'The night', alarms: nights, width: 12, height: 5 }),

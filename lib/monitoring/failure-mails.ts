@@ -18,8 +18,8 @@ interface FailureMailsProps extends Pick<Watched, 'machines' | 'deadLetterQueue'
 }
 
 /**
- * Mails each run that failed or timed out: a rule invokes the function MailFailedRuns for each such end (docs/adr/0018). An end
- * that cannot be mailed raises MailsNotSent and goes to the queue of undelivered starts.
+ * Mails each run that failed or timed out: a rule invokes the function MailFailedRuns for it (docs/adr/0018). If that
+ * fails, the alarm MailsNotSent fires, and the event goes to the queue of undelivered starts.
  */
 export class FailureMails extends Construct {
   constructor(scope: Construct, id: string, props: FailureMailsProps) {
@@ -28,7 +28,7 @@ export class FailureMails extends Construct {
     const { alias, functionName } = this.mailer(props);
     monitoring.watchMails(functionName);
     const watched = [machines.export, ...(machines.updates ? [machines.updates] : [])];
-    // A run that somebody stopped is not mailed: that person knows, and ExecutionsAborted tells the others.
+    // A run that a person stopped is not mailed: that person knows, and the alarm ExecutionsAborted informs the others.
     new Rule(this, 'Failed', {
       description: 'Mails executions that failed or timed out',
       eventPattern: {

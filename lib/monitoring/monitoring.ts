@@ -14,7 +14,7 @@ import { isWatchedAlone } from '../../core/night/expected.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 
-/** What is watched. */
+/** The resources that the alarms watch. */
 export interface Watched {
   machines: { export: IStateMachine; updates: IStateMachine | undefined };
   functions: { functionName: string }[];
@@ -27,24 +27,24 @@ interface MonitoringProps extends Watched {
 }
 
 interface AlarmOptions {
-  /** What tells alarms of one id apart: an entity, a machine. */
+  /** Distinguishes alarms of one id: an entity, a machine. */
   of?: string;
   metric: Metric;
   threshold?: number;
-  /** How many periods are looked at, of which one is enough; by default only the last. */
+  /** Number of periods of which one over the threshold is enough; by default 1. */
   anyOf?: number;
-  /** Whether a mail follows when it is over. Not where it is over because nothing was counted since. */
+  /** Whether the end of the alarm is mailed. Not if it ends only because no more events were counted. */
   tellsEnd?: boolean;
-  /** What a time without a number means. By default that nothing happened. */
+  /** How missing data counts; by default as no event. */
   missing?: TreatMissingData;
 }
 
 const SOON = Duration.minutes(5);
 
-/** The alarms (`alarms.ts`) and their topic. Plain metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
+/** The alarms and their topic. Metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
 export class Monitoring extends Construct {
   readonly topic: Topic;
-  /** Whether the night is complete, and whether entities that are watched alone were published lately. */
+  /** Alarms for the night, and for entities that are watched separately. */
   readonly nights: Alarm[] = [];
   readonly others: Alarm[] = [];
   private readonly settings: Deployment['alarms'];
@@ -56,7 +56,7 @@ export class Monitoring extends Construct {
     this.ours = metricsOf(configuration.name);
     this.topic = this.topicWith(key);
     this.watchMachine(watched.machines.export);
-    // The machine's map starts children, which do not count here: none of them fails.
+    // The children of the machine's map do not count here, because they never fail.
     if (watched.machines.updates) this.watchMachine(watched.machines.updates, 'CustomerUpdates');
     this.watchNights(configuration.deployment);
     this.watchWarnings();
@@ -69,7 +69,7 @@ export class Monitoring extends Construct {
   private topicWith(key: EncryptionKey): Topic {
     const stack = Stack.of(this);
     const topic = new Topic(this, 'Topic', { displayName: stack.stackName, masterKey: key.key, enforceSSL: true });
-    // A topic with a policy of its own loses the one that lets everything in the account publish.
+    // A topic with its own policy loses the default policy, which lets the whole account publish.
     topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsPublish',
@@ -95,10 +95,10 @@ export class Monitoring extends Construct {
   }
 
   /**
-   * Every check counts a night that is not complete, or that there is none. CloudWatch looks back over some periods without a number,
-   * so a check that is late or fails once raises nothing, and hours without any do
-   * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html). It ends six hours behind the
-   * deadline, whatever became of the night: no mail says so.
+   * Each hourly check writes whether a night is incomplete. CloudWatch evaluates earlier periods if data is missing,
+   * so one late or failed check raises no alarm, and several hours without data do
+   * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html). The alarm ends six
+   * hours after the deadline, even if the night is still incomplete, so its end is not mailed.
    */
   private watchNights(deployment: Deployment): void {
     const alarm = new Alarm(this, 'NightIncomplete', {
@@ -118,8 +118,8 @@ export class Monitoring extends Construct {
   }
 
   /**
-   * An hour without a number counts as one without an export: a disabled rule raises it too. Only periods of an hour or more
-   * may look back further than a day, up to seven
+   * An hour without data counts as an hour without an export, so a disabled rule raises the alarm too. Only periods of
+   * an hour or more may cover more than a day, up to seven
    * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html, "Period").
    */
   private watchAlone(deployment: Deployment, entity: Entity): void {
@@ -149,7 +149,7 @@ export class Monitoring extends Construct {
     Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
   }
 
-  /** The alarm outlasts the time between two nights, so that a warning that comes with every file is mailed once. */
+  /** The alarm lasts longer than a day, so that a warning that comes with every file is mailed once. */
   private watchWarnings(): void {
     const metric = this.ours('FileWarnings', {}, { period: Duration.hours(1) });
     this.alarm('PublishedWithWarnings', { metric, anyOf: 26 });
@@ -157,13 +157,13 @@ export class Monitoring extends Construct {
     this.alarm('SchemaChanged', { metric: this.ours('SchemaChanges', {}, { period: SOON }) });
   }
 
-  /** A function that died counts nothing here: its run is mailed. */
+  /** A function that died writes no metric: its run is mailed. */
   private watchTables(): void {
     this.alarm('TableNotWritten', { metric: this.ours('TablesNotWritten', {}, { period: SOON }) });
   }
 
   /**
-   * SQS delivers no metric of a queue that was idle for six hours, whatever is in it: missing data must not end the alarm
+   * SQS sends no metric of a queue after six idle hours, even if it has messages: missing data must not end the alarm
    * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).
    */
   private watchQueue({ queueName }: IQueue): void {
@@ -172,7 +172,7 @@ export class Monitoring extends Construct {
     this.alarm('UndeliveredStarts', { metric, tellsEnd: true, missing: TreatMissingData.IGNORE });
   }
 
-  /** Lambda repeats a failed invocation after one and two minutes, so a mail may still come after this alarm. */
+  /** Lambda retries a failed invocation after one and two minutes, so the mail may still come after this alarm. */
   watchMails(functionName: string): void {
     const metric = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period: SOON });
     this.alarm('MailsNotSent', { metric, tellsEnd: true });
@@ -188,9 +188,9 @@ export class Monitoring extends Construct {
   }
 
   /**
-   * What is throttled is the account, not one of its functions or machines: without a dimension both metrics count all of them,
-   * the children of maps too (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html, "Across all functions";
-   * https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html, "account level").
+   * Throttling concerns the account. Without a dimension both metrics count all functions and machines, and the
+   * children of maps (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html, "Across all
+   * functions"; https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html, "account level").
    */
   private watchAccount(): void {
     const metric = (namespace: string, name: string) => awsMetric(namespace, name, {}, { period: SOON });
@@ -223,7 +223,7 @@ export class Monitoring extends Construct {
   private mail(alarm: Alarm, tellsEnd: boolean): void {
     const action = { bind: () => ({ alarmActionArn: this.topic.topicArn }) };
     alarm.addAlarmAction(action);
-    // An alarm that fires before the topic's policy exists is not mailed, then or later.
+    // An alarm that fires before the topic's policy exists is never mailed.
     alarm.node.addDependency(this.topic);
     if (tellsEnd) alarm.addOkAction(action);
   }
@@ -231,7 +231,7 @@ export class Monitoring extends Construct {
 
 interface MetricOptions {
   period: Duration;
-  /** How values are combined; by default they are added. */
+  /** How values are combined; by default as a sum. */
   statistic?: string;
   label?: string;
 }
@@ -252,14 +252,14 @@ export function awsMetric(
   return new Metric({ namespace, metricName, dimensionsMap, statistic, ...options });
 }
 
-/** @param deployment its name, which is in the namespace */
+/** @param deployment name of the deployment, for the namespace */
 export function metricsOf(deployment: string): OurMetric {
   return (metricName, dimensions, options) => awsMetric(namespaceOf(deployment), metricName, dimensions, options);
 }
 
 /**
- * The closed list of alarms: its id, which is also its entry in the runbook, and the first sentence of its mail. One with the name
- * of an error comes when a run ends in it, sooner than the mail.
+ * All alarms: the id, which is also the entry in the runbook, and the first sentence of the mail. An alarm with the
+ * name of an error comes when a run ends in that error, before the mail about the run.
  */
 export const ALARMS = {
   MailsNotSent: 'A run failed, and MailFailedRuns could not mail it.',
@@ -285,13 +285,13 @@ export const ALARMS = {
 
 export type AlarmId = keyof typeof ALARMS;
 
-/** The entry of an alarm: a heading's anchor is its text in lower case. */
+/** The address of an alarm's entry: the anchor of a heading is its text in lower case. */
 function runbookEntry(runbookUrl: string, id: AlarmId): string {
   return `${runbookUrl}#${id.toLowerCase()}`;
 }
 
 /**
- * Each refresh is a version of the secret. At 95 within 24 hours none is made any more: a secret has about 100, and AWS removes
- * none younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
+ * Each refresh creates a version of the secret. Functions stop at 95 in 24 hours: a secret has about 100, and AWS
+ * removes none younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
  */
 const MOST_REFRESHES_A_DAY = 80;

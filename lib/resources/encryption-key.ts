@@ -9,16 +9,16 @@ import {
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
 
-/** Services that use the key for a role of ours: they open data keys, and make new ones for what they write. */
+/** Services that use the key for one of our roles: they decrypt data keys, and generate new ones to write. */
 type Via = 's3' | 'secretsmanager' | 'dynamodb' | 'sqs' | 'sns';
 type KeyAction = 'kms:Decrypt' | 'kms:GenerateDataKey';
 
 /**
- * The one key of a deployment: bucket, secrets, ledger, topic, queue and log groups (`docs/adr/0017`). Kept when the stack
- * is destroyed, and when its first deployment fails: something may have been encrypted with it by then.
+ * The only key of a deployment: bucket, secrets, ledger, topic, queue and log groups (`docs/adr/0017`). It is kept
+ * when the stack is destroyed or its first deployment fails, because data may already be encrypted with it.
  *
- * Roles get their rights in their own policies, through one service each. The key's policy names the account and three
- * services of AWS: without their statements mails, undelivered starts and log lines would be lost silently.
+ * Roles get their permissions in their own policies, each through one service. The key policy names the account and
+ * three AWS services: without these statements, mails, undelivered starts and log lines would be lost silently.
  */
 export class EncryptionKey extends Construct {
   readonly key: Key;
@@ -37,8 +37,8 @@ export class EncryptionKey extends Construct {
   }
 
   /**
-   * The role may use the key, but only by way of the service, and never by calling KMS itself.
-   * @param further conditions that all have to hold as well: names of keys, with the values that each may have
+   * Allows the role to use the key, but only through the service, never by calling KMS directly.
+   * @param further more conditions that must all hold: condition keys with their allowed values
    */
   allow(grantee: IGrantable, via: Via, actions: KeyAction[], further: Record<string, string[]> = {}): void {
     const { region, urlSuffix } = Stack.of(this);
@@ -51,7 +51,7 @@ export class EncryptionKey extends Construct {
   }
 
   /**
-   * The role may read a secret. Secrets Manager says in each request for the key which secret it is for
+   * Allows the role to read a secret. Each request of Secrets Manager to the key names the secret
    * (https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html, "encryption context").
    */
   allowSecret(grantee: IGrantable, secretId: string): void {
@@ -68,9 +68,9 @@ export class EncryptionKey extends Construct {
   }
 
   /**
-   * The grant has no condition: EventBridge's requests to KMS carry neither account nor rule (same page,
-   * "aws:SourceAccount ... not supported in EventBridge-to-encrypted-topic policies"). The queue's own policy names the
-   * rules.
+   * The statement has no condition, because EventBridge's requests to KMS carry neither account nor rule (same page,
+   * "aws:SourceAccount ... not supported in EventBridge-to-encrypted-topic policies"). The queue's own policy names
+   * the rules.
    */
   private letRulesSend(): void {
     this.letService('RulesSend', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey']);
@@ -93,13 +93,13 @@ export class EncryptionKey extends Construct {
     conditions?: PolicyStatementProps['conditions'],
   ): void {
     const principals = [new ServicePrincipal(service)];
-    // A `*` in a key's policy means this key.
+    // In a key policy, `*` means this key.
     const statement = { sid, principals, actions, resources: ['*'], ...(conditions && { conditions }) };
     this.key.addToResourcePolicy(new PolicyStatement(statement));
   }
 }
 
-/** The alarms of a stack, as a pattern: their names begin with the stack's. */
+/** A pattern for the alarms of a stack, whose names begin with the name of the stack. */
 export function alarmArns(stack: Stack): string {
   return arnOf(stack, 'cloudwatch', 'alarm', `${stack.stackName}-*`);
 }

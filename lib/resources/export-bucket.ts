@@ -14,7 +14,7 @@ interface ExportBucketProps {
   key: EncryptionKey;
 }
 
-/** What both buckets share. A bucket with anything in it cannot be removed with the stack. */
+/** Settings of both buckets. CloudFormation cannot remove a bucket that is not empty, so they are retained. */
 const SHARED = {
   blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
   enforceSSL: true,
@@ -23,14 +23,14 @@ const SHARED = {
   removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
 };
 
-/** Headers by which a request chooses how its object is encrypted, as conditions of a policy. */
+/** Condition keys for the headers with which a request chooses the encryption of its object. */
 const ALGORITHM = 's3:x-amz-server-side-encryption';
 const KEY_ID = 's3:x-amz-server-side-encryption-aws-kms-key-id';
 const CUSTOMER_KEY = 's3:x-amz-server-side-encryption-customer-algorithm';
 
 /**
- * The bucket of the exports. Rights are in its policy, which can name prefixes: the functions' own policies have no wildcards.
- * Without a name of its own, so that a new stack never collides with what an earlier one left.
+ * The bucket of the exports. Its policy has the permissions, because it can name prefixes without wildcards in the
+ * functions' policies. AWS generates the bucket name, so that a new stack never collides with an old bucket.
  */
 export class ExportBucket extends Construct {
   readonly bucket: Bucket;
@@ -47,7 +47,7 @@ export class ExportBucket extends Construct {
       ...SHARED,
       encryption: BucketEncryption.KMS,
       encryptionKey: key.key,
-      // One data key for many objects: far fewer requests to KMS, which cost money.
+      // One data key for many objects, because each request to KMS costs money.
       bucketKeyEnabled: true,
       serverAccessLogsBucket: this.accessLogs,
       serverAccessLogsPrefix: 'exports/',
@@ -56,18 +56,18 @@ export class ExportBucket extends Construct {
     this.announceObjects();
     this.refuseOtherKeys();
     allowReaders({ bucket: this.bucket, key: key.key }, deployment);
-    // The bucket that stays keeps its rule against plain http as well.
+    // The retained bucket keeps its policy against plain HTTP.
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
-  /** Reads pointers and the manifests that they name. Lists pointers alone, or an absent one would look forbidden (docs/adr/0008). */
+  /** Reads pointers and their manifests. Without listing, a missing pointer would look forbidden (docs/adr/0008). */
   allowComparing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*']);
     this.allowListing(role, { StringLike: { 's3:prefix': 'published/*' } });
     this.key.allow(role, 's3', ['kms:Decrypt']);
   }
 
-  /** Reads which run of each entity readers have now; lists for the same reason as PublishFile. */
+  /** Reads the newest pointer of each entity. Without listing, a missing pointer would look forbidden. */
   allowPointers(role: IPrincipal): void {
     const pointers = 'published/entity=*/latest.json';
     this.allow(role, ['s3:GetObject'], [pointers]);
@@ -75,7 +75,7 @@ export class ExportBucket extends Construct {
     this.key.allow(role, 's3', ['kms:Decrypt']);
   }
 
-  /** Stores files of runs in parts, and reads which parts are stored already. */
+  /** Stores files of runs in parts, and reads which parts are stored. */
   allowStoring(role: IPrincipal): void {
     const upload = ['s3:PutObject', 's3:ListMultipartUploadParts', 's3:AbortMultipartUpload'];
     this.allow(role, [...upload, 's3:GetObject'], ['runs/*']);
@@ -83,8 +83,8 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * Reads files of runs, writes manifests and pointers; tags what readers in other accounts get as files. Without the right to list, an absent
-   * pointer would look forbidden.
+   * Reads files of runs, writes manifests and pointers, and tags files for readers in other accounts. Without the
+   * right to list, a missing pointer would look forbidden.
    */
   allowPublishing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
@@ -95,7 +95,7 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads files, manifests and pointers, and writes tables; lists for the same reason, and without a condition (docs/adr/0008). */
+  /** Reads files, manifests and pointers, and writes tables. It may list all keys (docs/adr/0008). */
   allowTables(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*', 'tables/*']);
     this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload'], ['tables/*']);
@@ -103,7 +103,7 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads pointers and tables, and writes feeds and their bases; lists for the same reason, and without a condition. */
+  /** Reads pointers and tables, and writes feeds and their bases. It may list all keys. */
   allowChanges(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['published/*', 'tables/*', 'changes/*']);
     this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload'], ['changes/*']);
@@ -111,7 +111,7 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads pointers, manifests and what tables say of themselves, writes nights and since when they are checked; lists for the same reason, and without a condition. */
+  /** Reads pointers, manifests and metadata of tables, and writes nights. It may list all keys. */
   allowNights(role: IPrincipal): void {
     const feeds = feedEntities(this.deployment).length > 0 ? ['changes/*'] : [];
     this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*', 'tables/*', SINCE_KEY, ...feeds]);
@@ -120,7 +120,7 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads batches of customer updates, and writes the named objects of them; lists for the same reason (docs/adr/0008). */
+  /** Reads batches of customer updates, and writes the named objects. It may list all keys (docs/adr/0008). */
   allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
     this.allow(role, ['s3:GetObject'], ['updates/*']);
     this.allow(
@@ -132,15 +132,15 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /** Reads the index of the chunks of a batch, which the machine starts its children by. */
+  /** Reads the index of the chunks of a batch, from which the machine starts its children. */
   allowReadingIndex(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['updates/*/chunks.jsonl']);
     this.key.allow(role, 's3', ['kms:Decrypt']);
   }
 
   /**
-   * S3 sends an event for every object that is created or deleted to the account's default event bus. `eventBridgeEnabled` of CDK
-   * would add a custom resource, with a function of its own.
+   * S3 sends an event for every created or deleted object to the account's default event bus. `eventBridgeEnabled` of
+   * CDK would add a custom resource with its own function.
    */
   private announceObjects(): void {
     const { defaultChild } = this.bucket.node;
@@ -149,7 +149,7 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * Writers need both: a part is encrypted under the data key that the upload was begun with
+   * Writers need both actions: each part is encrypted with the data key of its upload
    * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions).
    */
   private allowKey(role: IPrincipal): void {
@@ -167,14 +167,14 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * A request names the bucket's own key or none. Each comparison has a `Null` condition: without the header it would hold, and
-   * refuse the request that names none.
+   * A request must name the bucket's own key or no key. Each comparison also has a `Null` condition, because a
+   * comparison with a missing header holds and would refuse the request.
    */
   private refuseOtherKeys(): void {
     const { keyArn } = this.key.key;
     this.refuse('OtherAlgorithm', { Null: { [ALGORITHM]: 'false' }, StringNotEquals: { [ALGORITHM]: 'aws:kms' } });
     this.refuse('OtherKey', { Null: { [KEY_ID]: 'false' }, StringNotEquals: { [KEY_ID]: keyArn } });
-    // KMS without the name of a key is the account's own key for S3, not the bucket's.
+    // KMS without a key name selects the account's own key for S3, not the bucket's key.
     this.refuse('UnnamedKey', { Null: { [KEY_ID]: 'true' }, StringEquals: { [ALGORITHM]: 'aws:kms' } });
     this.refuse('CustomerKey', { Null: { [CUSTOMER_KEY]: 'false' } });
   }
@@ -187,8 +187,8 @@ export class ExportBucket extends Construct {
 }
 
 /**
- * A line for each request to the bucket of the exports, within hours. S3's own key: it delivers to no bucket that has another
- * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html).
+ * The access log of the export bucket: a line for each request, within hours. S3 cannot deliver it to a bucket with a
+ * customer key (https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html).
  */
 function accessLogs(scope: Construct, logRetentionDays: number): Bucket {
   const bucket = new Bucket(scope, 'Bucket', {
@@ -200,7 +200,7 @@ function accessLogs(scope: Construct, logRetentionDays: number): Bucket {
   return bucket;
 }
 
-/** A versioned bucket keeps what expires as a noncurrent version, and after that an empty delete marker: both go too. */
+/** In a versioned bucket, an expired object leaves a noncurrent version and a delete marker: both are removed. */
 const NONCURRENT: LifecycleRule = {
   id: 'NoncurrentVersions',
   noncurrentVersionExpiration: Duration.days(1),
@@ -217,7 +217,7 @@ function lifecycle({ retentionDays, updates }: Deployment): LifecycleRule[] {
     INCOMPLETE,
     { id: 'Runs', prefix: 'runs/', expiration: kept },
     { id: 'Pointers', prefix: 'published/', expiration: kept },
-    // The following three are there whether switched on or not: what was left when they were must go as well.
+    // The next three rules always exist, so that objects expire even after their feature is switched off.
     { id: 'Tables', prefix: 'tables/', expiration: kept },
     { id: 'Changes', prefix: 'changes/', expiration: kept },
     { id: 'Updates', prefix: 'updates/', expiration: Duration.days(updates.retentionDays) },

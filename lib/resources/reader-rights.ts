@@ -20,7 +20,7 @@ import {
   readerName,
 } from '../../core/readers/reader-access.ts';
 
-/** What the statements of a reader go to. */
+/** The resources whose policies get the statements for readers. */
 interface Shared {
   bucket: Bucket;
   key: Key;
@@ -28,10 +28,10 @@ interface Shared {
 
 type Sharing = Pick<Deployment, 'readers' | 'entities'>;
 
-/** Lets every reader of the configuration read what it names, and nothing else (docs/adr/0040). */
+/** Gives every configured reader access to exactly what its settings name (docs/adr/0040). */
 export function allowReaders(shared: Shared, deployment: Sharing): void {
   const { readers } = deployment;
-  // Policies are limited in size (lib/export-app.ts): those who read the same share their statements.
+  // The size of policies is limited (lib/export-app.ts), so readers with the same access share statements.
   const same = Map.groupBy(readers, ({ principal, ...reads }) => canonicalText({ kind: kindOf(principal), ...reads }));
   for (const [index, group] of [...same.values()].entries())
     allowGroup(shared, `Readers${index + 1}`, group, deployment);
@@ -55,17 +55,17 @@ function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deplo
   const ofBucket = [
     statement('Reads', 's3:GetObject', objects(plain)),
     statement('Lists', 's3:ListBucket', [bucket.bucketArn], {}, prefixes),
-    // Athena asks where the bucket is.
+    // Athena asks for the region of the bucket.
     ...(reader.of.includes('tables') ? [statement('Locates', 's3:GetBucketLocation', [bucket.bucketArn])] : []),
     ...(tagged.length > 0 ? [statement('ReadsFiles', 's3:GetObject', objects(tagged), hasTag)] : []),
   ];
   for (const one of ofBucket) bucket.addToResourcePolicy(one);
-  // Not for this bucket alone: it names the key, so that the key cannot name it. A `*` in a key's policy means this key.
+  // The key policy cannot name the bucket, because the bucket names the key. In a key policy, `*` means this key.
   const viaS3 = { 'kms:ViaService': `s3.${region}.${urlSuffix}` };
   key.addToResourcePolicy(statement('Decrypts', 'kms:Decrypt', ['*'], viaS3));
 }
 
-/** Conditions that all have to hold: names of keys, each with the values that it may have. */
+/** Conditions that must all hold: condition keys, each with its allowed values. */
 type Equals = Record<string, string | string[]>;
 
 interface Who {
@@ -74,12 +74,12 @@ interface Who {
   further: Conditions;
 }
 
-/** A role that is not there would be refused as a principal; as a condition it is not. @param group of one kind */
+/** Roles are conditions, because AWS refuses a missing role as a principal. @param group of one kind */
 function whoAre(group: Reader[], own: string): Who {
   const names = group.map(readerName);
   const [kind] = group.map(({ principal }) => kindOf(principal));
   if (kind === 'organization') {
-    // In the account itself, a statement for everybody would stand in for the policies of its roles and users.
+    // Without the own account: there, a statement for everybody would grant access regardless of its policies.
     const further = { StringNotEquals: { 'aws:PrincipalAccount': own } };
     return { principals: [new StarPrincipal()], equals: { 'aws:PrincipalOrgID': names }, further };
   }

@@ -17,13 +17,13 @@ import { tablesOf } from '../../core/table/table-key.ts';
 
 interface Described {
   columns: readonly { name: string; type: ColumnType }[];
-  /** What the keys of its files begin with, before the folder of a date. */
+  /** Prefix of the keys of its files, before the folder of a date. */
   prefix: string;
 }
 
 interface TableCatalogProps {
   deployment: Deployment;
-  /** The bucket of the exports, which has the tables too. */
+  /** The bucket of the exports, which also has the tables. */
   bucket: Bucket;
 }
 
@@ -45,8 +45,8 @@ const PARQUET = {
 };
 
 /**
- * What Athena knows of the tables (docs/adr/0031): a database of the deployment, with a table for each entity that has one. It is of
- * the template alone: partitions follow from the dates in the keys, so nothing has to be told of a new file.
+ * The tables in Athena (docs/adr/0031): a database of the deployment, with a table for each entity that has one. They
+ * exist only in the template: partitions follow from the dates in the keys, so new files need no registration.
  */
 export class TableCatalog extends Construct {
   private readonly bucket: Bucket;
@@ -60,7 +60,7 @@ export class TableCatalog extends Construct {
     });
     if (tables.length === 0) return;
     const { account, stackName } = Stack.of(this);
-    // AWS would give a database without a name one that Athena does not support; Athena supports no hyphens.
+    // The generated name of a database would have hyphens, which Athena does not support.
     const name = withoutHyphens(stackName);
     const database = new CfnDatabase(this, 'Database', { catalogId: account, databaseInput: { name } });
     for (const { entity, plan, settings } of tables) this.describe(database, entity, plan, settings);
@@ -71,7 +71,7 @@ export class TableCatalog extends Construct {
     if (!onlyOf(plan)) this.warnOf(entity, columns.length);
     if (columns.length === 0) return;
     this.addTable(database, entity, { columns, prefix: tablesOf(entity, settings.version) });
-    // Athena leaves out what begins with an underscore, and reads the folders of runs below a date.
+    // Athena ignores names that begin with an underscore, and reads the folders of runs below a date.
     if (plan.changes)
       this.addTable(database, `${entity}_changes`, { columns: [...OWN_COLUMNS, ...columns], prefix: feedsOf(entity) });
   }
@@ -117,7 +117,7 @@ function projection(location: string): Record<string, string> {
   };
 }
 
-/** What is known before a file is there. @throws ConfigurationError where two columns would have one name */
+/** The columns that are known before the first file. @throws ConfigurationError if two columns would have one name */
 function columnsOf(entity: Entity, plan: EntityPlan, settings: TableSettings): TableColumn[] {
   const named = onlyOf(plan) ?? [...Object.keys(settings.columns), ...(settings.hash ?? [])];
   if (named.length === 0) return [];
@@ -134,7 +134,7 @@ function hiveType(type: ColumnType): string {
   return type.type === 'decimal' ? `decimal(${type.precision},${type.scale})` : HIVE_TYPES[type.type];
 }
 
-/** Athena supports no other characters than letters, digits and underscores in names. */
+/** Athena supports only letters, digits and underscores in names. */
 function withoutHyphens(name: string): string {
   return name.replaceAll('-', '_');
 }

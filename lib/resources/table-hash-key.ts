@@ -7,8 +7,8 @@ import { tableEntities } from '../../core/table/table-key.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 
 /**
- * The key of hashed columns, where there are any: a secret that CloudFormation makes once, for with another key the hashes of one
- * value differ from those in older tables.
+ * The key of hashed columns, if there are any: a secret that CloudFormation creates once, because with another key the
+ * hashes would differ from those in older tables.
  */
 export class TableHashKey extends Construct {
   readonly secretId: string | undefined;
@@ -21,12 +21,12 @@ export class TableHashKey extends Construct {
     this.secretId = hashes ? this.secret() : undefined;
   }
 
-  /** What a function finds it by. */
+  /** Environment variables with which a function finds the secret. */
   get environment(): Record<string, string> {
     return this.secretId === undefined ? {} : { HASH_KEY_SECRET_ID: this.secretId };
   }
 
-  /** What stays when the stack is removed. */
+  /** The secrets that stay when the stack is removed. */
   get kept(): string[] {
     return Object.values(this.environment);
   }

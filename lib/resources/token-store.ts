@@ -6,10 +6,10 @@ import { Construct } from 'constructs';
 import type { EncryptionKey } from './encryption-key.ts';
 
 /**
- * Storage of the grant. The two secrets are created without a value and kept when the stack is destroyed: `authorize` writes
- * the client, the functions rotate the grant. (The L2 construct would generate a value, and overwrite the grant with it.)
- * The ledger records who may spend which generation of the grant (docs/adr/0013), which execution has a start of the rules
- * (0021), and which export a run has requested (0004); it holds no tokens and goes with the stack.
+ * Storage of the grant. The two secrets are created without a value and kept when the stack is destroyed: `authorize`
+ * writes the client, and the functions rotate the grant. (The L2 construct would generate a value and overwrite the
+ * grant.) The ledger records claims on generations of the grant (docs/adr/0013), on starts by rules (0021), and which
+ * export a run requested (0004). It has no tokens and is removed with the stack.
  */
 export class TokenStore extends Construct {
   readonly clientSecretId: string;
@@ -28,7 +28,7 @@ export class TokenStore extends Construct {
     this.ledger = this.newLedger();
   }
 
-  /** What a function finds all of it by. */
+  /** Environment variables with which a function finds secrets and ledger. */
   get environment() {
     return {
       CLIENT_SECRET_ID: this.clientSecretId,
@@ -45,21 +45,20 @@ export class TokenStore extends Construct {
     allow(['secretsmanager:PutSecretValue'], this.tokensSecretId);
     // A refused claim returns its holder, so no function reads the ledger.
     allow(['dynamodb:UpdateItem'], this.ledger.tableArn);
-    // Secrets Manager says in each request for the key which secret it is for
+    // Each request of Secrets Manager to the key names the secret
     // (https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html, "encryption context").
     this.key.allow(grantee, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey'], {
       'kms:EncryptionContext:SecretARN': [this.clientSecretId, this.tokensSecretId],
     });
-    // Writing needs this right too: DynamoDB made the table's key when the table was made, and opens it for whoever
-    // uses the table (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html,
-    // "Decrypt").
+    // Writing also needs this permission: DynamoDB created the table key with the table, and decrypts it for each user
+    // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html, "Decrypt").
     this.key.allow(grantee, 'dynamodb', ['kms:Decrypt']);
   }
 
   /**
-   * The construct takes no key where the Region is not fixed: the key is named in the template, by its id, as DynamoDB answers
-   * with it. By its ARN a new stack would look changed by hand (https://github.com/aws/aws-cdk/issues/35136). The table must
-   * never be replaced: with two ledgers during a deployment, a generation could be claimed twice.
+   * The construct takes no key if the Region is not fixed, so the template names it by id, as DynamoDB does. With the
+   * ARN a new stack would seem changed by hand (https://github.com/aws/aws-cdk/issues/35136). The table must never be
+   * replaced: with two ledgers during a deployment, a generation could be claimed twice.
    */
   private newLedger(): TableV2 {
     const ledger = new TableV2(this, 'Ledger', {
@@ -77,7 +76,7 @@ export class TokenStore extends Construct {
   }
 
   private emptySecret(id: string, description: string): string {
-    // CloudFormation makes the name of the id and a random text, so only the description says whose secret this is.
+    // CloudFormation builds the name from the id and a random text: only the description shows the deployment.
     const described = `${Stack.of(this).stackName}: ${description}`;
     const secret = new CfnSecret(this, id, { description: described, kmsKeyId: this.key.key.keyArn });
     secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);

@@ -7,7 +7,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { TokenStore } from '../resources/token-store.ts';
 import type { StepFunction } from './step-function.ts';
 
-/** What AWS Lambda does in a VPC, with the rights of the function's role; no function does any of it. */
+/** Actions of AWS Lambda in a VPC with the function's role. The code of a function needs none of them. */
 const INTERFACE_ACTIONS = [
   'CreateNetworkInterface',
   'DescribeNetworkInterfaces',
@@ -22,7 +22,7 @@ interface Access {
   tokens: TokenStore;
 }
 
-/** Gives functions that call the CRM or the file host what that takes: the grant, and the configured network. */
+/** Gives functions that call the CRM or the file host access to the grant and the configured network. */
 export function letCallCrm(functions: StepFunction[], { tokens, configuration }: Access): void {
   for (const one of functions) {
     tokens.allowTokens(one.role);
@@ -32,14 +32,14 @@ export function letCallCrm(functions: StepFunction[], { tokens, configuration }:
 
 type Network = NonNullable<Deployment['network']>;
 
-/** Rights and denial as in https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html (docs/adr/0041). */
+/** Permissions and denial as in https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html (docs/adr/0041). */
 function connect({ function: lambda, functionName, role }: StepFunction, { subnetIds, securityGroupIds }: Network) {
   const resource = lambda.node.defaultChild;
   if (!(resource instanceof CfnFunction)) throw new Error('A function is another kind of resource.');
   resource.vpcConfig = { subnetIds, securityGroupIds };
   const everywhere = { actions: INTERFACE_ACTIONS, resources: ['*'] };
   role.addToPrincipalPolicy(new PolicyStatement(everywhere));
-  // Its ARN by its name: the function waits for this policy.
+  // The ARN is built from the name, because the function depends on this policy.
   const names = { service: 'lambda', resource: 'function', resourceName: functionName };
   const own = Stack.of(lambda).formatArn({ ...names, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
   const conditions = { ArnEquals: { 'lambda:SourceFunctionArn': own } };
@@ -47,9 +47,9 @@ function connect({ function: lambda, functionName, role }: StepFunction, { subne
 }
 
 /**
- * CloudFormation looks at the subnets before it creates or changes anything
- * (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-rules.html). Their
- * parameter is named by its value, because CDK deploys a known parameter with its former one.
+ * CloudFormation checks the subnets before it creates or changes resources
+ * (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-rules.html).
+ * The parameter name contains a digest of its value, because CDK deploys a known parameter with its previous value.
  */
 export function checkSubnets(stack: Stack, { vpcId, subnetIds }: Network): void {
   const id = `NetworkSubnets${digestOf(subnetIds)}`;

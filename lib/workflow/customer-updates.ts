@@ -31,7 +31,7 @@ import {
   watched,
 } from './step-task.ts';
 
-/** Updates of customers in bulk: three functions and their machine. There only where the configuration has `customerUpdates`. */
+/** Bulk updates of customers, if configured (`customerUpdates`): three functions and their machine. */
 export class CustomerUpdates {
   readonly steps: Record<UpdateStepName, StepFunction>;
   readonly machine: StateMachine;
@@ -42,7 +42,7 @@ export class CustomerUpdates {
     const step = (name: UpdateStepName, memorySize: number, environment: Record<string, string>) =>
       new StepFunction(stack, name, { configuration, key, memorySize, timeout, environment });
     const bucket = { BUCKET_NAME: exports.bucket.bucketName };
-    // Validation remembers every id of the file, the summary holds parts of two files; a child mostly waits for answers.
+    // Validation keeps every id in memory, and the summary parts of two files; a child mostly waits for answers.
     this.steps = {
       ValidateBatch: step('ValidateBatch', 1024, { ...bucket, ...gathering(1024), SOFTWARE_VERSION: softwareVersion }),
       ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket, URL_SUFFIX: stack.urlSuffix }),
@@ -74,10 +74,10 @@ interface CustomerUpdateWorkflowProps extends WatchProps {
   concurrency: number;
 }
 
-/** A batch takes two days at most by its rate (`validate-batch.ts`); the third is for trouble. */
+/** At its rate, a batch takes at most two days (`validate-batch.ts`); the third day is for retries. */
 const TIMEOUT = Duration.days(3);
 
-/** The machine CustomerUpdates: one execution applies one batch. Reads like the picture in docs/design/customer-updates.md. */
+/** The machine CustomerUpdates: one execution applies one batch. docs/design/customer-updates.md has the picture. */
 class CustomerUpdateWorkflow extends Construct {
   readonly machine: StateMachine;
 
@@ -112,7 +112,7 @@ class CustomerUpdateWorkflow extends Construct {
     const ends = failStates(this, ids);
     connectStep(this, 'ValidateBatch', validate, { VALIDATED: applyChunks, CONTINUE: waitBeforeValidate }, ends);
     applyChunks.next(summarize);
-    // Whatever happened to the map, the result names each line's outcome. States.ALL does not catch an output that is too large.
+    // The summary also follows a failed map. States.ALL does not catch an output that is too large.
     applyChunks.addCatch(summarize, { errors: ['States.DataLimitExceeded'], resultPath: '$.crash' });
     applyChunks.addCatch(summarize, { resultPath: '$.crash' });
     connectStep(this, 'SummarizeBatch', summarize, { SUMMARIZED: applied, CONTINUE: waitBeforeSummarize }, ends);
@@ -120,8 +120,8 @@ class CustomerUpdateWorkflow extends Construct {
   }
 
   /**
-   * A child for each chunk; none of their failures stops the others. AWS limits all their answers together to 256 KB, although
-   * they are discarded, and a failed child counts some 1.4 KB: so no child fails.
+   * A child for each chunk, whose failure does not stop the others. AWS limits all their results together to 256 KB,
+   * although they are discarded, and a failed child needs about 1.4 KB. So the children are built to succeed always.
    */
   private applyChunks({ functions, bucket, concurrency }: CustomerUpdateWorkflowProps): DistributedMap {
     const map = new DistributedMap(this, 'ApplyChunks', {
@@ -155,7 +155,7 @@ class CustomerUpdateWorkflow extends Construct {
     return apply;
   }
 
-  /** What went wrong is in the history of the child, in the input of these states, and line by line in the batch's result. */
+  /** A failed chunk ends well: the error is in the child's history, and its lines are in the batch's result. */
   private chunkEnds(): Ends {
     const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary tells what became of its lines' });
     const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
@@ -170,7 +170,7 @@ class CustomerUpdateWorkflow extends Construct {
     return new Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
   }
 
-  /** Times that land in files come from the execution, not from a function's clock: repeats are then byte-equal. */
+  /** Times in files come from the execution, not from the clock of a function, so that retries write equal bytes. */
   private beginBatch(): Pass {
     return new Pass(this, 'BeginBatch', {
       comment: 'Wraps the input, whatever it is, into the state of the batch',
@@ -184,7 +184,7 @@ class CustomerUpdateWorkflow extends Construct {
   }
 }
 
-/** The policy of the bucket gives the right to read the index, for one key: that of CDK would be for all objects. */
+/** The bucket policy allows reading the index only. CDK's own policy would allow reading all objects. */
 class IndexReader extends S3JsonLItemReader {
   override providePolicyStatements(): PolicyStatement[] {
     return [];

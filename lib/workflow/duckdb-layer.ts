@@ -16,23 +16,23 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Architecture, Code, LayerVersion, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 
-/** The package that is installed, with a lockfile of its own: npm installs only the binding of this machine in the project. */
+/** A package with its own lockfile: in the project, npm installs only the binding for this machine. */
 const PACKAGES = join(import.meta.dirname, 'duckdb');
 const CACHE = join(import.meta.dirname, '..', '..', '.cache');
 const INSTALL = ['ci', '--cpu=arm64', '--os=linux', '--libc=glibc', '--ignore-scripts', '--no-audit', '--no-fund'];
 
 /**
- * The native part of DuckDB for functions, which are arm64 on any machine that deploys them. The bundle of a function finds it by `require`,
- * for Lambda puts the folder of layers in NODE_PATH. A local cloud needs no layer: its functions find the binding of this machine.
+ * The native part of DuckDB for functions, which are arm64 even if another machine deploys them. Bundles find it with
+ * `require`, because Lambda puts layers in NODE_PATH. Functions in a local cloud use the binding of this machine.
  */
 export function duckDbLayer(scope: Construct): LayerVersion {
   const bundling = {
-    // CDK wants an image for bundling in Docker, which never happens.
+    // CDK requires an image for bundling in Docker, which is never used.
     image: DockerImage.fromRegistry('unused'),
     local: {
       tryBundle(outputDir: string) {
         cpSync(installed(), outputDir, { recursive: true });
-        // A copy gets the modes of the umask.
+        // Copied files have modes by the umask.
         makeReadable(outputDir);
         return true;
       },
@@ -40,7 +40,7 @@ export function duckDbLayer(scope: Construct): LayerVersion {
   };
   return new LayerVersion(scope, 'DuckDb', {
     description: 'DuckDB for Node.js',
-    // The lockfile decides what is in it: nothing is installed again before it changes.
+    // The layer is installed again only if the lockfile changes.
     code: Code.fromAsset(PACKAGES, { bundling, assetHashType: AssetHashType.SOURCE }),
     compatibleArchitectures: [Architecture.ARM_64],
     compatibleRuntimes: [Runtime.NODEJS_24_X],
@@ -60,13 +60,13 @@ function installed(): string {
     cpSync(PACKAGES, nodejs, { recursive: true });
     execFileSync('npm', INSTALL, { cwd: nodejs, stdio: ['ignore', 'ignore', 'inherit'] });
     const binding = join(nodejs, 'node_modules', '@duckdb', 'node-bindings-linux-arm64', 'duckdb.node');
-    // npm passes over an optional package that it cannot install.
+    // npm skips an optional package that it cannot install.
     if (!existsSync(binding)) throw new Error(`npm installed no ${binding}.`);
     makeReadable(unfinished);
     renameSync(unfinished, folder);
     return folder;
   } catch (error) {
-    // Another synthesis may have been first: its folder is the same.
+    // Another synthesis may have finished first, with an equal folder.
     if (existsSync(folder)) return folder;
     throw error;
   } finally {
@@ -74,7 +74,7 @@ function installed(): string {
   }
 }
 
-/** Packed with their modes: under a strict umask Lambda could not read the files. */
+/** The archive keeps file modes: with a strict umask Lambda could not read the files. */
 function makeReadable(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

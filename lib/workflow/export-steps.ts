@@ -13,7 +13,7 @@ import { duckDbLayer } from './duckdb-layer.ts';
 import { gathering, streaming } from './node-options.ts';
 import { type OfExportRun, StepFunction, type StepFunctionProps } from './step-function.ts';
 
-/** What the functions of a deployment work with. */
+/** The resources that the functions of a deployment use. */
 export interface StepsProps {
   configuration: Configuration;
   key: EncryptionKey;
@@ -24,20 +24,20 @@ export interface StepsProps {
 }
 
 /**
- * A call of the CRM may take 30 seconds, the refresh of the token 50 or a minute of waiting for another's, and the repeated
- * call 30. CreateExport makes two calls, of which the second may take as long as the configuration allows, and reads two
- * objects of the bucket, each within 25 seconds.
+ * A CRM call may take 30 seconds, a token refresh 50 (or a minute of waiting for another function's refresh), and the
+ * repeated call 30. CreateExport makes two calls, the second with a configured time limit, and reads two objects of
+ * the bucket in at most 25 seconds each.
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
-/** Reads some twenty small objects, over again where others write, and at the check those of seven dates. */
+/** Reads about twenty small objects, again after other writes, and for the check those of seven dates. */
 const NIGHT = { memorySize: 256, timeout: Duration.seconds(120) };
-/** Both tables of a comparison are on it, and the rows that do not fit in the memory (docs/adr/0044). */
+/** Room for both tables of a comparison, and for rows that do not fit in memory (docs/adr/0044). */
 const FEED_DISK = Size.mebibytes(FEED_DISK_MB);
-/** 15 minutes are all that Lambda gives; docs/adr/0014 says what the memory means for large files. */
+/** 15 minutes is the maximum of Lambda; docs/adr/0014 describes the effect of the memory on large files. */
 const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
-/** The functions of the machine ExportRun, each with what it is given and allowed. */
+/** The functions of the machine ExportRun, each with its environment and permissions. */
 export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFunction> {
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
   const step = (
@@ -51,7 +51,7 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
-  // The engine of transfers makes the addresses of objects itself.
+  // The transfer engine builds the addresses of objects itself.
   const place = { ...bucket, URL_SUFFIX: stack.urlSuffix };
   const steps = {
     CreateExport: step('CreateExport', create, { ...oauth, ...place, SOFTWARE_VERSION: softwareVersion }),

@@ -36,16 +36,16 @@ interface ExportWorkflowProps {
   key: EncryptionKey;
 }
 
-/** Beyond the last deadline: time for a large file that became ready just before it. */
+/** Time after the last deadline, for a large file that became ready just before it. */
 const AFTER_DEADLINE_SECONDS = 12 * 3600;
-/** Where the state of a run holds the crash of a step whose run ends in an error of its own. */
+/** Paths in the state for the crash of WriteTable and of WriteChanges, which have their own errors. */
 const TABLE_CRASH = '$.tableCrash';
 const CHANGES_CRASH = '$.changesCrash';
 
 /**
- * The machine ExportRun: one execution exports one entity. It creates the export, waits until the CRM has processed it, downloads
- * and publishes the file, then writes its table and its feed where the entity has them. RecordNight comes before every end.
- * docs/design/export-run.md has the picture, drawn from this definition.
+ * The machine ExportRun: one execution exports one entity. It creates the export, waits until the CRM has processed
+ * it, downloads and publishes the file, then writes table and feed if the entity has them. RecordNight runs before
+ * every end. docs/design/export-run.md has the picture, drawn from this definition.
  */
 export class ExportWorkflow extends Construct {
   readonly machine: StateMachine;
@@ -96,7 +96,7 @@ export class ExportWorkflow extends Construct {
     return this.beginRun().next(purpose.otherwise(create));
   }
 
-  /** What comes once a file is stored. */
+  /** The states after a file is stored. */
   private publication(functions: OfExportRun<IFunction>, record: IChainable) {
     const publish = stepTask(this, 'PublishFile', 'Verifies the file, then names it', functions.PublishFile);
     const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
@@ -107,13 +107,13 @@ export class ExportWorkflow extends Construct {
       WriteChanges && stepTask(this, 'WriteChanges', 'Tells what has changed since the last table', WriteChanges);
     if (writeTable) this.afterTable(writeTable, writeChanges, record);
     if (writeChanges) this.afterChanges(writeChanges, record);
-    // An execution that began before the configuration had tables has no state for them.
+    // An execution keeps its definition: TABLE_DUE may come after a later deployment has added tables.
     const outcomes = { PUBLISHED: record, TABLE_DUE: writeTable ?? record, UNPUBLISHED: record };
     connectStep(this, 'PublishFile', publish, { ...outcomes, CONTINUE: waitBeforePublish }, toRecord(record));
     return { publish, writeTable };
   }
 
-  /** Times that land in files come from the execution, not from a function's clock: repeats are then byte-equal. */
+  /** Times in files come from the execution, not from the clock of a function, so that retries write equal bytes. */
   private beginRun(): Pass {
     return new Pass(this, 'BeginRun', {
       comment: 'Wraps the input, whatever it is, into the state of the run',
@@ -127,10 +127,10 @@ export class ExportWorkflow extends Construct {
     });
   }
 
-  /** @param writeChanges comes next where the entity has a feed */
+  /** @param writeChanges the next step, if the entity has a feed */
   private afterTable(writeTable: LambdaInvoke, writeChanges: IChainable | undefined, record: IChainable): void {
     const wait = waitState(this, 'WaitBeforeTable', 'The table could not be written yet', writeTable);
-    // An execution that began before the configuration had feeds has no state for them.
+    // An execution keeps its definition: CHANGES_DUE may come after a later deployment has added feeds.
     const due = { CHANGES_DUE: writeChanges ?? record };
     const outcomes = { WRITTEN: record, SUPERSEDED: record, ...due, CONTINUE: wait };
     connectStep(this, 'WriteTable', writeTable, outcomes, toRecord(record), TABLE_CRASH);
@@ -143,8 +143,8 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * The last step of every run that has begun, and the ends after it. The state passes it unchanged and decides the end: a failure
-   * to record is no error of the run (docs/adr/0042).
+   * The last step of every run, and the ends after it. The state passes unchanged and decides the end. A failure to
+   * record the night does not fail the run (docs/adr/0042).
    */
   private recordNight({ RecordNight, WriteTable, WriteChanges }: OfExportRun<IFunction>): LambdaInvoke {
     const record = new LambdaInvoke(this, RECORDER, {
@@ -158,7 +158,7 @@ export class ExportWorkflow extends Construct {
     record.addCatch(end, { resultPath: JsonPath.DISCARD });
     record.next(end);
     const fails = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
-    // First: a run that crashes at once has no outcome yet.
+    // Checked first, because a run that crashes at once has no outcome.
     end.when(Condition.isPresent('$.crash'), fails.crashed);
     if (WriteChanges) this.changesEnds(end);
     if (WriteTable) this.tableEnds(end);
@@ -197,7 +197,7 @@ export class ExportWorkflow extends Construct {
     when(end, { WRITTEN: written, CHANGES_DUE: written, SUPERSEDED: superseded });
   }
 
-  /** Out of memory or time: the publication stands all the same, which the name of the error says. */
+  /** The step ran out of memory or time. The name of the error shows that the file is published. */
   private crashed(
     id: string,
     error: RunErrorName,
@@ -209,7 +209,7 @@ export class ExportWorkflow extends Construct {
   }
 }
 
-/** Leads from each outcome to its end. */
+/** Connects each outcome to its end. */
 function when(end: Choice, ends: Record<string, IChainable>): void {
   for (const [outcome, next] of Object.entries(ends)) end.when(Condition.stringEquals('$.outcome', outcome), next);
 }

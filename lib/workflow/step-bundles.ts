@@ -2,28 +2,28 @@ import { basename, dirname, join } from 'node:path';
 import { type BuildOptions, build, buildSync, type OutputFile } from 'esbuild';
 import { ALL_FUNCTIONS, type FunctionName, folderOf } from '../../core/step/steps.ts';
 
-/** What esbuild makes of the steps. Imports nothing of CDK, so that it can begin before that library is loaded. */
+/** Bundles the steps with esbuild. It does not import CDK, so that bundling starts before CDK is loaded. */
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 const LAMBDAS = join(PROJECT, 'lambdas');
-/** What the functions get in place of the SDK's chain of credential providers; nothing but the bundles is affected. */
+/** Replaces the SDK's chain of credential providers, in the bundles only. */
 const CREDENTIALS = join(PROJECT, 'core', 'aws', 'environment-credentials.ts');
 const OPTIONS = {
   bundle: true,
   format: 'esm',
   platform: 'node',
   target: 'node24',
-  // By default esbuild takes the CommonJS copies of the SDK, which no tree can be shaken of.
+  // By default esbuild uses the CommonJS copies of the SDK, which cannot be tree-shaken.
   mainFields: ['module', 'main'],
   minify: true,
-  // The SDK tells its errors apart by the names of their classes.
+  // The SDK recognises its errors by class name.
   keepNames: true,
   sourcemap: true,
   sourcesContent: false,
-  // Native code, for each machine another: on AWS a layer has it (`duckdb-layer.ts`).
+  // Native code, which differs by machine: on AWS a layer has it (`duckdb-layer.ts`).
   external: ['@duckdb/node-bindings-*'],
   alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
-  // Libraries in CommonJS ask for modules of Node.js by `require`, which a module does not have.
+  // CommonJS libraries load Node.js modules with `require`, which ES modules do not have.
   banner: {
     js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
   },
@@ -31,15 +31,15 @@ const OPTIONS = {
   logLevel: 'warning',
 } satisfies BuildOptions;
 
-/** All steps are bundled together: what they share is read and parsed once. */
+/** All steps are bundled together, so that shared code is read and parsed once. */
 const STEP_BUNDLES = {
   ...OPTIONS,
   entryPoints: ALL_FUNCTIONS.map((step) => ({
     in: join(folderOfStep(step), 'handler.ts'),
     out: join(folderOf(step), 'index'),
   })),
-  // esbuild writes nothing there: the paths in the source maps are relative to it, and the same wherever the assembly
-  // lies.
+  // esbuild writes no files there. Paths in the source maps are relative to it, so they do not depend on the place of
+  // the assembly.
   outdir: join(PROJECT, 'cdk.out'),
   outExtension: { '.js': '.mjs' },
   write: false,
@@ -56,7 +56,7 @@ export function folderOfStep(step: FunctionName): string {
   return join(LAMBDAS, folderOf(step));
 }
 
-/** The bundle of a step and its source map. Made here unless `bundleAhead` has. */
+/** The bundle of a step and its source map. Built here unless `bundleAhead` has built it. */
 export function bundleOfStep(step: FunctionName): BundledFile[] {
   bundled ??= byFolder(buildSync(STEP_BUNDLES).outputFiles);
   const files = bundled.get(folderOf(step));
@@ -64,17 +64,17 @@ export function bundleOfStep(step: FunctionName): BundledFile[] {
   return files;
 }
 
-/** esbuild works in a process of its own while this one loads the libraries of CDK. */
+/** esbuild works in its own process while this one loads CDK. */
 export async function bundleAhead(): Promise<void> {
   bundled = byFolder((await build(STEP_BUNDLES)).outputFiles);
 }
 
-/** Takes bundles that were made before, by the folder of each step. */
+/** Uses existing bundles, by folder of the step. */
 export function takeBundles(made: Map<string, BundledFile[]>): void {
   bundled = made;
 }
 
-/** Bundles an entry as the functions are bundled, its source map beside it. */
+/** Bundles an entry with the options of the functions, with its source map in the same folder. */
 export function bundle(entry: string, outfile: string): void {
   buildSync({ ...OPTIONS, entryPoints: [entry], outfile });
 }

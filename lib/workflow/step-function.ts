@@ -27,20 +27,20 @@ export interface StepFunctionProps {
   key: EncryptionKey;
   memorySize: number;
   timeout: Duration;
-  /** The function's own disk; 512 MB without. */
+  /** The function's disk; by default 512 MB. */
   ephemeralStorageSize?: Size;
   environment: Record<string, string>;
   layers?: ILayerVersion[];
-  /** Where Lambda sends an event whose asynchronous invocations all failed. */
+  /** Where Lambda sends an event after all its asynchronous invocations failed. */
   deadLetterQueue?: IQueue;
 }
 
-/** A function with a role and a log group of its own. `id` is the name of its state, where a machine invokes it. */
+/** A function with its own role and log group. If a machine invokes it, `id` is the name of its state. */
 export class StepFunction extends Construct {
   readonly role: Role;
   readonly functionName: string;
   readonly function: LambdaFunction;
-  /** What the machine invokes: a right to invoke an alias names one resource, a right to invoke a function needs a wildcard. */
+  /** The machine invokes an alias: its permission names one resource, and that for a function needs a wildcard. */
   readonly alias: Alias;
 
   constructor(scope: Construct, id: FunctionName, props: StepFunctionProps) {
@@ -69,7 +69,7 @@ export class StepFunction extends Construct {
       ...(props.deadLetterQueue && { deadLetterQueue: props.deadLetterQueue }),
       logGroup,
       tracing: Tracing.ACTIVE,
-      // The name of the deployment is the namespace of its metrics.
+      // The namespace of the metrics contains the name of the deployment.
       environment: {
         DEPLOYMENT: props.configuration.name,
         ...(props.configuration.deployment.dashboard && { DASHBOARD: 'true' }),
@@ -88,15 +88,15 @@ function descriptionOf(id: FunctionName): string {
 }
 
 /**
- * One for each step of ExportRun, and for its last state; WriteTable is there only where an entity has `tables`, WriteChanges only
- * where one has `changes`.
+ * A value for each step of ExportRun and for its last state. WriteTable exists only if an entity has `tables`,
+ * WriteChanges only if one has `changes`.
  */
 export type OfExportRun<T> = Record<Exclude<StepName, OptionalStep> | typeof RECORDER, T> & {
   [Name in OptionalStep]?: T;
 };
 type OptionalStep = 'WriteTable' | 'WriteChanges';
 
-/** What a machine invokes. */
+/** The aliases that a machine invokes. */
 export function aliasesOf<Steps extends object>(steps: Steps): { [Name in keyof Steps]: Alias } {
   const aliases = Object.entries<StepFunction>(steps as Record<string, StepFunction>);
   return Object.fromEntries(aliases.map(([name, { alias }]) => [name, alias])) as { [Name in keyof Steps]: Alias };
@@ -105,25 +105,25 @@ export function aliasesOf<Steps extends object>(steps: Steps): { [Name in keyof 
 const READABLE_BY_ALL = 0o644;
 
 /**
- * The code of a step, bundled in this process: CDK's `NodejsFunction` starts npx for each function, which takes longer. The SDK
- * is bundled too, so that the same bits run here and on AWS; the configuration is beside the code, checked and with its
- * defaults, so that no function needs the schema (`docs/adr/0015`). `test/lib/bundle.slow.test.ts` limits every bundle.
+ * The code of a step, bundled in this process: CDK's `NodejsFunction` would start npx for each function. The SDK is
+ * bundled too, so that the same code runs here and on AWS. The bundle has the configuration with its defaults, so that
+ * a function needs no schema (`docs/adr/0015`). `test/lib/bundle.slow.test.ts` limits every bundle.
  */
 function bundledCode(step: FunctionName, deployment: Deployment): AssetCode {
   const tryBundle = (outputDir: string) => {
     for (const { name, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, name), contents);
-    // Rule and function agree: both have the zone data of this synthesis.
+    // Rules and functions use the same zone data, from this synthesis.
     const known: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
     writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(known, undefined, 2)}\n`);
-    // Packed with their modes: under a strict umask Lambda could not read its own code.
+    // The archive keeps file modes: with a strict umask Lambda could not read the code.
     for (const file of readdirSync(outputDir)) chmodSync(join(outputDir, file), READABLE_BY_ALL);
     chmodSync(outputDir, 0o755);
     return true;
   };
   const bundling = {
-    // CDK wants an image for bundling in Docker, which never happens.
+    // CDK requires an image for bundling in Docker, which is never used.
     image: DockerImage.fromRegistry('unused'),
-    // A part of the key by which CDK finds what it has bundled already; the code of another deployment is another.
+    // Part of the cache key of CDK's bundling, because each deployment has other code.
     environment: { DEPLOYMENT: JSON.stringify(deployment) },
     local: { tryBundle },
   };

@@ -21,14 +21,14 @@ import { ERRORS } from '../../core/errors.ts';
 import type { Answered, AnyStepName, InvokedName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 
-/** Refused before the function ran, whatever it does. */
+/** Errors before the function ran, so a retry is safe for every step. */
 const NOT_INVOKED = [
   'Lambda.TooManyRequestsException',
   'Lambda.ResourceConflictException',
   'Lambda.ResourceNotReadyException',
 ];
 
-/** The service lost the call on its way there or back: the function may have run. */
+/** The service lost the call or its answer: the function may have run. */
 const SERVICE_ERRORS = [
   'Lambda.ClientExecutionTimeoutException',
   'Lambda.ServiceException',
@@ -36,10 +36,10 @@ const SERVICE_ERRORS = [
   'Lambda.SdkClientException',
 ];
 
-/** The runtime died under the function: killed at its time limit, out of memory, or gone without a word. */
+/** The runtime died: killed at its time limit, out of memory, or exited without a message. */
 const DEAD_RUNTIME = ['Lambda.Unknown', 'Sandbox.Timedout', 'Runtime.ExitError', 'Runtime.OutOfMemory'];
 
-/** Throttling lasts for minutes: 15 + 30 + 60 + 120 + 240 and five times 300 = 1965 seconds. Jitter could shorten the sum. */
+/** Throttling lasts for minutes: 15 + 30 + 60 + 120 + 240 + 5 × 300 = 1965 seconds. Jitter could shorten the sum. */
 const UNTIL_FREE = {
   interval: Duration.seconds(15),
   backoffRate: 2,
@@ -48,7 +48,7 @@ const UNTIL_FREE = {
   jitterStrategy: JitterType.NONE,
 };
 
-/** Waits of at most 2 + 4 + 8 + 16 + 32 + 60 = 122 seconds together, half of that on average. */
+/** At most 2 + 4 + 8 + 16 + 32 + 60 = 122 seconds of waiting, half of that on average. */
 const PATIENT = {
   interval: Duration.seconds(2),
   backoffRate: 2,
@@ -57,18 +57,18 @@ const PATIENT = {
   jitterStrategy: JitterType.FULL,
 };
 
-/** Waits of at most 5 + 10 = 15 seconds together. */
+/** At most 5 + 10 = 15 seconds of waiting. */
 const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
 
 /** A child may be invoked 2,000 times: two minutes between retries bound its history (`test/lib/history-budget.slow.test.ts`). */
 const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
 
-/** What the platform did to a call, never what our code decided: that is an outcome, and has its branch. */
+/** Retries for errors of the platform. Errors of our code are outcomes with their own branches. */
 export function retriesOf(id: InvokedName): RetryProps[] {
   if (id === 'ApplyChunk') {
     return [
-      // Two hours: where the batch itself takes up the account's concurrency, a chunk that ends makes room for another, which
-      // may take half an hour (1,000 lines, 20 per second for 40 chunks), and others may be first.
+      // Two hours: if the batch uses the account's whole concurrency, a call waits until another chunk ends. That may
+      // take half an hour (1,000 lines, 20 per second for 40 chunks), and other calls may come first.
       { ...OF_A_CHUNK, errors: NOT_INVOKED, maxAttempts: 25 },
       { ...OF_A_CHUNK, errors: SERVICE_ERRORS, maxAttempts: 5 },
       { ...OF_A_CHUNK, errors: DEAD_RUNTIME, maxAttempts: 2 },
@@ -79,7 +79,7 @@ export function retriesOf(id: InvokedName): RetryProps[] {
   return [throttled, { ...PATIENT, errors: SERVICE_ERRORS }, { ...BRIEF, errors: DEAD_RUNTIME }];
 }
 
-/** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the CRM. */
+/** Whether a step may run twice for one state. CreateExport may not, because each run creates an export in the CRM. */
 const REPEATABLE: Record<InvokedName, boolean> = {
   CreateExport: false,
   CheckStatus: true,
@@ -93,28 +93,28 @@ const REPEATABLE: Record<InvokedName, boolean> = {
   SummarizeBatch: true,
 };
 
-/** Where a step leads when it has no outcome of its own: an error, a crash, and what no branch is for. */
+/** The next states after an error, a crash, or an outcome without a branch. */
 export interface Ends {
   failed: IChainable;
   crashed: IChainable;
   otherwise: IChainable;
 }
 
-/** The ends of a step whose run is recorded before it ends. */
+/** The ends of a step in ExportRun, which all lead to RecordNight. */
 export function toRecord(record: IChainable): Ends {
   return { failed: record, crashed: record, otherwise: record };
 }
 
-/** The task of a step: given the whole state, answering the whole state. */
+/** The task of a step, which gets and returns the whole state. */
 export function stepTask(scope: Construct, id: AnyStepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
   const options = { outputPath: '$.Payload', retryOnServiceExceptions: false };
   return new LambdaInvoke(scope, id, { comment, lambdaFunction, ...options });
 }
 
 /**
- * Draws the arrows behind a task: one Choice that names every outcome, retries for the platform, a catch for crashes.
- * @param outcomes where each outcome of the step leads: one that is missing here does not compile.
- * @param crashPath where the state says of a crash which error it was
+ * Adds the transitions after a task: a Choice with every outcome, retries for the platform, a catch for crashes.
+ * @param outcomes the next state for each outcome; a missing one does not compile.
+ * @param crashPath path in the state for the error of a crash
  */
 export function connectStep<S extends AnyStepName>(
   scope: Construct,
@@ -133,7 +133,7 @@ export function connectStep<S extends AnyStepName>(
   task.next(choice.otherwise(ends.otherwise));
 }
 
-/** The states in which a machine fails, by the names that it gives them. */
+/** The states in which a machine fails, with the given names. */
 export function failStates(scope: Construct, ids: { failed: string; crashed: string; otherwise: string }): Ends {
   // The advice quotes only the name of the original error: its message may hold data.
   const crash = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
@@ -156,14 +156,14 @@ export function failStates(scope: Construct, ids: { failed: string; crashed: str
   };
 }
 
-/** Waits for as long as the step before requested. */
+/** Waits as long as the previous step requested. */
 export function waitState(scope: Construct, id: string, comment: string, next: IChainable): Wait {
   const wait = new Wait(scope, id, { comment, time: WaitTime.secondsPath('$.waitSeconds') });
   wait.next(next);
   return wait;
 }
 
-/** What a machine needs to be watched. */
+/** The settings for the logs of a machine. */
 export interface WatchProps {
   deployment: Pick<Deployment, 'logRetentionDays'>;
   key: EncryptionKey;
@@ -187,10 +187,10 @@ export function watched(
   return { logs: { destination, level: LogLevel.ALL, includeExecutionData: false }, tracingEnabled: true };
 }
 
-/** The label of the map over chunks: the names of its children have it, and their metrics. */
+/** The label of the map over chunks, which is part of the names of its children and of their metrics. */
 export const MAP_LABEL = 'ApplyChunks';
 
-/** The name of a machine: two deployments in one account must not meet. */
+/** The name of a machine, different for each deployment in an account. */
 export function machineNameOf(scope: Construct, id: string): string {
   return `${Stack.of(scope).stackName}-${id}`;
 }
