@@ -95,7 +95,7 @@ export function columnsFor(
   return { ...chosen, ...compared, warnings: [...chosen.warnings, ...warnings] };
 }
 
-/** @throws RunError `ConfigInvalid`, `InvalidInput`, or `SchemaChanged` for a required column that the CRM does not list */
+/** @throws RunError `ConfigInvalid`, `InvalidInput`, or `SchemaChanged` if the CRM does not list a required column */
 export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: LastColumns): ChosenColumns {
   const { configured, input } = plan;
   const { leftOut, warnings } = leftOutOf(plan, fields, publishedColumns(last));

@@ -28,7 +28,7 @@ export interface ZipArchive {
    * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
    */
   read(entry: ZipEntry): AsyncGenerator<Uint8Array>;
-  /** Reads all entries that were not read to their end, to prove the whole archive undamaged. @throws the errors of `read` */
+  /** Reads all entries that were not read to their end, to prove the archive undamaged. @throws the errors of `read` */
   verify(): Promise<void>;
   /** Bytes that belong to no entry, or to several, after `verify`. Readers of the directory do not see them. */
   unlisted(): number;

@@ -22,8 +22,8 @@ export const NOTHING: Covered = { left: new Set(), hashed: new Set() };
 const FOLDERS = ['entity', 'date'];
 
 /**
- * The name of a column in the table. Athena reads columns by their names in lower case, and supports no other characters
- * than letters, digits and underscores
+ * The name of a column in the table. Athena reads columns by their names in lower case, and supports only letters,
+ * digits and underscores
  * (https://docs.aws.amazon.com/athena/latest/ug/tables-databases-columns-names.html).
  */
 export function tableColumnName(field: string): string {
