@@ -23,8 +23,8 @@ const OUTSIDE_BUFFERS_MB = 150;
 const LOOK_EVERY_MS = 250;
 
 /**
- * Opens DuckDB for `use`: in memory, with one thread, so that equal queries of equal files write equal bytes. It loads no
- * extension and installs none.
+ * Opens DuckDB for `use`: in memory, with one thread, so that equal queries of equal files write equal bytes. It
+ * installs and loads no extension.
  */
 export async function withEngine<T>(limits: EngineLimits, use: (query: Query) => Promise<T>): Promise<T> {
   const { memoryMB, folder, diskBytes } = limits;

@@ -9,7 +9,7 @@ import { FeedError } from './feed-error.ts';
  * the table are called c0, c1 and so on, and `place` is the number of a row in its table.
  */
 
-/** Types of changes, named as in Delta's change data feed (https://docs.delta.io/latest/delta-change-data-feed.html). */
+/** Types of changes, as in Delta's change data feed (https://docs.delta.io/latest/delta-change-data-feed.html). */
 type ChangeType = 'insert' | 'delete' | 'update_preimage' | 'update_postimage';
 
 /** The input for a feed. */
