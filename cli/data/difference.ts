@@ -51,7 +51,7 @@ export interface RowChanges {
   changed: number;
   /** Number of rows in which each column differs; only columns that differ. */
   columns: Record<string, number>;
-  /** Number of rows that repeat the key of an earlier row in the same file. They are not compared. */
+  /** Rows that repeat an earlier key of their file (`repeated`) or have no key (`empty`); they are not compared. */
   repeated: PerFile;
   empty: PerFile;
   /** The keys themselves, if requested. */

@@ -188,12 +188,12 @@ const LONGEST_CELL = 32_767;
  * them as `_x000D_` (part 1, 22.9.2.19, ST_Xstring).
  */
 const NO_XML = String.raw`(?![\t\n])[\p{Cc}\p{Surrogate}\ufffe\uffff]`;
-/** An underscore is escaped if it would start such an escape, even one that the next escaped character completes. */
+/** Matches an underscore too, if it would read as the start of `_xHHHH_`, even completed by the escape after it. */
 const ESCAPED = new RegExp(`${NO_XML}|_(?=x[0-9a-f]{4}(?:_|${NO_XML}))`, 'giu');
 const MARKUP: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 /** A fast test for texts that need no escaping, which is most of them. */
 const SPECIAL = /[&<>_\p{Cc}\p{Surrogate}\ufffe\uffff]/u;
-/** Without xml:space, programs may drop such blanks as layout of the XML. */
+/** Blanks that need xml:space, because programs may drop them as layout of the XML. */
 const BLANKS_COUNT = /^\s|\s$|[\t\n]/;
 
 /** A cell with an inline text, which no spreadsheet reads as a formula or number. @param place such as `AB12` */

@@ -23,7 +23,7 @@ import type { ConfigurationOptions, Configured } from './doctor-configuration.ts
 import { broken, type Finding, holds, nameCalls, unknown, warning } from './health-check.ts';
 import { type Asked, askCrm } from './service-checks.ts';
 
-/** Largest difference between two clocks: a claim may end this much later before it counts as longer than a lease. */
+/** Allowance for two different clocks: a claim counts as longer than a lease only beyond it. */
 const CLOCKS_MS = 15_000;
 const CALLED = ['cloudformation', 'events', 'sns', 's3'] as const;
 

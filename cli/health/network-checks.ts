@@ -23,7 +23,7 @@ interface NetworkContext {
 
 const ANYTHING = '`*`';
 
-/** Checks the deployed network; before a deployment, the network of the configuration, with warnings only. */
+/** Checks the deployed network, and with warnings only a network that only the configuration file has. */
 export const NETWORK_CHECK: Check<NetworkContext> = ifSeen({
   id: 'network',
   question: 'Have the functions in your subnets a way to the CRM and to AWS?',

@@ -38,7 +38,7 @@ interface PlannedRun {
 const STARTS = 5;
 /** A short limit, so that `plan` does not wait for a stack that does not answer. */
 const CALL_SECONDS = 5;
-/** `plan` sends no request, so that a local configuration needs no local cloud. */
+/** `plan` sends no request, so a local configuration needs no local cloud. */
 const NO_CLOUD = 'http://127.0.0.1';
 
 /** Registers `plan`, which reads the configuration file and the state of the deployed rules. */

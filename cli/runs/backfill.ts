@@ -297,7 +297,7 @@ async function datedRun({ sfn, TimeZone: timeZone }: Target, found: FoundRun): P
   return runOf({ ...found, execution }, { timeZone });
 }
 
-/** `undefined` if a run of this name has ended. For one in progress with the same input, AWS returns that run. */
+/** `undefined` if a run of this name has ended. If one is in progress with the same input, AWS returns its ARN. */
 async function startUnlessKnown(target: Target, entity: Entity, date: string, name: string) {
   try {
     return await startRun(target, entity, { date }, name);

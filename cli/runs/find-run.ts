@@ -50,7 +50,7 @@ async function named(target: ExportMachine, run: string): Promise<FoundRun | und
 }
 
 async function newestOf(target: DatedMachine, entity: Entity, date: string | undefined): Promise<FoundRun | undefined> {
-  // A run is never for a future date, in any time zone.
+  // A run is never for a future date in its time zone, so it starts at most a day before that date in UTC.
   const since = date === undefined ? undefined : new Date(Date.parse(date) - DAY_MS);
   for await (const newest of executionsOf(target, { entity, since })) {
     if (date === undefined) return newest;

@@ -73,7 +73,7 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
   const published = createPublished(target, () => undefined);
   const about = { published, timeZone: target.TimeZone };
   const look = ({ entity, executionArn }: FollowedRun, either: AbortSignal) => {
-    // DownloadFile logs its progress at the same interval.
+    // DownloadFile logs its progress every five seconds too.
     const fileProgress = watchFile(target, { everyMs: 5_000 });
     const onProgress = progressLines(print);
     return followRun(target.sfn, entity, executionArn, { signal: either, onProgress, fileProgress, ...about });

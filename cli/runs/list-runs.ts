@@ -215,13 +215,13 @@ async function foundRuns(
   for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
     // A run whose input has no entity is left out only if entities were named.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
-    // Without these filters all runs are needed: a missing one would look like a run that Step Functions has deleted.
+    // Stops early only with a filter: otherwise a missing run would look like one that Step Functions has deleted.
     if ((failed || running) && runs.length === limit) return runs;
   }
   return runs;
 }
 
-/** Reads a run from Step Functions only if its manifest is not enough, because few such calls a second are allowed. */
+/** Reads a run from Step Functions only if its manifest is not enough, because AWS allows few calls a second. */
 async function rowOf(
   target: ExportMachine,
   found: FoundRun,

@@ -30,7 +30,7 @@ export const OUTCOMES = {
   published: good('published'),
   /** The file is stored but not published, because its plan is not the configured one. */
   stored: good('stored'),
-  /** A guard stopped the file, and a person released it. */
+  /** A check stopped the file, and a person released it. */
   released: good('released'),
   /** This execution released the file of another run. */
   release: good('release'),
