@@ -7,13 +7,13 @@ const SOURCE = globSync('{core,lambdas}/**/*.ts')
   .filter((file) => file !== 'core/errors.ts')
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
-/** A name as it is chosen right where an error is made, on the line of `new RunError(` or in the statement before. */
+/** The names at the places that make errors: on the line of `new RunError(` or in the statement before. */
 const THROWN = new Set(
   [
     ...SOURCE.matchAll(/new RunError\(([^,]+),/g),
-    // What the transfer engine throws, by its reason (`download-file/download-file.ts`).
+    // The names for the reasons of the transfer engine (`download-file/download-file.ts`).
     ...SOURCE.matchAll(/Record<TransferReason, RunErrorName> = \{([^}]+)\}/g),
-    // What the tables of answers name (`core/crm/answers.ts`).
+    // The names in the tables of answers (`core/crm/answers.ts`).
     ...SOURCE.matchAll(/outcome: '\w+',\s+name: ('\w+')/g),
     ...SOURCE.matchAll(/const name = ([^;]+);\s+return new RunError\(name/g),
   ].flatMap(([, chosen = '']) => [...chosen.matchAll(/'(\w+)'/g)].map(([, name]) => name)),
@@ -58,7 +58,7 @@ test('a failure says what happened, then what to do', () => {
 
 const NO_SETTING: ErrorName[] = ['UpdateFileInvalid', 'UpdatesIncomplete'];
 
-// A setting counts from the next deployment: without one, the next run meets the same trouble.
+// A setting takes effect with the next deployment. Without one, the next run fails again.
 test.each(NAMES.filter((name) => /\b(?:raise|correct|change|space|spread|set|allow)\b/i.test(ERRORS[name].advice)))(
   'the advice of %s to change a setting says to deploy',
   (name) => {

@@ -17,7 +17,7 @@ let server: Server;
 let client: S3Client;
 
 beforeAll(async () => {
-  // An S3 that has one object, and speaks TLS.
+  // An S3 with one object that speaks TLS.
   server = createServer(certificate, (request, response) => {
     connections.add(request.socket);
     response.writeHead(200, { 'content-length': OBJECT.length, etag: '"one"' });
@@ -57,7 +57,7 @@ test('what is read is what is stored, however slowly it is taken, and connection
 
 test('an object that nobody takes is not read into memory', async () => {
   const { Body } = await client.send(new GetObjectCommand({ Bucket: 'exports', Key: 'a.csv' }));
-  // The SDK's type is for browsers too; in Node.js it is the response itself.
+  // The SDK's type also covers browsers; in Node.js the body is the response itself.
   const body = Body as unknown as NodeJS.ReadableStream & { readableLength: number; destroy(): void };
   for (let turns = 0; turns < 200; turns += 1) await turn();
 

@@ -24,7 +24,7 @@ const INPUT = inputOf(2);
 const DOWN = new RunError('StorageUnavailable', 'Down.');
 const OBJECTS = { [KEYS.input]: INPUT, [KEYS.chunks]: chunksText([wholeChunk(INPUT)]) };
 
-/** A bucket that fails once at everything, where told to. */
+/** A bucket in which every operation fails once if `trouble` is given. */
 function store(objects: Record<string, string>, trouble?: Error) {
   const before = () => {
     if (trouble) throw trouble;
@@ -61,7 +61,7 @@ const summarize = async (reply: Reply, trouble?: Error) => {
   return step(begun(), lambdaContext());
 };
 
-/** How each outcome comes about. One that is missing here does not compile. */
+/** How to produce each outcome. A missing outcome does not compile. */
 const PRODUCED: { [S in UpdateStepName]: Record<StepOutcome<S>, () => Promise<BatchState>> } = {
   ValidateBatch: {
     VALIDATED: () => validate({ file: KEYS.input }),

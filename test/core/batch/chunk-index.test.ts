@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type Chunk, chunkSchema } from '../../../core/batch/batch-state.ts';
 import { ChunkIndex, chunksText } from '../../../core/batch/validate-updates.ts';
 
-/** Records on every `gap`-th line, 10 bytes each; `tail` lines without a record behind the last. */
+/** Records on every `gap`-th line, 10 bytes each, then `tail` lines without a record. */
 function chunksOf(records: number, gap = 1, tail = 0): { chunks: Chunk[]; lines: number; bytes: number } {
   const index = new ChunkIndex();
   for (let n = 1; n <= records; n += 1) index.add(n * gap, (n * gap - 1) * 10);
@@ -19,7 +19,7 @@ function expectWhole({ chunks, lines, bytes }: ReturnType<typeof chunksOf>, reco
   expect(chunks.map(({ chunk }) => chunk)).toEqual(chunks.map((_, index) => index + 1));
   expect(chunks.reduce((sum, chunk) => sum + chunk.records, 0)).toBe(records);
   expect(chunks.at(-1) ?? { to: bytes, lastLine: lines }).toMatchObject({ to: bytes, lastLine: lines });
-  // Lines are 10 bytes long: a chunk begins where its first line does.
+  // Lines are 10 bytes long: a chunk starts at its first line.
   for (const { from, firstLine } of chunks) expect(from).toBe((firstLine - 1) * 10);
 }
 

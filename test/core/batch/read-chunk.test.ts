@@ -8,7 +8,7 @@ import { failureOf } from '../../support/failures.ts';
 const INPUT = inputOf(3);
 const LINE_BYTES = INPUT.length / 3;
 
-/** The lines of the second and third record. */
+/** The line numbers of the second and third record. */
 async function linesRead(trouble?: Parameters<typeof s3>[0]): Promise<number[]> {
   const bucket = await s3(trouble);
   bucket.objects.set(KEYS.input, { body: Buffer.from(INPUT), type: 'text/plain' });

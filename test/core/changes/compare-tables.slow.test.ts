@@ -16,7 +16,7 @@ async function feedBetween(before: Row[], after: Row[], key: readonly string[], 
   return putFeed(paths.feed, { before: paths.before, after: paths.after, key, ignore });
 }
 
-/** What a feed has of each change: its type, and the values of its row. */
+/** The changes in a feed: the type of each, and the values of its row. */
 async function changesBetween(before: Row[], after: Row[], key: readonly string[], ignore: readonly string[] = []) {
   const { keys, gone, unmatched } = await feedBetween(before, after, key, ignore);
   const changes = (await rowsIn(paths.feed)).map((row): [string | null | undefined, Row] => [

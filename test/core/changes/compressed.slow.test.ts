@@ -9,7 +9,7 @@ import { judged, putFeed, putTexts, rowsIn } from './support.ts';
 const { dir, duckDb } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
 
-/** Tables of so many rows, which differ in one row; they are written by DuckDB, and read by another library. */
+/** Two tables with the given number of rows and one difference, written by DuckDB and read by another library. */
 async function putMany(rows: number, text: string, key = "'key ' || i") {
   for (const [path, from] of [
     ['before', 0],
@@ -37,7 +37,7 @@ test('rows that all have one key are compared with little memory', async () => {
   expect(written).toEqual(changes(1));
 });
 
-/** With this memory the rows of `putMany(100_000, …)` do not fit in it. */
+/** A memory limit that the rows of `putMany(100_000, …)` exceed. */
 const LITTLE = { memoryMB: 290 };
 const SMALL_DISK = { diskBytes: 64 * 1024 };
 
@@ -85,7 +85,7 @@ test('a query is interrupted when the time has run out, and its error is that of
 test('no message has a value of a row', async () => {
   putTexts(paths.before, NAMES, [['secret-1', 'secret-2', 'secret-3', 'secret-4']]);
   const whole = readFileSync(paths.before);
-  // Its last bytes, which say where everything is, are whole; its rows are not.
+  // The footer at its end is intact; the rows are not.
   writeFileSync(paths.after, Buffer.concat([Buffer.alloc(40, 'secret'), whole.subarray(40)]));
 
   const refused = await compare().catch((error: Error) => error);

@@ -24,7 +24,7 @@ test('a second night in another order, dialect, encoding or format has a feed of
       await putFeed(place('feed'), { before: place('before'), after: place('after'), ...plan });
 
       if (what === 'the same rows') expect(await rowsIn(place('feed'))).toEqual([]);
-      // What the table is by itself, in a form that both do not have.
+      // The expected table, from a form that both nights lack.
       await putTable(place('plain'), await publishedAs(after, PLAIN));
       const tables = { before: place('before'), after: place('plain'), feed: place('feed') };
       const { taken, gone, added, come } = await judged(tables, plan.ignore);

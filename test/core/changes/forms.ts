@@ -5,12 +5,12 @@ import { workbookOf } from '../../support/workbook.ts';
 import type { Published } from '../table/support.ts';
 import { COLUMNS, HEADER, type Row } from './nights.ts';
 
-/** How the file of a night is written: all of it becomes the same table. */
+/** The form of a night's file. All forms give the same table. */
 export interface Form {
   kind: 'csv' | 'xlsx';
   separator: ',' | ';' | '\t' | '|';
   lineBreak: 'lf' | 'crlf' | 'cr';
-  /** Whether all fields stand in quotation marks, or those alone that need them. */
+  /** Whether all fields are quoted, or only those that need quotes. */
   quoted: boolean;
   encoding: 'utf-8' | 'utf-8 with its mark' | 'utf-16le' | 'utf-16be' | 'windows-1255';
   compression: 'gzip' | 'zip' | null;
@@ -37,7 +37,7 @@ export const forms: fc.Arbitrary<Form> = fc.record({
 const BREAKS = { lf: '\n', crlf: '\r\n', cr: '\r' };
 const BOM = '\uFEFF';
 
-/** A night's file in that form, and what its manifest says of it. */
+/** A night's file in that form, and its description in the manifest. */
 export async function publishedAs(rows: Row[], form: Form): Promise<Published> {
   const { content, file } = form.kind === 'xlsx' ? await sheetOf(rows) : csvOf(rows, form);
   const settings = { columns: COLUMNS };
@@ -48,7 +48,7 @@ export async function publishedAs(rows: Row[], form: Form): Promise<Published> {
   return { content: packed, file: { ...file, compression }, settings };
 }
 
-/** Whole numbers are cells of numbers, as programs write them. */
+/** Whole numbers are numeric cells, as programs write them. */
 async function sheetOf(rows: Row[]) {
   const cell = (text: string) => (/^(?:0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text === '' ? null : text);
   const content = workbookOf(HEADER, ...rows.map((row) => row.map(cell)));
@@ -59,7 +59,7 @@ function csvOf(rows: Row[], { separator, lineBreak, quoted, encoding }: Form) {
   const needed = (field: string) => quoted || /["\r\n]/.test(field) || field.includes(separator);
   const written = (field: string) => (needed(field) ? `"${field.replaceAll('"', '""')}"` : field);
   const text = [HEADER, ...rows].map((row) => row.map(written).join(separator) + BREAKS[lineBreak]).join('');
-  // That code page has letters of Hebrew alone, beside those of ASCII.
+  // windows-1255 has only Hebrew letters besides ASCII.
   const possible = encoding !== 'windows-1255' || /^[\0-~א-ת]*$/.test(text);
   const as = possible ? encoding : 'utf-8';
   const dialect = {

@@ -26,7 +26,7 @@ const row: fc.Arbitrary<Row> = fc.tuple(
   fc.constantFrom('', '0', '-0', '1e300', '0.1'),
   texts,
 );
-/** A second night: some rows are gone, some have changed, some are new, and their order is another one. */
+/** A second night: some rows are removed, some changed, some added, and the order differs. */
 export const nights = fc.array(row, { maxLength: 20 }).chain((before) =>
   fc.record({
     before: fc.constant(before),

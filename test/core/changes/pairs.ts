@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Pairs of tables of texts, of which the second one is a night later. */
+/** Pairs of tables of texts; the second one is from the next night. */
 
 export type Row = (string | null)[];
 export const NAMES = ['a', 'b', 'c', 'd'];
@@ -21,7 +21,7 @@ const tables = rows.chain((before) =>
     }),
 );
 
-/** A pair of tables, the key of their rows, and columns that do not count. */
+/** A pair of tables, the key of their rows, and ignored columns. */
 export const pairs = fc.record({
   tables,
   key: fc.constantFrom(['a'], ['a', 'b'], ['b', 'a', 'c']),

@@ -17,12 +17,12 @@ export async function putFeed(feed: string, { before, after, ...input }: Given, 
   return { ...written, kind };
 }
 
-/** A row as texts, by the names of its columns; `null` is no value. */
+/** A row of texts by column name; `null` is an empty value. */
 export type Texts = Record<string, string | null>;
 
 /**
- * The rows of a Parquet file, read by hyparquet: DuckDB, which writes the feeds, does not judge them. Values are those that are stored, for
- * a library that reads decimals and numbers of 64 bits as numbers would round.
+ * The rows of a Parquet file, read by hyparquet, which is independent of DuckDB, the writer of the feeds. Values stay
+ * as stored: the library would round decimals and 64-bit numbers.
  */
 export async function rowsIn(path: string): Promise<Texts[]> {
   const bytes = readFileSync(path);
@@ -52,11 +52,11 @@ function textOf(value: unknown, { converted_type: type }: SchemaElement): string
   if (value === null || value === undefined) return null;
   if (value instanceof Uint8Array) return Buffer.from(value).toString();
   if (type === 'TIMESTAMP_MILLIS') return String(BigInt(value as bigint) * 1000n);
-  // Both zeros are one value.
+  // 0 and -0 are equal.
   return typeof value === 'number' ? String(value + 0) : String(value);
 }
 
-/** Rows of one that the other has not, each as often, without these columns. */
+/** Rows of `one` that `other` lacks, with repetitions, without these columns. */
 function without(one: readonly Texts[], other: readonly Texts[], ignored: readonly string[] = []): string[] {
   const left = new Map<string, number>();
   for (const row of other) left.set(keyOf(row, ignored), (left.get(keyOf(row, ignored)) ?? 0) + 1);
@@ -83,7 +83,7 @@ interface Judged {
   updates: { before: Texts[]; after: Texts[] };
 }
 
-/** What a feed takes and adds, beside what is gone from the table before and has come to the one after. */
+/** The rows that a feed removes and adds, and the rows that left the first table and entered the second one. */
 export async function judged(
   paths: { before: string; after: string; feed: string },
   ignored: readonly string[] = [],
@@ -99,7 +99,7 @@ export async function judged(
   };
 }
 
-/** A table of texts as a file. */
+/** Writes a table of texts to a file. */
 export function putTexts(path: string, names: readonly string[], rows: readonly (string | null)[][], group = 1000) {
   const columnData = names.map((name, at) => ({
     ...{ name, type: 'STRING' as const, nullable: true },

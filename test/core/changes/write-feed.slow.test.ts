@@ -31,7 +31,7 @@ test('previous rows, less what the feed takes away, plus what it adds, are the n
   );
 });
 
-/** Adds 150,000 rows to a table, so that a function with little memory puts some of them on its disk. */
+/** Adds 150,000 rows to a table, so that a function with little memory also uses its disk. */
 async function enlarge(path: string, order: string): Promise<void> {
   const more = `SELECT 'many ' || i AS a, lpad(i::VARCHAR, 100, 'x') AS b, '' AS c, NULL::VARCHAR AS d FROM range(150000) t(i)`;
   const rows = `(SELECT * FROM read_parquet('${path}.small')) UNION ALL (${more} ORDER BY i ${order})`;
@@ -48,7 +48,7 @@ test('a tenth of a thousand pairs has rows that spill to the disk, and exactly t
       await enlarge(paths.before, 'ASC');
       await enlarge(paths.after, 'DESC');
       const tables = { ...paths, key, ignore };
-      // Keys of several columns have the long texts in them.
+      // Keys of several columns contain the long texts.
       const memoryMB = key.length === 1 ? 300 : 335;
       await expect(putFeed(feedPath, tables, { memoryMB, diskBytes: 64 * 1024 })).rejects.toThrow('disk');
 

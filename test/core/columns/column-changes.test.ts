@@ -16,7 +16,7 @@ const SINCE = { date: '2026-11-19', execution: 'night-0' };
 const field = (name: string, type: string | null = 'text', label: string | null = null) => ({ name, type, label });
 const many = (count: number) => Array.from({ length: count }, (_, place) => field(`column${place}`, 'text', 'תווית'));
 
-/** What the manifest says of a run that requested these columns. */
+/** The manifest's entry of a run that requested these columns. */
 const kept = (fields: ListedField[], columns: string[], except: string[] = []) =>
   fieldsOf({
     request: { columns },

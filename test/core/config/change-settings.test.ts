@@ -4,7 +4,7 @@ import { exampleDeployment } from '../../../scripts/deployments.ts';
 
 const TABLES = { columns: ['id', 'branch', 'name'], tables: {} };
 
-/** What the configuration is refused for; nothing where it is taken. */
+/** The problems of the configuration; an empty list if it is valid. */
 function problemsOf(leads: object): string[] {
   try {
     exampleDeployment({ entities: { leads } });

@@ -10,13 +10,13 @@ const LOOPBACK = 'http://127.0.0.1:4566';
 const fileWith = (content: unknown) =>
   join(tree({ 'given.json': typeof content === 'string' ? content : JSON.stringify(content) }), 'given.json');
 
-/** A configuration whose leads have a table. */
+/** A configuration with a table for leads. */
 const tables = (settings: object, columns: unknown = 'all') => ({
   crm: CRM,
   entities: { leads: { columns, tables: settings } },
 });
 
-/** The lines that are reported about a configuration, without the path of its file. */
+/** The problems of a configuration, without the path of its file. */
 function complaints(content: unknown, endpoint?: string): string[] {
   const file = fileWith(content);
   try {
@@ -486,7 +486,7 @@ describe('the app', () => {
   });
 });
 
-/** Runs bin/app.ts as the CDK CLI does. That it synthesises the deployment that is named is in `test/lib/file-modes.slow.test.ts`. */
+/** Runs bin/app.ts as the CDK CLI does. `test/lib/file-modes.slow.test.ts` covers the named deployment. */
 function app(context: Record<string, unknown>): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = {
     ...process.env,

@@ -6,7 +6,7 @@ import { ENTITIES } from '../../../core/config/entities.ts';
 
 const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
 
-/** What is wrong with the settings of leads, each with the path in them. */
+/** The problems in the settings of leads, each with its path. */
 function complaints(leads: object, others: object = {}): string[] {
   const { error } = deploymentSchema.safeParse({ crm: CRM, entities: { leads }, ...others });
   return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];

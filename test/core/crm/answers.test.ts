@@ -10,7 +10,7 @@ const create: CrmCall = { method: 'post', path: 'leads/exports', template: '/lea
 const read: CrmCall = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
 const NOW = new Date('2026-11-20T01:00:00Z');
 
-/** What fetch throws: the trouble of the connection is the cause of its cause. */
+/** The error that fetch throws: the connection's error is the cause of its cause. */
 const fetchFailed = (code: string) =>
   new TypeError(`fetch failed ${CANARY}`, {
     cause: new Error('outer', { cause: Object.assign(new Error(), { code }) }),

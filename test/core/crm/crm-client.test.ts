@@ -24,8 +24,8 @@ const tooLarge = { text: `"${CANARY.repeat(500_000)}"` };
 const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
 
 /**
- * A client whose tokens are named by their number; `asked` has the tokens that were refused when it asked for one. What is
- * read again is the same, unless a person has `authorized` since.
+ * A client with numbered tokens. `asked` lists the rejected tokens in its requests for a token. Reading the secret
+ * again gives the same token, unless a person has `authorized` in the meantime.
  */
 function clientAt(url: string, authorized?: { accessToken: string; scope: string }) {
   const asked: (string | undefined)[] = [];

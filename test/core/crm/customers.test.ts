@@ -14,7 +14,7 @@ const LINE = `PATCH /api/v1/customers/${ID}`;
 const now = at('2026-11-20T01:00:00Z');
 const FIELDS = { firstName: CANARY, city: null };
 
-/** Sends one change; the first refresh, or reading the token again, may fail. */
+/** Sends one change. The first refresh, or the second read of the token, may fail. */
 function updateAt(
   url: string,
   {

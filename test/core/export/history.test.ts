@@ -113,10 +113,10 @@ test('a bucket that does not answer is no empty history', async () => {
   await failureOf(readHistory(bucket, OF), 'StorageUnavailable');
 });
 
-/** A file that is told to end in a way of its own. */
+/** The file in the manifest, without its content. */
 const FILE = manifestOf({ file: { rows: 9, header: null } }).file;
 
-/** A manifest of such a file, which one check has stopped. */
+/** The manifest of such a file, which one check has stopped. */
 function stoppedBy(guard: string, file: object): Partial<Manifest> {
   const checks = [{ guard, passed: false, measured: 1, bound: 0, detail: null }];
   return {

@@ -7,7 +7,7 @@ import { parseReleaseInput } from '../../../core/export/release.ts';
 import { parseTableInput } from '../../../core/table/table-input.ts';
 import { CANARY } from '../../support/builders.ts';
 
-/** The message that an input is refused with. */
+/** The error that refuses an input. */
 function refused(input: unknown): RunError {
   try {
     parseInput(input);

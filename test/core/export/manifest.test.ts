@@ -67,7 +67,7 @@ test('a manifest is written once, and its repetition with the same bytes is succ
   expect(bucket.text(KEY)).toBe(manifestText(manifest()));
 });
 
-/** The manifest as another release would write it: in its own words and fields. */
+/** The manifest as another release would write it, with different words and fields. */
 const reworded = {
   ...manifest({ warnings: ['Other words.'], softwareVersion: '9.0.0', fingerprint: 'g', keptUntil: '2030-01-01' }),
   schemaVersion: 4,

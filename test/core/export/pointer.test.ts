@@ -29,7 +29,7 @@ const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
 });
 const standingIn = (bucket: FakeBucket) => pointerSchema.parse(JSON.parse(bucket.text(KEY) ?? 'null'));
 
-/** Moves the pointer as PublishFile does: what is there is read and judged, then moved. */
+/** Moves the pointer as PublishFile does: reads and checks the current one, then moves it. */
 const move = async (bucket: FakeBucket, to: Pointer) => movePointer(bucket, await readPointer(bucket, KEY), to);
 
 async function after(first: Pointer, second: Pointer): Promise<Pointer> {
@@ -85,7 +85,7 @@ test('a repeated step writes nothing', async () => {
   await move(bucket, pointer());
   bucket.calls.length = 0;
 
-  // It names this run, which is what the log says.
+  // The pointer names this run, as the log says.
   expect(await move(bucket, pointer())).toBe(true);
 
   expect(bucket.calls).toEqual([`read ${KEY}`]);
@@ -195,7 +195,7 @@ test.each(later)('a pointer of a later release is read as far as this one needs 
   expect(await move(bucket, pointer({ date: '2026-11-19' }))).toBe(false);
   expect(await move(bucket, pointer({ date: '2026-11-21' }))).toBe(true);
 
-  // Strictly: nothing of what this release does not know stays behind.
+  // The new pointer keeps no unknown field of the old one.
   expect(standingIn(bucket)).toEqual(pointer({ date: '2026-11-21' }));
 });
 

@@ -7,7 +7,7 @@ import { runs } from '../../support/runs.ts';
 
 const ZONES = [
   ...['UTC', 'Asia/Jerusalem', 'Europe/London', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca'],
-  // Where midnight itself does not exist, or comes twice, on a day of change.
+  // Zones in which midnight is skipped or repeated when the clocks change.
   ...['America/Santiago', 'Africa/Cairo', 'Asia/Beirut', 'America/Havana'],
 ];
 const FIRST = '2024-01-01';
@@ -37,10 +37,10 @@ test.each([
 test.each([
   ['Asia/Jerusalem', '2026-11-22', '2026-11-21T22:00:00.000Z'],
   ['Asia/Jerusalem', '2026-07-22', '2026-07-21T21:00:00.000Z'],
-  // The clocks went on to one at midnight.
+  // The clocks moved from midnight to one.
   ['America/Santiago', '2024-09-08', '2024-09-08T04:00:00.000Z'],
   ['Africa/Cairo', '2024-04-26', '2024-04-25T22:00:00.000Z'],
-  // The clocks went back to midnight at one: the first of the two begins the day.
+  // At one, the clocks moved back to midnight: the first midnight starts the day.
   ['America/Havana', '2024-11-03', '2024-11-03T04:00:00.000Z'],
 ])('midnight in %s on %s is %s', (timeZone, date, expected) => {
   expect(instantOf('day', { date, timeZone })).toBe(expected);

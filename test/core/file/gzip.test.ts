@@ -33,7 +33,7 @@ test('gzip with a flipped bit anywhere is refused, or holds the same', async () 
     damaged[place >> 3] = (damaged[place >> 3] ?? 0) ^ (1 << (place & 7));
     const known = await read(damaged).catch((error: Error) => error.name);
 
-    // Bits of the header say when and where it was packed.
+    // Some header bits only describe when and where the file was packed.
     if (known !== 'FileRejected') expect(known).toMatchObject({ facts });
   }
 });
@@ -107,7 +107,7 @@ describe('a gzip bomb', () => {
   });
 });
 
-/** Seconds that pass whenever somebody looks. */
+/** A clock that loses a second at each call. */
 function countdown(seconds: number): () => number {
   let left = seconds;
   return () => {

@@ -6,7 +6,7 @@ import { cellsOf, Scanner, type Separator } from '../../../core/file/scanner.ts'
 import { plainCsv } from '../../support/plain-csv.ts';
 import { runs } from '../../support/runs.ts';
 
-/** What the scanner finds in a text that comes in pieces. */
+/** The result of the scanner for a text that arrives in pieces. */
 function scanOf(text: string, separator: Separator = ',', cuts: readonly number[] = []) {
   const records: string[][] = [];
   let counted = 0;
@@ -135,7 +135,7 @@ test.each(['id\n"whole"', 'id\n"whole"\n', 'id\n"a"",""b"\n'])('%j does not', (t
 
 const cell = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '😀'), maxLength: 8 }),
-  // The mark that ends a text of DOS means something at its end.
+  // The DOS end-of-file mark has a meaning at the end of a text.
   fc.string({ unit: 'grapheme', maxLength: 4 }).filter((text) => !text.includes('\x1a')),
 );
 const table = fc.record({

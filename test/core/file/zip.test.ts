@@ -12,10 +12,7 @@ const GARBAGE = { name: '__MACOSX/._leads.csv', content: 'Mac OS X attributes' }
 const read = (bytes: Uint8Array, settings = {}) => readContent(bytesSource(bytes), reading(settings));
 const facts = { format: 'csv', compression: 'zip', content: { rows: 2 } };
 
-/**
- * An archive that Python's zipfile made: the two rows, with 64-bit sizes behind them, and with a directory of such
- * sizes.
- */
+/** An archive by Python's zipfile: the two rows, followed by 64-bit sizes, with such sizes in the directory, too. */
 const LARGE_ENTRY =
   'UEsDBC0ACAAIAAAAIQAAAAAA//////////8JABQAbGVhZHMuY3N2AQAQAAAAAAAAAAAAAAAAAAAAAADLTNHJS8xN5TLUSeQy0kniAgBQSwcIpcIZTRIAAAAAAAAAEAAAAAAAAABQSwECLQMtAAgACAAAACEApcIZTRIAAAAQAAAACQAAAAAAAAAAAAAAgAEAAAAAbGVhZHMuY3N2';
 const END = 'UEsFBgAAAAABAAEANwAAAGUAAAAAAA==';
@@ -166,7 +163,7 @@ describe('refused is', () => {
       damaged[place] = (damaged[place] ?? 0) ^ 4;
       const known = await read(damaged).catch((error: Error) => error.name);
 
-      // Bits behind the end of the content mean nothing.
+      // Bits after the end of the content have no meaning.
       if (known !== 'FileRejected') expect(known).toMatchObject({ facts });
     }
   });

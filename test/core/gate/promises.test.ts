@@ -8,7 +8,7 @@ import { factsOf, historyOf, night, subjectOf } from '../../support/gate.ts';
 
 type Given = Parameters<typeof subjectOf>[1];
 
-/** What stops a file: the checks, whether a person may release it, and the sentence. */
+/** The checks that stop a file, whether a person may release it, and the sentence. */
 function judged(facts: Facts, given?: Given) {
   const { report, remarks, facts: known } = passGate(subjectOf(facts, given), true);
   if (!report) throw new Error('there is no report');

@@ -4,9 +4,9 @@ import { codeOf, neverSent } from '../../../core/http/network-errors.ts';
 import { deadAddress } from '../../support/http-server.ts';
 
 const error = (fields: object) => Object.assign(new Error(), fields);
-/** What fetch throws: the trouble of the connection is its cause. */
+/** The error that fetch throws: the connection's error is its cause. */
 const fetchFailed = (cause: Error) => new TypeError('fetch failed', { cause });
-/** What Node throws of a host with several addresses. */
+/** The error that Node throws for a host with several addresses. */
 const ofAll = (...errors: Error[]) => fetchFailed(Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' }));
 
 const silent = error({ code: 'ETIMEDOUT', syscall: 'connect' });
@@ -35,7 +35,7 @@ test.each([
   expect(neverSent(thrown)).toBe(false);
 });
 
-/** Closes every connection with these bytes, whatever it is sent. */
+/** Closes every connection after sending these bytes. */
 async function saying(bytes: number[]): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined).once('data', () => socket.end(Buffer.from(bytes)));

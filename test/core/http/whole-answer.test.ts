@@ -15,7 +15,7 @@ async function answerTo(reply: Reply, limits = GENEROUS) {
   return wholeAnswer((signal) => ky.get(url, { ...options, signal }), limits);
 }
 
-/** Sends the status and the begin of a body, then nothing more; `closed` says when the client has gone. */
+/** Sends the status and the beginning of a body, then nothing more. `closed` resolves when the client disconnects. */
 function silence(begin: string) {
   const opened = Promise.withResolvers<ServerResponse>();
   const reply: Reply = (response) => {

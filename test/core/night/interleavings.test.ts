@@ -6,24 +6,24 @@ import { type NightStore, recordNight } from '../../../core/night/night-store.ts
 import { runs } from '../../support/runs.ts';
 import { randomFrom } from '../../support/seeds.ts';
 
-/** Seven runs of a date, and what else happens to it, in ten thousand orders of their calls. */
+/** Simulates seven runs of a date and other events in ten thousand orders of their calls. */
 const INTERLEAVINGS = runs(10_000);
 const TABLED: Entity[] = ['leads', 'customers'];
 const WAITED = new Map(ENTITIES.map((entity) => [entity, TABLED.includes(entity) ? 1 : null]));
 
 class Killed extends Error {}
 
-/** A run from its publication on: the night of its entity, or a later one, be it a retry or a release. */
+/** A run from its publication on: of the nightly start, or a later retry or release. */
 interface Life {
   entity: Entity;
-  /** Its place among the starts. */
+  /** Its position among the starts. */
   start: number;
   fails: boolean;
-  /** The call before which its process dies; beyond its last one, it does not. */
+  /** The call before which its process dies; after its last call, it survives. */
   diesAt: number;
 }
 
-/** What S3 holds of the date. Every part is read and written at once. */
+/** The S3 objects of the date. Each is read and written atomically. */
 class Place {
   night: Night | undefined;
   readonly told = new Map<number, Night>();
@@ -57,7 +57,7 @@ async function interleaving(random: () => number, seen: Record<'complete' | 'kil
   const lives = livesOf(random);
   const ends = await Promise.all(lives.map((life) => live(life, place, random)));
   const killed = ends.includes('killed');
-  // What a killed run left out, the check writes. Nothing else needs it.
+  // The check writes the parts that a killed run left out. No other case needs it.
   if (killed) await recordNight(storeOf(place, async () => {}));
   const { night, told } = place;
   const said = ENTITIES.flatMap((entity) => {
@@ -66,7 +66,7 @@ async function interleaving(random: () => number, seen: Record<'complete' | 'kil
   });
   const standing = ENTITIES.flatMap((entity) => [place.file(entity)?.run, place.table(entity)?.etag]);
   const whole = place.whole();
-  // One comparison: there are ten thousand of them.
+  // One comparison for all, because it runs ten thousand times.
   const held = [...said, night?.complete ?? false, told.get(night?.revision ?? 0)];
   if (!isDeepStrictEqual(held, [...standing, whole, whole ? night : undefined]))
     expect(held, seed).toEqual([...standing, whole, whole ? night : undefined]);
@@ -87,7 +87,7 @@ function livesOf(random: () => number): Life[] {
   }));
 }
 
-/** Between its calls come those of the others. */
+/** Runs a life; calls of other lives interleave with its calls. */
 async function live({ entity, start, fails, diesAt }: Life, place: Place, random: () => number) {
   let calls = 0;
   const turn = async () => {
@@ -96,7 +96,7 @@ async function live({ entity, start, fails, diesAt }: Life, place: Place, random
     if (calls > diesAt) throw new Killed();
   };
   try {
-    // Some begin when others are through.
+    // Some runs start after others have ended.
     for (let waits = random() < 0.5 ? 0 : Math.floor(random() * 200); waits > 0; waits -= 1) await undefined;
     await turn();
     if (!fails) await publish(entity, start, place, turn);
@@ -108,7 +108,7 @@ async function live({ entity, start, fails, diesAt }: Life, place: Place, random
   }
 }
 
-/** The later start counts; a table is written where the pointer names its run. */
+/** Publishes if the start is later. Writes a table if the pointer names its run. */
 async function publish(entity: Entity, start: number, place: Place, turn: () => Promise<void>): Promise<void> {
   if ((place.pointers.get(entity) ?? -1) < start) place.pointers.set(entity, start);
   if (!TABLED.includes(entity)) return;
@@ -148,7 +148,7 @@ function storeOf(place: Place, turn: () => Promise<void>): NightStore {
   };
 }
 
-/** What an event tells of can be had by then: there is a file, and of those with tables one was written. */
+/** Expects the announced data to exist: a file, and for entities with tables a written table. */
 function expectNotEarly(night: Night, place: Place): void {
   const early = ENTITIES.filter((entity) => {
     const { file, table } = night.entities[entity] ?? {};

@@ -13,7 +13,7 @@ import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from '../.
 const DATE = '2026-11-20';
 const withTables = deployment({ entities: { leads: { tables: {} } } });
 
-/** A bucket in which runs of the date are published, and tables written. */
+/** A bucket with published runs and written tables of the date. */
 function nightOf(options: Parameters<typeof fakeBucket>[0] = {}) {
   const bucket = fakeBucket(options);
   const tables = new Map<string, ParquetObject>();

@@ -21,7 +21,7 @@ const EXPIRED = {
 };
 const RENEWED = { access_token: 'access-2-of-the-night', refresh_token: 'refresh-2-of-the-night', expires_in: 3600 };
 
-/** The real parts over a real token endpoint; `done` has the order of everything. */
+/** The real modules with a real token endpoint; `done` lists all actions in order. */
 async function composed(reply: Reply) {
   const done: string[] = [];
   const clock = { time: new Date(NOW).getTime() };
@@ -103,7 +103,7 @@ test('a pause of the container ends by the clock of the invocation', async () =>
 
 test('a try to store that began in time is ended in time, before the claim is', async () => {
   const { getAccessToken, done, secrets, ledger, clock } = await composed((response) => {
-    // The claim has 45 seconds, of which 2 are a margin: 50 ms are left.
+    // The claim lasts 45 seconds, with a margin of 2 seconds: 50 ms are left.
     clock.time += 42_950;
     response.end(JSON.stringify(RENEWED));
   });

@@ -18,7 +18,7 @@ function callAt(authUrl: string, { how = 'basic' as Way, timeoutMs = 5_000 } = {
   return callTokenEndpoint({ crm, client: CLIENT, grant: GRANT, scope: 'known', timeoutMs, now: at(NOW) });
 }
 
-/** What becomes of one call that is answered so. That there is one call only, the server sees to. */
+/** The result of one call with this reply. The server verifies that there is only one call. */
 async function answerTo(reply: Reply, options?: Parameters<typeof callAt>[1]) {
   const server = await serverFor([LINE, reply]);
   const answer = await callAt(`${server.url}/auth`, options);

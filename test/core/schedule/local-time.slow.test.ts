@@ -7,7 +7,7 @@ const ZONES = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Etc/GMT-14', 'Etc/
 const years = (from: number, to: number) =>
   fc.date({ min: new Date(Date.UTC(from, 0, 3)), max: new Date(Date.UTC(to, 11, 29)), noInvalidDate: true });
 
-/** Milliseconds that a zone is ahead of UTC at a moment. */
+/** The offset of a zone from UTC at a moment, in milliseconds. */
 function ahead(timeZone: string, time: Date): number {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
@@ -16,7 +16,7 @@ function ahead(timeZone: string, time: Date): number {
   return sign === '-' ? -offset : offset;
 }
 
-/** The local date by another way: the moment is shifted by what the zone is ahead, and read in UTC. */
+/** The local date by another way: adds the zone's offset and reads the date in UTC. */
 const shifted = (timeZone: string, time: Date) =>
   new Date(time.getTime() + ahead(timeZone, time)).toISOString().slice(0, 10);
 
@@ -87,7 +87,7 @@ test('a date that a zone leaves out begins where the next one does', () => {
   expect(begin('2011-12-31')).toBe('2011-12-30T10:00:00.000Z');
 });
 
-/** The dates around each change of the clocks from 2024 to 2030. */
+/** The dates around each clock change from 2024 to 2030. */
 function changesOf(zone: string): string[] {
   const days = Array.from({ length: 7 * 365 }, (_, day) => dateAfter('2024-01-02', day));
   const noon = (date: string) => offsetAt(zone, Date.parse(`${date}T12:00Z`));
@@ -95,7 +95,7 @@ function changesOf(zone: string): string[] {
   return changes.flatMap((date) => [-1, 0, 1].map((step) => dateAfter(date, step)));
 }
 
-/** Node has Temporal behind a switch. */
+/** Computes with Temporal, which Node offers behind a flag. */
 function byTemporal(asked: { zone: string; date: string; time: string }[]): string[] {
   const code = `
     const asked = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));

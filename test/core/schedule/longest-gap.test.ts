@@ -23,7 +23,7 @@ test.each([
 
 test.each([
   ['12:00', 1],
-  // 23:00 UTC in summer, 00:00 UTC in winter: in autumn a date of UTC is without a start.
+  // 23:00 UTC in summer, 00:00 UTC in winter: in autumn, one UTC date has no start.
   ['02:00', 2],
 ])('a start at %s in Jerusalem leaves %i', (at, days) => {
   const starts = utcStartsOf(at, offsetsFrom(2026, 'Asia/Jerusalem'));

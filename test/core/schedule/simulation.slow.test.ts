@@ -3,7 +3,7 @@ import { cronOf, offsetsFrom, utcStartsOf } from '../../../core/config/timing.ts
 import { dateAfter, offsetAt } from '../../../core/schedule/local-time.ts';
 import { cronTimes, slotOf, type Timing } from '../../../core/schedule/next-starts.ts';
 
-/** Each with the start that its clocks treat worst: left out, shown twice, or beside midnight. */
+/** Each zone with the start that its clock changes affect most: skipped, repeated, or next to midnight. */
 const ZONES: [zone: string, at: string][] = [
   ['Asia/Jerusalem', '02:00'],
   ['Europe/London', '01:30'],
@@ -68,7 +68,7 @@ function timingIn(timeZone: string, at: string, year = 2024, offsets = offsetsFr
   return { timeZone, at, starts, expression: cronOf(starts) };
 }
 
-/** The dates of the runs, one for each start that is claimed, where the rule fires and the event says so many seconds later. */
+/** The dates of the claimed starts, when the rule fires and the event names a time `seconds` later. */
 function datesLetThrough(timing: Timing & { starts: string[] }, from: string, to: string, seconds = 0): string[] {
   const days = datesFrom(dateAfter(from, -2), dateAfter(to, 2)).length;
   const first = new Date(`${dateAfter(from, -2)}T00:00Z`);

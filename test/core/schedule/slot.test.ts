@@ -22,7 +22,7 @@ test.each([
 });
 
 test('a function keeps to the offsets that its rules were made with', () => {
-  // Made before summer time was introduced: the rule fires at 00:00 UTC alone.
+  // Deployed before summer time was introduced: the rule fires only at 00:00 UTC.
   const deployed = { ...deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }), zoneOffsets: [120] };
   const timing = timingOf(deployed, 'leads');
 
@@ -64,7 +64,7 @@ test('a start just before midnight keeps its date, though the event says a momen
   expect(slot({ nightly: { at: '23:59' } }, '2026-11-21T00:00:30Z')).toBe('2026-11-20 by 2026-11-20T23:59');
 });
 
-// Clocks there change by half an hour: the two starts of a rule stand as far apart.
+// Clocks there change by half an hour, so the two starts of a rule are half an hour apart.
 test.each([
   ['in summer', '2026-11-19T15:00:00Z', '2026-11-20 by 2026-11-19T15:00'],
   ['in winter', '2026-07-19T15:30:00Z', '2026-07-20 by 2026-07-19T15:30'],

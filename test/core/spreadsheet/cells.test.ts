@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { escaped, readWorkbook, sheetXml, type WorkbookDraft, workbook } from '../../support/workbook.ts';
 
-/** The cells below a header of as many columns as there are. */
+/** The cells under a header with the same number of columns. */
 async function cellsOf(cells: string[], draft: Partial<WorkbookDraft> = {}): Promise<string[] | undefined> {
   const columns = cells.map((_, place) => `column${place}`);
   const rows = [columns, cells.map((xml) => ({ xml }))];
@@ -53,7 +53,7 @@ describe('a cell', () => {
       },
     );
 
-    // An XML parser reads a line break of Windows as one of Unix.
+    // An XML parser reads CRLF as LF.
     expect(read).toEqual([' a\nb\t"<&>" 😀 \r_ ', ' a\nb\t"<&>" 😀 \r_ ']);
   });
 

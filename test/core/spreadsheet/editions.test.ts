@@ -7,7 +7,7 @@ const ROWS = [COLUMNS, ['1', 'דוד'], ['2', 'a & b']];
 const draft: WorkbookDraft = { sheets: [{ rows: ROWS }] };
 
 const recordsOf = async (bytes: Uint8Array) => (await readWorkbook(bytes, COLUMNS)).records;
-/** Changes the texts of parts. */
+/** Changes the texts of the parts. */
 const changed = (change: (content: string, name: string) => string | Uint8Array, rename = (name: string) => name) =>
   zipOfFiles(
     ...partsOf(draft).map(({ name, content }) => ({

@@ -12,14 +12,14 @@ interface Draft {
   total?: number;
 }
 
-/** A compound file (MS-CFB) of which these are the entries of the directory. */
+/** A compound file (MS-CFB) with these directory entries. */
 function compoundFile(names: string[], { sectors = [1, 3], sectorBytes = 512, total = 8 }: Draft = {}): Buffer {
   const bytes = Buffer.alloc(sectorBytes * (total + 1));
   const at = (sector: number) => (sector + 1) * sectorBytes;
   Buffer.from('d0cf11e0a1b11ae1', 'hex').copy(bytes);
   bytes.writeUInt16LE(Math.log2(sectorBytes), 30);
   bytes.writeUInt32LE(sectors[0] ?? 0, 48);
-  // The table of allocations is sector 0.
+  // The allocation table is sector 0.
   bytes.fill(0xff, 76, 512);
   bytes.writeUInt32LE(0, 76);
   bytes.fill(0xff, at(0), at(1));

@@ -21,7 +21,7 @@ const withPart = (name: string, type: string, content: string) => (parts: Parts)
 };
 const withStrings = (xml: string) => partsOf({ ...draft, sharedXml: xml });
 
-/** The fate of a workbook of which the column `idNumber` is left out. */
+/** The result for a workbook without the column `idNumber`, which is left out. */
 async function fateOf(parts: Parameters<typeof zipOfFiles>) {
   const facts = await readWorkbook(zipOfFiles(...parts), COLUMNS, { excepted: ['idNumber'] });
   const found = exceptedPlaces({ ...facts, format: 'xlsx' });

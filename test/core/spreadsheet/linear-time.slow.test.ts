@@ -15,7 +15,7 @@ const inSheet = (xml: string) => (parts: Parts) =>
       : part,
   );
 
-/** Milliseconds of CPU; what cannot be read ends early. */
+/** CPU time in milliseconds. Reading an invalid file ends early. */
 async function cpuOf(bytes: Uint8Array, columns: readonly string[] = COLUMNS): Promise<number> {
   const began = process.cpuUsage();
   await sheetFacts(sourceOf(bytes), expectedColumns(columns, { excepted: ['idNumber'] }), AMPLE).catch(() => undefined);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { MOST_SHARED_BYTES, readSharedStrings } from '../../../core/spreadsheet/shared-strings.ts';
 
 const TEXT_BYTES = 1_000_000;
-/** The shared texts of a workbook, of so many bytes together. */
+/** The shared texts of a workbook with the given total size. */
 async function* sharedTexts(bytes: number): AsyncGenerator<Uint8Array> {
   const textOf = (length: number) => Buffer.from(`<si><t>${'x'.repeat(length)}</t></si>`);
   const whole = textOf(TEXT_BYTES);

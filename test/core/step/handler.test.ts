@@ -37,7 +37,7 @@ test.each(NAMES)('%s: a final error is FAILED with its name and a sentence that 
 
   expect(answer).toMatchObject({
     outcome: 'FAILED',
-    // By it the night is known. All of a huge one would break the limit of a state.
+    // This part identifies the night. A huge whole input would exceed the state limit.
     input: { entity: 'leads' },
     waitSeconds: 0,
     failure: { error: 'ExportFailed', cause: `Export 7 failed. ${ERRORS.ExportFailed.advice}` },
@@ -295,7 +295,7 @@ test('a chunk of a batch that began earlier keeps its number, which its machine 
   expect(answer).toMatchObject({ outcome: 'FAILED', chunk, failure: { error: 'EarlierRelease' } });
 });
 
-/** Every text that an error carries, whichever property a runtime may print. */
+/** Every text in an error, in any property that a runtime may print. */
 function everythingIn(error: unknown): string {
   if (!(error instanceof Error)) return JSON.stringify(error);
   return Object.getOwnPropertyNames(error)

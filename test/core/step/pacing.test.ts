@@ -13,7 +13,7 @@ const pacing = (overrides: Partial<Pacing> = {}): Pacing => ({
   ...overrides,
 });
 const clock = (random = 0.5, now = STARTED_AT) => ({ now: new Date(now), random: () => random });
-/** A clock that shows so many seconds before the deadline. */
+/** A clock that many seconds before the deadline. */
 const before = (seconds: number) => ({ now: new Date(FAR.getTime() - seconds * 1000), random: () => 0.5 });
 
 test('waits grow by half each time', () => {

@@ -54,7 +54,7 @@ const publish = (trouble?: Error, overrides: Partial<RunState> = {}, configured 
   const file = storedFile({ bytes: CSV.length, crc32: crc32Text(crc32(CSV)) });
   const bucket = fakeBucket({
     objects: { [file.key]: CSV },
-    // However often the object is opened again.
+    // The fault repeats each time the object is opened.
     ...(trouble && { before: failing('stream', '', trouble, Number.POSITIVE_INFINITY) }),
   });
   return asStep(
@@ -81,7 +81,7 @@ const FEED = {
   ...{ run: 'night-1', date: '2026-11-20', key: 'changes/feed', sequence: 1, kind: 'snapshot' as const },
   ...{ inserts: 1, deletes: 0, updates: 0 },
 };
-/** What the step answers of its own is tested beside it; this is what its wrapper makes of that. */
+/** The step's own tests cover its answers. This test covers its wrapper. */
 const changes = (answer: Error | Answer<'WriteChanges'>) => {
   const step = async () => {
     if (answer instanceof Error) throw answer;
@@ -94,7 +94,7 @@ const changes = (answer: Error | Answer<'WriteChanges'>) => {
   )(runState({ manifestKey: manifestKeyOf('night-1') }), lambdaContext());
 };
 
-/** How each outcome comes about. One that is missing here does not compile. */
+/** How to produce each outcome. A missing outcome does not compile. */
 const PRODUCED: { [S in StepName]: Record<StepOutcome<S>, () => Promise<RunState>> } = {
   CreateExport: {
     CREATED: () => create(FIELDS, ['post /leads/exports', { id: EXPORT_ID }]),

@@ -116,7 +116,7 @@ test('a connection that breaks in the middle of an object is the trouble of the 
   expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
 });
 
-/** Lists `results/` in pages. */
+/** A client that lists `results/` in these pages. */
 function listing(pages: string[][], asked: string[]) {
   return ({ operation }: { operation: string }, response: ServerResponse) => {
     asked.push(operation);

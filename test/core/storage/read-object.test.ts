@@ -11,7 +11,7 @@ const ROWS = Array.from({ length: 200 }, (_, row) => `${row},"a\nb"\n`);
 const TEXT = `id,name\n${ROWS.join('')}`;
 const AFTER_THE_DEADLINE = at('2026-11-20T02:00:01Z');
 
-/** A stored run whose bucket breaks a connection behind the chunks that `breaks` names, counted from 1. */
+/** A stored run in a bucket that breaks a connection after the chunks that `breaks` selects, counted from 1. */
 function breaking(breaks: (chunk: number) => boolean) {
   let chunks = 0;
   const { bucket, state } = storedRun(TEXT, {

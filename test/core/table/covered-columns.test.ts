@@ -3,7 +3,7 @@ import type { ManifestColumns } from '../../../core/columns/left-out.ts';
 import { coveredColumns, coversAny } from '../../../core/table/covered-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
-/** A plan with these settings of columns that must not be readable. */
+/** A plan with these settings of hidden columns. */
 const planOf = (
   except: string[],
   tables?: { except?: string[]; hash?: string[] },

@@ -13,7 +13,7 @@ type Columns = TableSettings['columns'];
 type Dialect = NonNullable<NonNullable<Published['file']>['dialect']>;
 
 const BOM = '\uFEFF';
-/** Hebrew letters stand at 0xe0 in windows-1255. */
+/** Hebrew letters start at 0xe0 in windows-1255. */
 const windows1255 = (text: string) =>
   Buffer.from(
     text.replaceAll(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
@@ -26,7 +26,7 @@ const wide = (row: (place: number) => unknown) => Array.from({ length: 1000 }, (
 
 interface Odd {
   text: string;
-  /** How the text is stored. */
+  /** The encoding of the text. */
   as?: (text: string) => Uint8Array;
   dialect?: Dialect;
   columns?: Columns;
@@ -111,7 +111,7 @@ const READ: [string, Odd][] = [
   ],
 ];
 
-/** What DuckDB reads where the text stands, cast to the types. */
+/** DuckDB's values at the position of the text, cast to the types. */
 function cast(field: string, type: Columns[string] = 'text'): string {
   const typed = {
     text: '',

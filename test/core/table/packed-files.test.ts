@@ -8,7 +8,7 @@ import { CANARY } from '../../support/builders.ts';
 import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
 import { type Published, placeForTables, putTable } from './support.ts';
 
-/** Tables of spreadsheets, and of files that are packed: as facts of their content tell where their records are. */
+/** Tables of spreadsheets and packed files: the facts of their content locate their records. */
 
 const { path, duckDb } = await placeForTables();
 const COLUMNS = ['id', 'name', 'born', 'seen', 'sum'];

@@ -27,7 +27,7 @@ test('every table of texts is read back by DuckDB row for row, in its order', as
       const header = table[0]?.map((_, place) => `c${place}`) ?? [];
       await putTable(path, { content: csvOf([header, ...table]), chunk });
 
-      // A code 0 ends a text in what DuckDB hands over.
+      // A zero byte ends a text in DuckDB's output.
       const select = header.map((name) => `encode(${name})::varchar`).join(', ');
       const expected = table.map((row) => row.map(blobText));
       expect(await duckDb.rows(`select ${select} from read_parquet('${path}')`)).toEqual(expected);
@@ -36,7 +36,7 @@ test('every table of texts is read back by DuckDB row for row, in its order', as
   );
 });
 
-/** Writes bytes as DuckDB does: printable ASCII but quotation marks and backslashes as it is. */
+/** Writes bytes as DuckDB does: printable ASCII stays, except quotation marks and backslashes. */
 function blobText(field: string): string {
   return [...Buffer.from(field)]
     .map((byte) =>
@@ -115,7 +115,7 @@ test('whatever the text, it is a value of the type or a misfit that is counted',
 
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(text, digits), { minLength: 1, maxLength: 60 }), async (fields) => {
-      // A column needs one value that fits its type.
+      // A column needs at least one value of its type.
       const fitting = ['1', '1', '1', '2026-11-26', '2026-11-26T02:00Z', '1'];
       const content = csvOf([names, ...fields.map((field) => names.map(() => field)), fitting]);
       const { misfits } = await putTable(path, { content, settings: { columns } });

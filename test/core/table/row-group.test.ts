@@ -12,7 +12,7 @@ const groupOf = (width: number, hashed = false) => {
   );
 };
 
-/** Characters of the fields of a full row group. */
+/** The number of characters in the fields of a full row group. */
 const charactersOf = (width: number, length: number) => {
   const group = groupOf(width);
   const record = Array.from({ length: width }, () => 'x'.repeat(length));

@@ -16,7 +16,7 @@ const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };
 type File = Manifest['file'];
 type Dialect = NonNullable<File['dialect']>;
 
-/** A published file, and what its table is to be. */
+/** A published file and the settings of its table. */
 export interface Published {
   content: string | Uint8Array;
   file?: Partial<Omit<File, 'dialect'>> & { dialect?: Partial<Dialect> };
@@ -24,7 +24,7 @@ export interface Published {
   covered?: Covered;
   hashKey?: string | null;
   identity?: string;
-  /** How many bytes come at once. */
+  /** The chunk size in bytes. */
   chunk?: number;
 }
 
@@ -36,7 +36,7 @@ const DIALECT: Dialect = {
   lineBreak: 'lf',
 };
 
-/** The input of a table; the header of a text is read from it. */
+/** The input of a table. The header is read from the text. */
 export function inputOf({
   content,
   file,
@@ -84,7 +84,7 @@ async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** Writes the table of a published file, and what was written. @param onPart told of each part */
+/** Writes the table of a published file and returns its bytes. @param onPart called for each part */
 export async function putTable(
   path: string,
   published: Published,
@@ -99,14 +99,14 @@ export async function putTable(
   return written;
 }
 
-// Otherwise instants are shown in the zone of the machine.
+// By default, instants are shown in the time zone of the machine.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
 
-/** DuckDB, which reads both what was published and its table. */
+/** DuckDB, which reads both the published file and its table. */
 export async function openDuckDb(dir: string) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
-  // A file that is written again within a moment would be read from memory.
+  // DuckDB would read a file that is rewritten at once from its cache.
   await connection.run('set enable_external_file_cache = false');
   const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
   return {
@@ -116,7 +116,7 @@ export async function openDuckDb(dir: string) {
       (await rows(`describe select * from read_parquet('${join(dir, file)}')`)).map(
         ([name, type]) => `${name} ${type}`,
       ),
-    /** Rows that one query has and the other has not, in both directions. */
+    /** Rows that only one of the queries returns, in both directions. */
     differences: async (one: string, other: string) =>
       rows(`(from (${one}) except all from (${other})) union all (from (${other}) except all from (${one}))`),
     close: () => {
@@ -126,7 +126,7 @@ export async function openDuckDb(dir: string) {
   };
 }
 
-/** A place for the tables of a file of tests, and DuckDB to read them; both go with the file. */
+/** A folder for the tables of a test file, and DuckDB to read them. Both are removed after the file. */
 export async function placeForTables() {
   const dir = mkdtempSync(join(tmpdir(), 'tables-'));
   const duckDb = await openDuckDb(dir);

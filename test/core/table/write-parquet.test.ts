@@ -173,7 +173,7 @@ describe('a file of several row groups', () => {
     expect(first).toEqual([true]);
   });
 
-  // Readers skip row groups by the least and the largest value that the file says of them.
+  // Readers skip row groups by the minimum and maximum in the file's metadata.
   it.each([
     ['id', String(ROWS - 1), 1],
     ['id', '0', 1],

@@ -119,7 +119,7 @@ test('whatever the cells, and wherever the text is cut, it reads what csv-parse 
         skip_empty_lines: true,
         record_delimiter: ['\r\n', '\n'],
       });
-      // A record of one empty cell is a line of nothing, quoted or not.
+      // A record of one empty cell is an empty line, quoted or not.
       expect(read.map(({ cells }) => cells)).toEqual(theirs.filter((cells) => cells.length > 1 || cells[0] !== ''));
       expect(read.every(({ wrong }) => wrong === null)).toBe(true);
       const physical = text.split('\n');

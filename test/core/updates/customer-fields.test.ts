@@ -21,7 +21,7 @@ const KINDS: Record<string, FieldKind> = {
   object: 'customFields',
 };
 
-/** The rule that the reference gives for a field. */
+/** The rule in the reference for a field. */
 function documentedRule({ type, codes }: DocumentedField): FieldRule {
   const kind = KINDS[type];
   if (!kind) throw new Error(`The reference has a new type: ${type}`);

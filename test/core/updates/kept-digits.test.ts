@@ -31,7 +31,7 @@ const KEPT = [
   '9007199254740991',
   '100000000000000000.00e-3',
   '0.1',
-  // 16 and 17 digits that come back as they are.
+  // 16 and 17 digits that survive the conversion unchanged.
   '0.1234567890123456',
   '-123456789012.3456',
   '9007199254740994',
@@ -94,7 +94,7 @@ test('no number that is rounded is passed over, whatever it is and wherever it s
   fc.assert(
     fc.property(number, fc.string({ maxLength: 40 }), blank, fc.boolean(), (text, before, space, more) => {
       const json = `{"a":${JSON.stringify(before)},"b"${space}:${space}${text}${space}${more ? ',"c":1' : ''}}`;
-      // What is too large for a number is Infinity, which no field takes.
+      // A value that is too large for a number becomes Infinity, which every field refuses.
       const rounded = Number.isFinite(Number(text)) && !keepsDigits(text);
       expect(roundedField(json)).toBe(rounded ? 'b' : undefined);
     }),

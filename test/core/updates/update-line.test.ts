@@ -91,7 +91,7 @@ test('a record without a problem is what the schema takes, and has an id; with n
       const nulls = Object.keys(given).filter((key) => given[key] === null && key !== 'id');
       const emptied = nulls.every((key) => FIELD_RULES.has(key) && key !== 'updateRelated');
       const rest = Object.fromEntries(Object.entries(given).filter(([key]) => !nulls.includes(key)));
-      // What empties a field changes something: with one more field the rest is a whole line.
+      // Emptying a field is a change: with one more field, the rest is a complete line.
       const takes =
         emptied && updateLineSchema.safeParse(nulls.length > 0 ? { shortName: 'x', ...rest } : rest).success;
       expect({ given, valid: problemsOf(1, given, { allowNull: true }).length === 0 }).toEqual({ given, valid: takes });

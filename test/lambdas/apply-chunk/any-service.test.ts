@@ -6,15 +6,16 @@ import { lambdaContext } from '../../support/deps.ts';
 import { runs } from '../../support/runs.ts';
 
 /**
- * Any CRM that says the truth in two cases: where it answers 200 with an object that contradicts nothing the change was
- * made, and where it refuses with a 4xx, or an error alone, a line that it has never changed the change was not made. Nothing else that it says means anything.
+ * Tests any CRM that is truthful in two cases. A 200 with an object that does not contradict the change proves it. A
+ * refusal (4xx, or only an error) of a line that was never changed proves that it was not made. Other answers prove
+ * nothing.
  */
 
 const TRUE_REFUSALS = [400, 401, 403, 404, 409, 410, 412, 422, 429, 451] as const;
 const MEANINGLESS = [
   201, 202, 204, 301, 303, 307, 408, 425, 500, 501, 502, 503, 504, 507, 520, 521, 522, 524, 525, 599,
 ] as const;
-/** Bodies of a 200 that confirm nothing. */
+/** Bodies of a 200 that do not confirm the change. */
 const BODIES = ['', '<html>Maintenance</html>', '[]', 'null', '"ok"', 'true', '{"id":', '{} {}'] as const;
 
 /** Objects that contradict the change. */
@@ -25,7 +26,7 @@ const CONTRADICTIONS = [
   { city: 'Haifa', errors: ['x'] },
 ] as const;
 
-/** One call: what is answered, and whether the change is made where the answer does not say so. */
+/** One call: its answer, and whether the change is made if the answer does not tell. */
 const fate = fc.oneof(
   fc.constant({ kind: 'confirmed' } as const),
   fc.record({ kind: fc.constant('refused' as const), status: fc.constantFrom(...TRUE_REFUSALS) }),
@@ -53,7 +54,7 @@ function replyFor(what: Fate): Reply {
   return new Response(null, { status: what.status });
 }
 
-/** An object, and then the connection breaks: there may have been more. */
+/** An object followed by a broken connection: there may have been more. */
 function brokenOff(text: string): ReadableStream<Uint8Array> {
   let sent = false;
   return new ReadableStream({
@@ -65,7 +66,7 @@ function brokenOff(text: string): ReadableStream<Uint8Array> {
   });
 }
 
-/** Applies a chunk by so many invocations as one may hope for; a person may stop it. */
+/** Applies a chunk with as many invocations as are plausible. A person may stop it. */
 async function sentTo(records: number, fates: Fate[], stopsAt: number) {
   const { store, state } = wholeBatch(records);
   const applied = new Set<number>();

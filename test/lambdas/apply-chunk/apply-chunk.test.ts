@@ -24,7 +24,7 @@ const DOWN = new RunError('StorageUnavailable', 'Down.');
 
 type ReplyTo = Parameters<typeof fakeExchange>[0];
 
-/** A chunk that is a whole input, and the CRM and bucket that it meets. */
+/** A chunk that covers a whole input, with a CRM and a bucket. */
 function world(
   records: number,
   reply?: ReplyTo,
@@ -243,7 +243,7 @@ describe('what stops the whole batch', () => {
 
     await invoke(undefined, {
       ...slow,
-      // Each line takes a turn of the event loop, so that what is written meanwhile is there.
+      // Each line takes a turn of the event loop, so that concurrent writes are visible.
       sleep: async (milliseconds) => {
         await new Promise(setImmediate);
         await slow.sleep(milliseconds);
@@ -300,7 +300,7 @@ describe('trouble in the middle', () => {
     trouble = false;
     const end = await step(waiting, lambdaContext());
 
-    // The wait followed progress, so it is none of several in a row.
+    // The wait followed progress, so it does not count as repeated.
     expect(waiting).toMatchObject({ outcome: 'CONTINUE', waits: 0, failure: null });
     expect(waiting.waitSeconds).toBeGreaterThanOrEqual(2);
     expect(end.outcome).toBe('FINISHED');
@@ -343,7 +343,7 @@ describe('trouble in the middle', () => {
 
   test('of a token that took too long to get: what could not be ended is not sent', async () => {
     const { sent, stateWith, invoke } = world(1);
-    // Asked for when the line begins, and right before it is sent.
+    // The time left at the start of the line, and right before it is sent.
     const left = [200, 59];
 
     await failureOf(
@@ -527,7 +527,7 @@ describe('handing on', () => {
 
     await failureOf(invoke(stateWith({}, { place })), 'UpdateStopped');
 
-    // Wait, task and choice: 2 + 5 + 2 entries.
+    // Wait, task and choice write 2 + 5 + 2 entries.
     expect((MOST_ROUNDS + 45) * 9).toBeLessThan(20_000);
   });
 });
@@ -554,6 +554,6 @@ test('an invocation that goes on waits a whole interval first, so that the rate 
   await world(2).invoke(stateWith({ chunkRate: 1 }, { place }), goesOn);
   await world(2).invoke(stateWith({ chunkRate: 1 }, { waits: 1 }), again);
 
-  // Chance puts the first turn of a chunk at its begin here.
+  // The random number puts the first turn of a chunk at its start here.
   expect([first.slept(), goesOn.slept(), again.slept()]).toEqual([1, 2, 2]);
 });

@@ -7,7 +7,7 @@ import { applyStep, expectTruth, fakeExchange, KEYS, type Reply, told, wholeBatc
 import { lambdaContext } from '../../support/deps.ts';
 import { runs } from '../../support/runs.ts';
 
-/** Invocations of one chunk that are at work at the same time: Step Functions repeats a call whose answer it lost. */
+/** Concurrent invocations of one chunk: Step Functions repeats a call after a lost answer. */
 
 const CALLS = [
   'ok',
@@ -25,7 +25,7 @@ const CALLS = [
 ] as const;
 type Fate = (typeof CALLS)[number];
 
-/** What the CRM answers, by whether the change is there already. */
+/** The CRM's answers, depending on whether the change was already made. */
 const REPLIES: Partial<Record<Fate, (applied: boolean) => Reply>> = {
   ok: () => 200,
   refused: (applied) => (applied ? 412 : 404),
@@ -40,7 +40,7 @@ class Killed extends Error {
 
 let requests = 0;
 
-/** A chunk, its CRM and its bucket. Nothing happens there before `next` lets it. */
+/** A chunk, its CRM and its bucket. Each operation waits for `next`. */
 function world(records: number, fates: Fate[], next: () => Promise<unknown>, stopsAt: number) {
   const { store, state } = wholeBatch(records);
   const applied = new Set<number>();
@@ -53,7 +53,7 @@ function world(records: number, fates: Fate[], next: () => Promise<unknown>, sto
     if (fate === 'ok' || fate.startsWith('applied')) applied.add(line);
     return REPLIES[fate]?.(applied.has(line)) ?? 'lost';
   };
-  /** One invocation, which can die without the others. */
+  /** One invocation, which can die independently of the others. */
   const invoke = (from: BatchState): Promise<BatchState> => {
     let dead = false;
     const alive = async () => {
@@ -87,7 +87,7 @@ async function between<T>(alive: () => Promise<void>, act: () => Promise<T>): Pr
   return answer;
 }
 
-/** Runs the chunk as the machine does; where a call is repeated, its first answer is never heard. */
+/** Runs the chunk as the machine does. If a call is repeated, its first answer is lost. */
 async function run({ state, invoke }: ReturnType<typeof world>, repeated: boolean[]): Promise<void> {
   const unheard: Promise<BatchState>[] = [];
   const heard = (answer: Promise<BatchState>, before: BatchState) =>

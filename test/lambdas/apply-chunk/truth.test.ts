@@ -21,14 +21,14 @@ import { lambdaContext } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
 import { runs } from '../../support/runs.ts';
 
-/** What the result of a whole batch says after its functions met trouble over several invocations. */
+/** Checks the result of a whole batch after faults in several invocations. */
 
 const NO_CONNECTION = new RunError('CrmUnavailable', 'No connection.');
 
 interface World {
   store: FakeStore;
   state: BatchState;
-  /** One invocation of the function; its answer. */
+  /** Invokes the function once and returns its answer. */
   invoke: (state: BatchState) => Promise<BatchState>;
 }
 
@@ -53,7 +53,7 @@ function invoker(store: FakeStore, clients: Pick<ReturnType<typeof fakeExchange>
   };
 }
 
-/** Invokes it as the machine does. */
+/** Invokes the function as the machine does. */
 async function run({ state, invoke }: World, most = 200): Promise<BatchState> {
   let answer = await invoke(state);
   for (let times = 1; answer.outcome === 'CONTINUE' && times < most; times += 1) answer = await invoke(answer);
@@ -166,14 +166,14 @@ describe('lines that a dead function may have sent', () => {
     expect(brief(await told({ ...met, store: copyOf(met.store) }))[0]).toEqual(['FAILED', 'RateLimited', 429, 1]);
     await met.invoke(waiting);
 
-    // The function is met as if it had been killed behind its last line.
+    // The state after a kill behind the last line.
     const results = await told({ ...met, store: copyOf(met.store, KEYS.part(1, 2)) });
 
     expect(results.map(({ outcome }) => outcome)).toEqual(['UNKNOWN', 'UNKNOWN', 'UNKNOWN']);
   });
 });
 
-/** The bucket at this moment, but for one object. */
+/** A copy of the bucket without one object. */
 function copyOf(store: FakeStore, without?: string): FakeStore {
   const kept = store.keys().filter((key) => key !== without);
   return fakeStore({ objects: Object.fromEntries(kept.map((key) => [key, store.text(key) ?? ''])) });
@@ -182,7 +182,7 @@ function copyOf(store: FakeStore, without?: string): FakeStore {
 describe('the bucket', () => {
   test('that loses the answer to a claim leaves nothing in doubt', async () => {
     const met = world(2, () => 404);
-    // The client repeats the write, and is refused by what it wrote itself.
+    // The client repeats the write, and its own first write makes S3 refuse it.
     const { putOnce } = met.store;
     const store = {
       ...met.store,
@@ -272,7 +272,7 @@ test('a chunk that makes progress between its troubles is not given up', async (
   expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
 });
 
-/** What can happen to one call: how it ends, and whether the change is made. */
+/** The possible results of one call: its end, and whether the change is made. */
 const CALLS = [
   'ok',
   'ok',
@@ -288,7 +288,7 @@ const CALLS = [
   'dies',
   'applied, dies',
 ] as const;
-/** What can happen to one write. `repeated`: its answer was lost, and the client is refused by what it wrote itself. */
+/** The possible results of one write. `repeated`: the answer was lost, and the repetition meets the first write. */
 const WRITES = ['ok', 'ok', 'ok', 'ok', 'repeated', 'done, fails', 'fails', 'dies', 'done, dies'] as const;
 
 class Killed extends Error {
@@ -303,14 +303,14 @@ class Life {
     this.#killed = false;
   }
 
-  /** @throws Killed where it was, now or before */
+  /** @throws Killed if it dies now or died before */
   check(what = ''): void {
     this.#killed ||= what.endsWith('dies');
     if (this.#killed) throw new Killed();
   }
 }
 
-/** A CRM and a bucket to which such things happen, in this order; after that all is well. */
+/** A CRM and a bucket with these faults in this order; later calls succeed. */
 function fateful(records: number, calls: (typeof CALLS)[number][], writes: (typeof WRITES)[number][]) {
   const life = new Life();
   const applied = new Set<number>();
@@ -344,7 +344,7 @@ function fateful(records: number, calls: (typeof CALLS)[number][], writes: (type
   return { ...met, life, applied, seen, writes };
 }
 
-/** Invokes it until it ends, with the same state again where it was killed; somebody stops the batch at some time. */
+/** Invokes the function to its end, with the same state after a kill. A person stops the batch at some point. */
 async function runThrough({ state, invoke, life, store }: ReturnType<typeof fateful>, stopsAt: number): Promise<void> {
   let answer = state;
   for (let times = 0; times < 30 && (answer.outcome ?? 'CONTINUE') === 'CONTINUE'; times += 1) {

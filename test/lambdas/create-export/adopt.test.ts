@@ -17,7 +17,7 @@ const created = (id: string): Answers[number] => ['post /leads/exports', { id }]
 const status = (answer: unknown): Answers[number] => ['get /leads/exports/{id}', answer];
 const NEW = created(OTHER_EXPORT_ID);
 
-/** What CreateExport works with a day after the failed run, at a CRM that answers so. */
+/** The dependencies of CreateExport a day after the failed run, with these answers of the CRM. */
 function retryDeps(ledger = emptyLedger(), ...answers: Answers) {
   const crm = fakeCrm(FIELDS, ...answers);
   const now = at('2026-11-21T07:00:00.000Z');
@@ -35,7 +35,7 @@ const startedAt = '2026-11-21T06:55:00.000Z';
 const retry = (input: object = {}, execution = 'retry-1') =>
   newState({ entity: 'leads', date: '2026-11-20', adopt: 'night-1', ...input }, { execution, startedAt });
 
-/** The table after a run of the day before, which had an export and failed later. */
+/** The ledger after a run of the day before that created an export and failed later. */
 async function afterFailedRun(input: object = {}) {
   const ledger = emptyLedger();
   const crm = fakeCrm(FIELDS, created(EXPORT_ID));
@@ -212,7 +212,7 @@ test('a different configuration of sorts or e-mail makes a new export: the old o
   expect((await createExport(retry(), deps)).run).toMatchObject({ adopted: null });
 });
 
-/** What readers have of the date: an export that was made then. */
+/** The published export of the date, created at this time. */
 function published(createdAt: string) {
   const manifestKey = 'runs/entity=leads/run=other/_manifest.json';
   const place = {

@@ -29,7 +29,7 @@ const POINTER = {
 const field = (name: string, type: string | null = 'text', label: string | null = null) => ({ name, type, label });
 const BEFORE = [field('id', 'uuid', 'מזהה'), field('name', 'text', 'שם'), field('phone')];
 
-/** A bucket whose newest export of leads has this manifest. */
+/** A bucket with this manifest as the newest export of leads. */
 const publishedWith = (manifest: object, options: Parameters<typeof fakeBucket>[0] = {}) =>
   fakeBucket({ objects: { [LATEST]: JSON.stringify(POINTER), [MANIFEST]: JSON.stringify(manifest) }, ...options });
 const published = (fields: unknown = BEFORE, options = {}) =>
@@ -41,7 +41,7 @@ interface Case {
   input?: object;
 }
 
-/** What CreateExport makes of the columns that the CRM lists now. */
+/** The result of CreateExport for the columns that the CRM lists now. */
 function compare(listed: ReturnType<typeof field>[], { bucket = published(), plan = {}, input = {} }: Case = {}) {
   const fields = listed.map(({ name, type, label }) => ({ fieldName: name, type, label }));
   const crm = fakeCrm(['get /leads/fields', fields], ['post /leads/exports', { id: EXPORT_ID }]);

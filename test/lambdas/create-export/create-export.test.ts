@@ -24,7 +24,7 @@ function depsWith(crm: ReturnType<typeof fakeCrm>, overrides: Parameters<typeof 
   return { ...testDeps(overrides), crm, ...others };
 }
 
-/** The date that a run gets in a zone, from its input and start. */
+/** The date of a run in a zone, from its input and start. */
 async function dateOf(timeZone: string, startedAt: string, input: object = {}): Promise<string | undefined> {
   const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ timeZone }) });
   const { run } = await createExport(newState({ entity: 'leads', ...input }, { startedAt }), deps);
@@ -298,7 +298,7 @@ test('the POST may take what the configuration says, and is told what is left of
 
   expect(crm.given.map(({ timeoutMs, secondsLeft }) => [timeoutMs, secondsLeft?.()])).toEqual([
     [undefined, undefined],
-    // The time that recording the export may take is not waited.
+    // The time reserved for recording the export is not spent waiting.
     [400_000, 67],
   ]);
 });
@@ -451,7 +451,7 @@ test('today is today where the deployment is', async () => {
 
 test.each([
   [777, 777],
-  // The deadline is fifty minutes away, and the first wait ten seconds.
+  // The deadline is in fifty minutes, and the first wait takes ten seconds.
   [2990, 2990],
   [2990.1, undefined],
   [3000, undefined],

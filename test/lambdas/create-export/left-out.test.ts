@@ -29,7 +29,7 @@ const field = (fieldName: string, label: string | null = null) => ({ fieldName, 
 const FIELDS = [field('id'), field('IdNumber', 'מספר זהות'), field('phone')];
 const WITHOUT = FIELDS.filter(({ fieldName }) => fieldName !== 'IdNumber');
 
-/** What the manifest of a published run says of its columns. */
+/** The column entries in the manifest of a published run. */
 const manifestOf = (run: Run) => ({
   date: '2026-11-19',
   execution: 'night-0',
@@ -38,7 +38,7 @@ const manifestOf = (run: Run) => ({
   leftOut: run.excepted,
 });
 
-/** A night after the one that published `before`, and what was called. */
+/** A night after the one that published `before`, and its calls. */
 async function night(listed: ReturnType<typeof field>[], columns: object, before?: Run, input: object = {}) {
   const crm = fakeCrm(['get /leads/fields', listed], ['post /leads/exports', { id: EXPORT_ID }]);
   const objects: Record<string, string> = before

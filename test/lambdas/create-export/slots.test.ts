@@ -15,7 +15,7 @@ const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
 const CREATED: [string, unknown] = ['post /leads/exports', { id: EXPORT_ID }];
 const NIGHT = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
 
-/** A deployment whose CRM answers at any time, and counts what is requested. */
+/** A deployment with a CRM that always answers and counts the requests. */
 function deployed(settings: Parameters<typeof deployment>[0] = {}) {
   const ledger = new FakeLedger(async () => {});
   let posts = 0;

@@ -10,7 +10,7 @@ import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { NO_STORE } from '../../support/fake-transfer.ts';
 
-/** How often a run may go on with a file: each bound ends in DownloadUnfinished, and leaves nothing behind. */
+/** The limits of a run that continues a file: each ends in DownloadUnfinished and leaves no upload. */
 
 const UPLOAD = {
   uploadId: 'u',

@@ -159,7 +159,7 @@ test('an export that is not given out by the deadline ends as ExportNotReady', a
 
 const unknown = asked(new RunError('ExportNotFound', 'POST /leads/exports/{id}/download was answered 404.'));
 
-/** What becomes of a run at a time, whose CRM has not known its export since then. */
+/** The result of a run at a time, after the CRM has not known its export since `since`. */
 async function askedAgain(since: string | null, now: string, ...answers: Parameters<typeof fakeCrm>) {
   const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(...answers), now: at(now) });
   return downloadFile(runState({ moving: { ...NOTHING_MOVED, unknownSince: since } }), deps);

@@ -14,7 +14,7 @@ import { TROUBLE } from '../../support/strict-store/strict-store.ts';
 import type { FaultScript } from '../../support/strict-store/types.ts';
 import { PART } from '../../support/transfers.ts';
 
-/** What passes from one invocation to the next while a file moves. */
+/** The state that passes between invocations while a file moves. */
 
 const KEY = 'runs/entity=leads/run=night-1/leads.csv';
 const SIZE = 8 * PART;
@@ -27,13 +27,13 @@ beforeAll(async () => {
 afterEach(() => servers.store.reset());
 afterAll(() => servers.stop());
 
-/** The store fails at the third part, as told, and at what else is named. */
+/** The store fails at the third part as given, and at the other named operations. */
 const atThirdPart =
   (fault: ReturnType<FaultScript>, others: FaultScript = () => undefined): FaultScript =>
   (request) =>
     request.operation === 'UploadPart' && request.partNumber === 3 ? fault : others(request);
 
-/** A stall is noticed soon, and given up at its second time. */
+/** The engine notices a stall soon and gives up at the second one. */
 const BRIEF = { idleMs: 300, attempts: 2 };
 
 const always = (behaviour: Behaviour) => Array<Behaviour>(50).fill(behaviour);
@@ -274,7 +274,7 @@ test('how far a file has come is said in the log while it moves', async () => {
 });
 
 describe('the speed of a file', () => {
-  /** A clock that goes on by a second each time that somebody looks at it. */
+  /** A clock that advances by a second at each call. */
   function ticking() {
     let seconds = 0;
     return () => {
@@ -298,7 +298,7 @@ describe('the speed of a file', () => {
     const values: Measures = deps.log.measured[0]?.values ?? {};
     expect(Object.keys(values)).toEqual(['TransferRate']);
     expect(values.TransferRate).toBeGreaterThan(0);
-    // The time of the second invocation alone would make it faster than it was.
+    // The second invocation's time alone would give too high a rate.
     expect(SIZE / (values.TransferRate ?? 0)).toBeGreaterThan(3600);
   });
 
@@ -308,7 +308,7 @@ describe('the speed of a file', () => {
   ])('is logged, with what bound it: %s', async (boundBy, cpuMillisecondsASecond) => {
     const now = ticking();
     const began = now().getTime();
-    // A whole core: 1,769 MB or more.
+    // A whole core needs 1,769 MB or more.
     const files = { memoryMB: { download: 2048, publish: 512 } };
     const deps = servers.depsFor(servers.origin.file({ size: SIZE }), { now });
     const cpuMilliseconds = () => ((now().getTime() - began) / 1000) * cpuMillisecondsASecond;

@@ -15,7 +15,7 @@ interface File {
   opaque?: OpaqueKind[];
 }
 
-/** Judges the first kilobyte of a file, or all of a smaller one. */
+/** Checks the first kilobyte of a file, or all of a smaller one. */
 function named(text: string | Uint8Array, { contentType = '', name = '', length, columns, ...rest }: File = {}) {
   const bytes = Buffer.from(text);
   const disposition = name && `attachment; filename="${name}"`;
@@ -31,7 +31,7 @@ const ACCEPTED = { formats: DEFAULT_FORMATS, opaque: [], headerless: false };
 const refused = (looks: string) => ({ refuse: expect.stringContaining(`it looks like ${looks}`) });
 const stored = (extension: string) => ({ key: expect.stringMatching(new RegExp(`/leads\\.${extension}$`)) });
 const JSON_ERROR = `{"error":"link expired","${CANARY}":1}`;
-/** Its first kilobyte shows one entry, which spreadsheets and other archives may have. */
+/** A zip whose first kilobyte shows one entry, which spreadsheets and other archives may have. */
 const UNSURE_ZIP = Buffer.concat([zipOf('_rels/.rels').subarray(0, 41), Buffer.alloc(5000, 0x41)]);
 const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const HTML = `<!doctype html><title>${CANARY}</title>`;

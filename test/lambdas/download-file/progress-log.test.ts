@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { progressLog } from '../../../lambdas/download-file/download-file.ts';
 import { recordingLog } from '../../support/deps.ts';
 
-/** Tells of progress at these seconds, one byte more each time. */
+/** Reports progress at these seconds, one byte more each time. */
 function toldAt(seconds: number[], total: number | null = 100) {
   const log = recordingLog();
   let time = 0;

@@ -12,7 +12,7 @@ import { fullDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { runState } from '../../support/builders.ts';
 
-/** The metrics of our own that alarms read, and of which outcome, if of one. */
+/** The product's metrics that alarms read, with the outcome dimension if there is one. */
 const ALARMED = Object.values(synthesise(fullDeployment()).Resources)
   .filter(({ Type, Properties }) => Type === 'AWS::CloudWatch::Alarm' && Properties.Namespace === 'crm-export-example')
   .map(({ Properties: { MetricName: metric, Dimensions = [] } }) => {
@@ -22,7 +22,7 @@ const ALARMED = Object.values(synthesise(fullDeployment()).Resources)
 const NOW = new Date('2026-11-20T03:00:00.000Z');
 const minutesAgo = (minutes: number) => NOW.getTime() - minutes * 60_000;
 
-/** `detail` of an event, with the fields that AWS was recorded to send. */
+/** The `detail` of an event, with the fields that were recorded on AWS. */
 function detail(values: Record<string, unknown> = {}) {
   const name = 'leads-20261120T020000Z-1a2b3c';
   const machine = 'arn:aws:states:us-east-1:111111111111:stateMachine:ExportRun';
@@ -216,7 +216,7 @@ describe('a run that failed', () => {
 
 const ENDS = [...Object.keys(ERRORS), ...Object.keys(OTHER_ENDS)];
 
-/** What ends a run in that. */
+/** The fields of an event for an execution that ends in this way. */
 function endOf(name: string) {
   if (name === 'TimedOut') return { status: 'TIMED_OUT' };
   return name === 'FailedOnPurpose'

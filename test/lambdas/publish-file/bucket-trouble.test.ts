@@ -7,7 +7,7 @@ import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
 import { SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 
-/** Where the bucket may be in trouble. */
+/** The operations at which the bucket may fail. */
 const PLACES: [Parameters<typeof failing>[0], string][] = [
   ['stream', 'leads.csv'],
   ['read', 'date='],

@@ -5,7 +5,7 @@ import { deployment, run } from '../../support/builders.ts';
 import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
 import { zipWith } from '../../support/zip.ts';
 
-/** The columns `id` and `name` were requested; `nationalId` must not be there. */
+/** A run that requested `id` and `name`; `nationalId` must not appear. */
 const excepting = (overrides: Partial<Run> = {}) =>
   run({
     listed: { others: ['nationalId', 'phone'], labels: ['מזהה', 'שם', 'ת"ז', 'שם'], types: null, complete: true },
@@ -13,7 +13,7 @@ const excepting = (overrides: Partial<Run> = {}) =>
     ...overrides,
   });
 
-/** What becomes of a file; `error` where it is not published. */
+/** The result for a file; `error` if it is not published. */
 async function delivered(file: string | Uint8Array, given: Partial<Run> = {}, settings: object = {}) {
   const { bucket, state } = storedRun(file);
   const all = deployment({ entities: { leads: settings } });

@@ -10,11 +10,11 @@ import { failureOf } from '../../support/failures.ts';
 import { storedRun } from '../../support/stored-run.ts';
 import { END_OF_ZIP, zipOf, zipOfFiles } from '../../support/zip.ts';
 
-/** What the CRM lists: seven fields, five of them with a label. */
+/** The fields that the CRM lists: seven, five of them with a label. */
 const NAMES = ['id', 'name', 'phone', 'email', 'city', 'notes', 'status'];
 const LABELS = ['מזהה', 'שם מלא', 'טלפון', 'דוא"ל', 'עיר', null, null];
 
-/** A customer in every file that has any: where one of these words appears in a manifest, a record did. */
+/** A customer in every file with records: a manifest with one of these words has leaked a record. */
 const DANA = ['7d2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10', 'דנה כהן', '0501234567'];
 const RON = ['1c2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e11', 'Ron, "R"', ''];
 
@@ -25,13 +25,13 @@ const THREE = ['id', 'name', 'phone'];
 const TABLE = [THREE, DANA, RON];
 
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
-/** Hebrew letters and ASCII alone. */
+/** Encodes Hebrew letters and ASCII only. */
 const windows1255 = (text: string) =>
   Buffer.from([...text].map((letter) => (letter >= 'א' ? letter.charCodeAt(0) - 0x05d0 + 0xe0 : letter.charCodeAt(0))));
 
-/** Rows of Hebrew, none of them of a customer of the table. */
+/** Hebrew rows of other customers than the table's. */
 const MANY = Array.from({ length: 50 }, (_, row) => [`${row}`, 'לוי', 'חיפה']);
-/** A header and many rows, and in the middle of them a byte that UTF-8 does not have. */
+/** A header and many rows, with a byte in the middle that is invalid in UTF-8. */
 const damaged = (header: string[], row: string[]) =>
   Buffer.concat([
     Buffer.from(csv([header, ...Array<string[]>(1500).fill(row)])),
@@ -44,15 +44,15 @@ interface Row {
   bytes: string | Uint8Array;
   /** The requested columns; by default the first three. */
   columns?: string[];
-  /** How the independent parser reads it, and whether its first record is a header. */
+  /** The settings of the independent parser, and whether its first record is a header. */
   reads?: { encoding?: string; headed?: boolean; skipLines?: number } & Omit<Options, 'encoding'>;
-  /** `null` = rows are not to be reported, the parser's count is not asked. */
+  /** `null` = the test expects no row count and does not use the parser's. */
   rows?: null;
-  /** What is reported of the header where that is not what the parser reads in the first record. */
+  /** The reported header, if it differs from the first record of the parser. */
   header?: string[] | null;
   dialect?: Partial<Manifest['file']['dialect']>;
   warns?: string;
-  /** What no warning says. */
+  /** A text that no warning may contain. */
   without?: string;
 }
 
@@ -296,7 +296,7 @@ const PUBLISHED: Row[] = [
 
 const text = (bytes: Uint8Array, encoding = 'utf-8') => new TextDecoder(encoding).decode(bytes);
 
-/** What a parser that knows how the file is written reads in it. */
+/** The records by a parser that knows the form of the file. */
 function read({ bytes, reads: { encoding, headed = true, skipLines = 0, ...options } = {} }: Row) {
   const lines = text(Buffer.from(bytes), encoding)
     .replaceAll('\x1a', '')
@@ -319,7 +319,7 @@ function stored(row: Row, options: { chunkBytes?: number } = {}) {
   return { bucket, state: { ...state, run: run({ request: { columns }, listed }) } };
 }
 
-/** Reads it to its end. */
+/** Reads the file to its end. */
 async function known(row: Row, options: { chunkBytes?: number } = {}) {
   const { bucket, state } = stored(row, options);
   const { file, run: asked } = state;
@@ -379,7 +379,7 @@ test('a cell that nearly fills what is judged is judged like any other', async (
 const HTML = '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please, sign in, again</body></html>\n';
 const ERROR = '{"error":"link expired, please, ask again","code":404}';
 
-/** Both lines are as wide as was requested. */
+/** Both lines have the requested number of fields. */
 const ERROR_OF_TWO_LINES = '{"error":"link expired","code":404,"a":1\n,"b":2,"c":3}';
 
 const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [

@@ -6,7 +6,7 @@ import { type EndOfNight, type Night, nightsOf } from '../../support/nights.ts';
 import { bytesSource } from '../../support/reading.ts';
 import { smallWorkbook } from '../../support/small-workbook.ts';
 
-/** Files as programs write them that glue pages, cut exports or write errors into them. */
+/** Files of programs that join pages, cut exports or write errors into them. */
 
 const COLUMNS = ['id', 'name', 'phone'];
 const WIDE_COLUMNS = [...COLUMNS, 'city', 'street', 'zip', 'region'];
@@ -34,7 +34,7 @@ interface Setting {
   columns?: string[];
   except?: boolean;
   tables?: object;
-  /** Nights before, of usual files. */
+  /** Earlier nights with usual files. */
   before?: (string | Uint8Array)[];
 }
 

@@ -20,7 +20,7 @@ const PARTIAL: Partial<Run> = {
 const manifestOf = (bucket: FakeBucket) => JSON.parse(bucket.text(`${PREFIX}_manifest.json`) ?? 'null') as Manifest;
 const tables = { deployment: deployment({ entities: { leads: { tables: {} } } }) };
 
-/** A run by hand with another plan, later on the day. */
+/** A manual run with another plan, later on the same day. */
 function byHand() {
   const { bucket, state } = storedRun();
   const later = { ...state, execution: 'by-hand', startedAt: '2026-11-20T12:00:00.000Z', run: run(PARTIAL) };
@@ -67,7 +67,7 @@ test('a partial export that is overtaken while it publishes ends unpublished', a
   expect(bucket.text(BY_DATE)).not.toContain('partial');
 });
 
-/** The bucket with something that happens once, before an operation. */
+/** The bucket with one extra action before an operation. */
 function storedRunOf(bucket: FakeBucket, before: (operation: string, key: string) => Promise<void>): FakeBucket {
   let happened = false;
   const once = async (operation: string, key: string) => {

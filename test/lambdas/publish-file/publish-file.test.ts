@@ -160,7 +160,7 @@ test('wherever it fails, what a pointer names is whole, and a repetition publish
   }
 });
 
-/** Dies around its nth write: before it, or when it took effect and nobody heard of it. */
+/** Dies at its nth write: before it, or after it took effect without an answer. */
 function dying(bucket: FakeBucket, write: number, after: boolean): FakeBucket {
   let writes = 0;
   const around = async (work: () => Promise<boolean>) => {

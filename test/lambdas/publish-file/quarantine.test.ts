@@ -18,7 +18,7 @@ const manifestIn = (bucket: FakeBucket) => JSON.parse(bucket.text(MANIFEST_KEY) 
 
 const csvOf = (rows: number) => ['id,name', ...Array.from({ length: rows }, (_, id) => `${id},x`), ''].join('\n');
 
-/** A run of so many rows; the nights before it had a hundred each. */
+/** A run with the given number of rows, after nights with a hundred rows each. */
 function shrunk(rows: number, options: Parameters<typeof storedRun>[1] = {}) {
   const stored = storedRun(csvOf(rows), options);
   for (const date of ['2026-11-19', '2026-11-18', '2026-11-17']) putPublished(stored.bucket, { date, rows: 100 });

@@ -8,7 +8,7 @@ import { failing } from '../../support/fake-bucket.ts';
 import { nightsOf } from '../../support/nights.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 
-/** By its tag, readers in other accounts get a file: only one that a pointer names, and from its first moment on. */
+/** Readers in other accounts get a file by its tag: only a file that a pointer names, and from its first moment on. */
 
 const readers: Reader[] = [{ principal: '444455556666', entities: ['leads'], of: ['files'] }];
 const settings = (given: Reader[] = readers) => ({ deployment: deployment({ readers: given }) });

@@ -22,7 +22,7 @@ const ASKED = { entity: 'leads', release: 'night-1', reason: 'The office in Haif
 const releaseState = (input: object = {}, overrides: Partial<RunState> = {}) =>
   newState({ ...ASKED, ...input }, { execution: 'release-1', startedAt: '2026-11-20T07:00:00.000Z', ...overrides });
 
-/** Leads of three rows, quarantined, for each night before had a hundred. */
+/** Leads of three rows, quarantined because each earlier night had a hundred. */
 async function quarantined(options: Parameters<typeof storedRun>[1] = {}) {
   const { bucket, state } = storedRun('id,name\n1,a\n2,b\n3,c\n', options);
   for (const date of EARLIER) putPublished(bucket, { date, rows: 100 });
@@ -122,7 +122,7 @@ test('wherever a release is killed, its repetition ends it, and what pointers na
     }
 });
 
-/** Dies when its last write took effect and nobody heard of it. */
+/** Dies after its last write took effect without an answer. */
 function heardOfNothing(bucket: FakeBucket, now: () => boolean): FakeBucket {
   const done = async (work: Promise<boolean>) => {
     const answer = await work;
@@ -202,7 +202,7 @@ test('a later run of the date that is published while the bytes are read is not 
   const { bucket } = await quarantined({
     before: (operation, key) => {
       if (operation === 'stream' && key === FILE_KEY) reads += 1;
-      // The first is of the run itself.
+      // The first read belongs to the run itself.
       if (reads === 2) laterRun();
     },
   });

@@ -7,7 +7,9 @@ import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { nightsOf } from '../../support/nights.ts';
 
-/** Files that were stopped before the configuration left out a column of theirs: a release keeps what is promised today. */
+/**
+ * Files that were stopped before the configuration left out one of their columns: a release follows today's settings.
+ */
 
 const COLUMNS = { request: { columns: ['id', 'idNumber'] } };
 const LABELLED: Listed = { others: [], labels: ['ID', 'National id'], types: null, complete: true };
@@ -16,7 +18,7 @@ const UNKNOWN: Listed = { ...UNLABELLED, complete: false };
 
 const leads = (rows: number) => `id,idNumber\n${Array.from({ length: rows }, (_, row) => `${row},9${row}\n`).join('')}`;
 
-/** Two full nights, then one that is too short. */
+/** Two full nights, then one with too few rows. */
 async function stopped(listed: Listed) {
   const nights = nightsOf();
   for (const [date, rows] of [

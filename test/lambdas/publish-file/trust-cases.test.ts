@@ -7,8 +7,8 @@ import { smallWorkbook } from '../../support/small-workbook.ts';
 import { END_OF_ZIP, zipOf, zipWith } from '../../support/zip.ts';
 
 /**
- * Files that must not be published under what their settings promise, and some that must, each behind seven nights of 240 rows. Four
- * columns are listed; `idNumber` is left out where a case says so.
+ * Files that the settings must keep from publication, and some that must be published, each after seven nights of 240
+ * rows. The CRM lists four columns; `idNumber` is left out if the case says so.
  */
 
 const DATE = '2026-11-20';
@@ -23,17 +23,17 @@ const LISTED = {
 const RUN: Partial<Run> = { request: { columns: COLUMNS }, listed: LISTED };
 const EXCEPTING = { columns: { except: ['idNumber'] } };
 const EXCEPTED: Partial<Run> = { excepted: [{ entry: 'idNumber', name: 'idNumber', label: 'מספר זהות' }] };
-/** A value of a left-out column: nothing that is told of a file may hold it. */
+/** A value of a left-out column: no text about a file may contain it. */
 const CANARY = '312345678';
 
 const row = (number: number) => `${number},Dana ${number},+97250${String(number).padStart(7, '0')}\n`;
 const rows = (count: number) => Array.from({ length: count }, (_, number) => row(number)).join('');
 const HEADER = `${COLUMNS.join(',')}\n`;
 const csv = (count: number) => HEADER + rows(count);
-/** Three columns under a header, the last of them with values of the column that is left out. */
+/** Three columns with a header; the last one has the values of the left-out column. */
 const leaking = (header: string, count = 240) =>
   header + Array.from({ length: count }, (_, number) => `${number},Dana,${CANARY}\n`).join('');
-/** A file of as many rows, but of so many bytes, which gzip makes half as many of. */
+/** A file of as many rows but with the given size, which gzip halves. */
 const large = (bytes: number) => {
   const digits = (number: number) => createHash('sha512').update(String(number)).digest('hex');
   const text = (number: number) =>
@@ -71,7 +71,7 @@ async function tonight(bytes: string | Uint8Array, { leads, run: given, exportId
 
 type Case = [what: string, bytes: string | Uint8Array, outcome: string, given?: Given];
 
-/** `PUBLISHED`, `FileRejected`, or the checks that stop it, `for good` where no person can release it. */
+/** `PUBLISHED`, `FileRejected`, or the checks that stop it, with `for good` if no person can release it. */
 function outcomeOf({ ended, stoppedBy, releasable }: EndOfNight): string {
   if (ended !== 'FileQuarantined') return ended;
   return `${releasable ? '' : 'for good: '}${stoppedBy.join(', ')}`;

@@ -5,7 +5,7 @@ import { failureOf } from '../../support/failures.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipWith } from '../../support/zip.ts';
 
-/** A run whose file came without a length and without chunks. */
+/** A run whose file arrived without a length and without chunks. */
 const openEnded = (text: string | Uint8Array) => storedRun(text, { undeclaredEnd: true, chunkBytes: 7 });
 
 test.each([

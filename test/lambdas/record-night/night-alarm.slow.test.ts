@@ -25,30 +25,30 @@ const alarmOfNight = alarm;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const POLLING = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600 };
-/** AWS does not say over how many periods it looks; who has tried tells of three or four. */
+/** The number of periods that CloudWatch reads. AWS does not document it; users report three or four. */
 const RANGES = [2, 3, 4, 5, 6];
 
-/** What happens to the check that is due at a time: it fails, or comes so many minutes late. */
+/** The fault of the check that is due at a time: it fails, cannot read, or is that many minutes late. */
 type Trouble = (due: Date) => 'fails' | 'cannot read' | number;
 
 interface Nights {
   settings?: Parameters<typeof deployment>[0];
-  /** Its first date, and how many there are. */
+  /** The first date and the number of dates. */
   from?: string;
   days?: number;
-  /** How long after its start a file is published; `null`: never. */
+  /** The time between start and publication; `null`: never published. */
   after?: (entity: Entity, date: string) => number | null;
   checks?: Trouble;
-  /** When the deployment was made; by default long before. */
+  /** The time of the deployment; by default long before. */
   madeAt?: string;
 }
 
-/** Three entities are enough, and sooner looked at. */
+/** Three entities are enough and faster to check. */
 const OFF = Object.fromEntries(ENTITIES.slice(3).map((entity) => [entity, { enabled: false }]));
 const MONDAY = '2026-11-16';
 const SOON = 10 * MINUTE_MS;
 
-/** What the checks count and log over some nights, until the last deadline of them is long past. */
+/** The counts and logs of the checks over some nights, until long after the last deadline. */
 async function nightsFrom({
   settings = {},
   from = MONDAY,
@@ -58,7 +58,7 @@ async function nightsFrom({
   madeAt,
 }: Nights) {
   const configured = deployment({ polling: POLLING, ...settings, entities: { ...OFF, ...settings.entities } });
-  // The functions have them: to find them takes longer than all else here.
+  // The functions have the offsets: computing them takes longer than the rest of the test.
   configured.zoneOffsets = offsetsNow(configured.timeZone);
   let down = false;
   const before = () => {
@@ -67,7 +67,7 @@ async function nightsFrom({
   const bucket = fakeBucket({ before });
   const dates = Array.from({ length: days }, (_, day) => dateAfter(from, day));
   if (madeAt === undefined) bucket.put(SINCE_KEY, JSON.stringify({ since: '2026-01-01T00:00:00.000Z' }));
-  // The nights around it are whole.
+  // The nights before and after are complete.
   const around = [dateAfter(from, -2), dateAfter(from, -1), ...dates, dateAfter(from, days)];
   const publications = around.flatMap((date) =>
     [...startsOfNight(configured, date)].flatMap(([entity, { at }]) => {
@@ -77,7 +77,7 @@ async function nightsFrom({
   );
   const deps = { ...testDeps({ deployment: configured }), bucket, objects: { head: async () => undefined } };
   const counts: Count[] = [];
-  // Half a day of checks before the first night, as every deployment has had.
+  // Half a day of checks before the first night, as for every deployment.
   const begin = Date.parse(madeAt ?? `${dateAfter(from, -1)}T12:00:00Z`);
   const end = Date.parse(`${dateAfter(from, days)}T23:59:00Z`);
   for (let due = Math.floor(begin / HOUR_MS) * HOUR_MS + 30 * MINUTE_MS; due <= end; due += HOUR_MS) {
@@ -92,7 +92,7 @@ async function nightsFrom({
     }
     down = trouble === 'cannot read';
     const known = deps.log.measured.length;
-    // The event says when it was due.
+    // The event contains the due time.
     await checkNights(new Date(due), deps);
     down = false;
     for (const { values } of deps.log.measured.slice(known)) counts.push({ at, value: values.NightIncomplete ?? -1 });
@@ -106,13 +106,13 @@ async function nightsFrom({
 
 type Looked = Awaited<ReturnType<typeof nightsFrom>>;
 
-/** When it mails, in UTC; the checks before a deployment had a number each, but for a new one. */
+/** The times of mails, in UTC. Each check before the first night had a number, except for a new deployment. */
 function mailed({ counts, begin, end }: Looked, range: number, isNew = false): string[] {
   const from = isNew ? begin : begin + range * HOUR_MS;
   return mailsOf(alarmOfNight, counts, { from, to: end, range }).map((at) => new Date(at).toISOString().slice(0, 16));
 }
 
-/** The nights whose deadline lies within the two hours before each mail. */
+/** The nights with a deadline within the two hours before each mail. */
 function nightsOf({ dates, deadlines }: Looked, mails: string[]): (string | undefined)[] {
   return mails.map((mail) => {
     const at = Date.parse(`${mail}Z`);
@@ -180,7 +180,7 @@ describe('the alarm of the night', () => {
   });
 
   test('of two nights whose deadlines are hours apart, each is mailed where six hours lie between them', async () => {
-    // Of Mondays it is ten in the morning of Tuesday, three hours behind seven.
+    // The deadline of Mondays is at ten on Tuesday morning, three hours after seven.
     const customers = { schedule: 'cron(0 22 ? * MON *)', polling: { deadlineSeconds: 43_200 } };
     const looked = await nightsFrom({ settings: { entities: { customers } }, after: onlyOn(MONDAY, '2026-11-17') });
 
@@ -213,7 +213,7 @@ describe('a check that does not come', () => {
 
       for (const range of RANGES) {
         const [mail, ...others] = mailed(looked, range);
-        // What was last counted was at 11:30, or where only a due night is not readable, in the morning of the next day.
+        // The last count was at 11:30, or on the next morning if only a due night is unreadable.
         const last = looked.counts.at(-1)?.at ?? 0;
         expect(others).toEqual([]);
         expect(Date.parse(`${mail}Z`) - last).toBe(range * HOUR_MS);
@@ -241,7 +241,7 @@ describe('a new deployment', () => {
     const looked = await nightsFrom({ madeAt: '2026-11-18T03:00:00Z', after: never });
 
     for (const range of RANGES) {
-      // The alarm is raised until the first number, half an hour later: who has no address confirmed yet hears nothing of that.
+      // The alarm is on until the first number, half an hour later. No address is confirmed yet: no mail arrives.
       const [made, ...others] = mailed(looked, range, true);
       expect(made).toBe('2026-11-18T03:00');
       expect(nightsOf(looked, others)).toEqual(['2026-11-19']);

@@ -33,7 +33,7 @@ describe('a run that fails before its export is requested', () => {
   test.each([{ columns: ['name'] }, { filters: [] }, { filtersOperator: 'OR' }])(
     'leaves no error where its input has a plan of its own (%j)',
     (plan) => {
-      // A step that fails keeps that much of its input.
+      // A failing step keeps that much of its input.
       const kept = nightInput({ entity: 'leads', ...plan });
 
       expect(kept).toEqual({ entity: 'leads', ownPlan: true });

@@ -98,7 +98,7 @@ test('lines without a result are NOT_SENT, and UNKNOWN where a function died in 
   const { results, manifest, summarize } = world({
     [KEYS.part(1, 1)]: applied(1, { outcome: 'REJECTED', error: 'CrmRejectedRequest', status: 404 }),
     [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100}',
-    // Line 2 was never begun, for line 3 of the index has no claim either; of chunk 2 two lines were in the hands of a dead function.
+    // Line 2 was never started: line 3 of the index has no claim. A dead function held two lines of chunk 2.
     [KEYS.claim(2, 1)]: '{"firstLine":4,"records":2}',
   });
 
@@ -254,7 +254,7 @@ describe('a chunk that was given up may still have a function at work', () => {
     await summarize();
 
     const parts = store.calls.filter((call) => call.startsWith(`read ${KEYS.results}`));
-    // Each is read once, to be joined.
+    // Each part is read once, to be joined.
     expect(new Set(parts).size).toBe(parts.length);
   });
 });

@@ -201,7 +201,7 @@ describe('of a batch that resumes another', () => {
   const whole = `\uFEFF${JSON.stringify({ id: idOf(1), city: 'Haifa' })}\n${NULL}\n${JSON.stringify({ id: idOf(3), city: 'Haifa' })}`;
   const first = keysOf('first');
   const resume = { ...FILE, resumes: 'first' };
-  /** `first` was found valid by a release that allowed null. */
+  /** A release that allowed null validated `first`. */
   function resumed(input: string, { etag = etagOf(whole), claimed = true } = {}) {
     const made = world(input);
     made.store.put(first.input, whole);

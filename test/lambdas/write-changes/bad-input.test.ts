@@ -66,7 +66,7 @@ test('a first table that is no table leaves the head where it was', async () => 
   await publish(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   const Key = 'tables/entity=leads/date=2026-11-20/leads.parquet';
   const whole = world.store.object(Key)?.body ?? Buffer.alloc(0);
-  // Its last bytes, which say where everything is, are whole; its rows are not.
+  // The footer at its end is intact; the rows are not.
   const garbage = Buffer.concat([Buffer.alloc(40, 'x'), whole.subarray(40)]);
   await world.client.send(
     new PutObjectCommand({ Bucket: 'exports', Key, Body: garbage, Metadata: { run: 'night-1' } }),

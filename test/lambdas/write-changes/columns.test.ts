@@ -3,7 +3,7 @@ import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { feedKeyOf, feedsIn, headOf, many, night, rowsOf } from './support.ts';
 
-/** The rows of `many` in which the first cells are replaced, with a column more. */
+/** The rows of `many` with other first cells and one more column. */
 const wider = (count: number, from = 0) =>
   many(count, from)
     .split('\n')
@@ -25,7 +25,7 @@ test('another order of the columns is no change, and a row that changed beside i
   ]);
 });
 
-/** Rows whose names are numbers. */
+/** Rows with numbers as names. */
 const numbered = (count: number, from = 0) => many(count, from).replace(/,n(?=\d)/g, ',');
 
 test.each([

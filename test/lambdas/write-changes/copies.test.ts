@@ -4,7 +4,7 @@ import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf, withMemory } from './support.ts';
 
-/** A function that stands still when its feed is made and is not written yet. */
+/** A function that pauses between making its feed and writing it. */
 function holding(deps: ReturnType<typeof depsOn>) {
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: mayGoOn, resolve: letGo } = Promise.withResolvers<void>();

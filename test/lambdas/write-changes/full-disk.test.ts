@@ -8,10 +8,10 @@ import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { depsOn, feedsIn, headOf, many, night, publish, stateOf } from './support.ts';
 
-/** A device that takes no byte: `ENOSPC`. */
+/** A device that refuses every byte: `ENOSPC`. */
 const FULL = '/dev/full';
 
-/** An own folder for temporary files. */
+/** A separate folder for temporary files. */
 function temporaryFolder(): string {
   const folder = join(tree({}), 'tmp');
   mkdirSync(folder);
@@ -26,7 +26,7 @@ test.skipIf(!existsSync(FULL))('a disk that is full when the feed is written is 
   await publish(world, 'night-2', '2026-11-21', many(29));
   const folder = temporaryFolder();
   const deps = depsOn(world);
-  // Copies come first; behind them the disk is full.
+  // The copies succeed; after them the disk is full.
   const head: typeof deps.objects.head = (key) => {
     for (const own of readdirSync(folder).filter((name) => name.startsWith('feed-'))) {
       const feed = join(folder, own, 'changes.parquet');

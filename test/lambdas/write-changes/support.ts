@@ -8,7 +8,7 @@ import type { depsOn, FeedWorld as World } from '../../support/feed-runs.ts';
 export { depsOn, type FeedWorld as World, night, publish, stateOf } from '../../support/feed-runs.ts';
 
 export const feedKeyOf = (run: string, date: string) => `changes/entity=leads/date=${date}/run=${run}/changes.parquet`;
-/** The head; before there is one, that of a chain without feeds. */
+/** The head, or the head of a chain without feeds if none exists. */
 export const headOf = ({ store }: World) =>
   JSON.parse(String(store.object(headKey('leads'))?.body ?? '{"sequence":0,"end":null,"pair":null}'));
 export const feedsIn = ({ store }: World) =>
@@ -28,7 +28,7 @@ export async function rowsOf({ store }: World, key: string): Promise<string[]> {
 export const many = (count: number, from = 0) =>
   `id,name\n${Array.from({ length: count }, (_, place) => `${from + place},n${from + place}\n`).join('')}`;
 
-/** A function with so much memory. */
+/** A function with the given memory. */
 export function withMemory(deps: ReturnType<typeof depsOn>, tableMemoryMB: number): ReturnType<typeof depsOn> {
   return { ...deps, deployment: { ...deps.deployment, tableMemoryMB } };
 }

@@ -111,13 +111,13 @@ test('time that runs out anywhere is an error by its name, with the head where i
     expect(late.message).toContain('tableMemoryMB');
     expect(headOf(world)).toMatchObject({ sequence: 1, end: { run: 'night-1' } });
     expect(feedsIn(world)).toHaveLength(1);
-    // Nothing is stored before the comparison has succeeded.
+    // The step stores no feed before the comparison has succeeded.
     expect(headOf(world).pair).toBeNull();
     tried += 1;
     const next = await writeChanges(stateOf('night-2'), depsOn(world));
     expect(next).toMatchObject({ feed: { run: 'night-2', sequence: 2, kind: 'changes', deletes: 1 } });
   }
-  // Most are in the midst of the comparison.
+  // Most deaths happen during the comparison.
   expect(tried).toBeGreaterThan(10);
 });
 
@@ -141,7 +141,7 @@ test.each([
   'a kill %s any of its requests leaves a chain that the next invocation finishes',
   { timeout: 180_000 },
   async (_, behind) => {
-    // Behind a request is before the next one: every second of both is every one.
+    // A death after a request equals a death before the next one, so every second step covers all.
     for (let dies = 1; ; dies += 2) {
       const world = await publishedRuns();
       await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
@@ -221,7 +221,7 @@ test('says that it wrote the feed that the chain ends at, not one before it', as
   await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
   const deps = depsOn(world);
   let others: ReturnType<typeof writeChanges> | undefined;
-  // When what night-2 left open is finished, another invocation comes and tells night-3.
+  // After the open feed of night-2 is finished, another invocation writes the feed of night-3.
   const read: typeof deps.bucket.read = async (key) => {
     if (key === latestPointerKey('leads')) others ??= writeChanges(stateOf('night-3'), depsOn(world));
     await others;
@@ -235,7 +235,7 @@ test('says that it wrote the feed that the chain ends at, not one before it', as
   expect(feedsIn(world)).toHaveLength(3);
 });
 
-/** The feed of this function cannot be stored. */
+/** A function that cannot store its feed. */
 function dying(world: World): ReturnType<typeof depsOn> {
   const deps = depsOn(world);
   const put: typeof deps.objects.put = (key, ...rest) =>

@@ -10,7 +10,7 @@ import { failureOf } from '../../support/failures.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { DATE, publishedRuns } from '../../support/published-run.ts';
 
-/** Tables of older files: what the settings of today leave out or hash is in none of them, whatever they said then. */
+/** Tables of older files: they contain no column that today's settings leave out or hash, whatever applied then. */
 
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 const OLD = `id,idNumber,phone\n1,${CANARY}-a,${CANARY}-b\n2,${CANARY}-c,\n`;
@@ -24,7 +24,7 @@ const PLAIN = { columns: { except: ['phone'] }, tables: { hash: ['idNumber'] } }
 type World = Awaited<ReturnType<typeof publishedRuns>>;
 type Told = Partial<Manifest>;
 
-/** An older run of the date, and what a later one of another date tells. */
+/** An older run of the date, and the manifest of a later run of another date. */
 async function worldOf({ csv = OLD, told = { fields: FIELDS }, file = {}, columns }: Older = {}, newest?: Told) {
   const world = await publishedRuns();
   await world.publish(csv, 'night-1', file, columns, told);

@@ -22,7 +22,7 @@ const HASH_KEY = 'k'.repeat(64);
 
 type World = Awaited<ReturnType<typeof publishedRuns>>;
 
-/** The state as PublishFile leaves it, and as BeginRun gives it where a person asked for the table. */
+/** The state after PublishFile, or after BeginRun if a person asked for the table. */
 const published = (overrides: Partial<RunState> = {}) =>
   runState({ manifestKey: manifestKeyOf('night-1'), ...overrides });
 const asked = (run = 'night-1', execution = 'table-1') => newState({ entity: 'leads', table: { run } }, { execution });
@@ -127,7 +127,7 @@ describe.each([
       ...deps.bucket,
       read: async (key: string) => {
         const object = await deps.bucket.read(key);
-        // Another run becomes the newest behind the last look at the pointer.
+        // Another run becomes the newest after the last read of the pointer.
         if (key.startsWith('published/') && ++named === 2) {
           await world.publish('id,name,age\n9,z,9\n', 'later');
           await write(world, later);

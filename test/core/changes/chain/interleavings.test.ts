@@ -14,7 +14,7 @@ type Rows = Map<number, number>;
 interface Table {
   run: string;
   etag: string;
-  /** How its rows came to be. */
+  /** Identifies the origin of its rows. */
   identity: number;
   rows: Rows;
 }
@@ -25,7 +25,7 @@ interface Feed {
   changes: Map<number, number | null>;
 }
 
-/** A bucket, its clock, and who is at work on it; every request waits for its turn. */
+/** A bucket, its clock, and its active processes. Every request waits for its turn. */
 class World {
   readonly #random: () => number;
   readonly #waiting: (() => void)[] = [];
@@ -38,7 +38,7 @@ class World {
   readonly left = new Set<Feed>();
   readonly records: FeedRecord[] = [];
   readonly bugs: unknown[] = [];
-  /** Given by a person since the last feed. */
+  /** Releases by a person since the last feed. */
   releases = 0;
   identity = 0;
   ignore: string[] = [];
@@ -66,17 +66,17 @@ class World {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Somebody who waits goes on. */
+  /** Resumes a waiting process. */
   resume(): void {
     this.#waiting.splice(this.below(this.#waiting.length), 1)[0]?.();
   }
 
-  /** Somebody who waits is killed: he never goes on. */
+  /** Kills a waiting process: it never continues. */
   kill(): void {
     this.#waiting.splice(this.below(this.#waiting.length), 1);
   }
 
-  /** Longer than any function runs. */
+  /** Moves the clock by more than any function's duration. */
   hoursPass(): void {
     this.#waiting.length = 0;
     this.now += 3 * 3_600_000;
@@ -87,14 +87,14 @@ class World {
     return advance(storeOf(this), settings).then(
       () => undefined,
       (error: unknown) => {
-        // The step tries again, as the next run does.
+        // The step is retried, as the next run does.
         const waits = error instanceof RunError && error.name === 'StorageUnavailable' && !this.#orderly;
         if (!waits && !(error instanceof RunError && error.name === 'ChangesStopped')) this.bugs.push(error);
       },
     );
   }
 
-  /** A night whose table differs a little, or lacks half of the keys; or another run of the same date. */
+  /** Publishes a table with a few differences or without half of the keys, on a new date or again on the same date. */
   publish(massDeletion: boolean): void {
     this.#nights += 1;
     const sameDate = this.below(4) === 0 && this.latest !== undefined;
@@ -108,7 +108,7 @@ class World {
     this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), execution, kind: 'full' };
   }
 
-  /** Somebody removed `latest.json`, and an older date was published anew. */
+  /** A person removed `latest.json`, and an older date was published again. */
   publishOlder(): void {
     const date = this.#dateOf(Math.max(1, this.#nights - 1 - this.below(3)));
     this.#nights += 1;
@@ -121,14 +121,14 @@ class World {
     return new Date(Date.UTC(2026, 0, night)).toISOString().slice(0, 10);
   }
 
-  /** `table RUN`: the same rows in a new object, under today's settings. */
+  /** `table RUN`: writes the same rows to a new object, with the current settings. */
   writeTableAgain(): void {
     const table = this.tables.get(this.latest?.date ?? '');
     if (table && this.latest)
       this.tables.set(this.latest.date, { ...table, etag: this.tag(), identity: this.identity });
   }
 
-  /** What no head may do. */
+  /** Checks the rules that every head must keep. */
   watch({ sequence, pair, end }: FeedHead): void {
     const before = this.head?.head;
     if (!before) return;
@@ -151,14 +151,14 @@ class World {
     if (this.head?.head.stopped) this.head = { head: { ...this.head.head, release: 'Right.' }, etag: this.tag() };
   }
 
-  /** A copy goes, that of the last feed or of the one that is being made. */
+  /** Removes the table copy of the last feed or of the feed in progress. */
   expireBase(): void {
     const { end, pair } = this.head?.head ?? {};
     const run = this.below(2) === 0 ? end?.run : pair?.to.run;
     if (run !== undefined) this.bases.delete(run);
   }
 
-  /** The head goes when nobody is at work, and the feeds stay. */
+  /** Removes the head while no process is active; the feeds stay. */
   loseHead(): void {
     this.hoursPass();
     this.head = undefined;
@@ -167,7 +167,7 @@ class World {
     this.releases = 0;
   }
 
-  /** From now on nobody is in another's way. */
+  /** Lets the processes run one at a time from now on. */
   async settle(): Promise<void> {
     this.hoursPass();
     this.#orderly = true;
@@ -176,7 +176,7 @@ class World {
 }
 
 const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
-/** A snapshot that is not compared with the table before. */
+/** A snapshot without a comparison with the previous table. */
 const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && !pair.byKeys;
 /** Orders runs in time. */
 const placeInTime = ({ date, startedAt, run }: FeedEnd) => `${date} ${startedAt} ${run}`;
@@ -273,7 +273,7 @@ function storeOf(world: World): FeedStore {
 const CHANGES = { insert: 0, delete: 0, update_preimage: 0, update_postimage: 0 };
 const COUNTS = { inserts: 0, deletes: 0, updates: 0, unmatched: 0, rows: 0, keys: 0, gone: 0 };
 
-/** What happens, each as often as it is listed. */
+/** Events, each as frequent as it is listed. */
 const EVENTS: ((world: World) => unknown)[] = [
   ...Array(40).fill((world: World) => world.resume()),
   ...Array(8).fill((world: World) => void world.invoke()),
@@ -298,14 +298,14 @@ async function played(seed: number): Promise<World> {
   world.publish(false);
   for (let event = 0; event < EVENTS_OF_ONE; event += 1) {
     EVENTS[world.below(EVENTS.length)]?.(world);
-    // Whoever goes on comes to his next request.
+    // A resumed process reaches its next request.
     for (let tick = 0; tick < 8; tick += 1) await Promise.resolve();
   }
   await world.settle();
   return world;
 }
 
-/** The rows that readers have who follow the feeds from the first one on. */
+/** The rows of a reader who applies all feeds from the first one on. */
 function folded(feeds: Feed[]): Rows {
   const rows: Rows = new Map();
   for (const { pair, changes } of feeds) {
@@ -320,13 +320,13 @@ function folded(feeds: Feed[]): Rows {
 
 function whatIsWrong(world: World): unknown[] {
   const { head } = world.head ?? {};
-  // The same pair once more finds the feed that it made before.
+  // The same pair finds the feed that it made before.
   const toldAgain = (feed: Feed) => world.records.some(({ feed: { etag } }) => etag === feed.etag);
   const all = [...world.feeds.values()].filter((feed) => !world.left.has(feed) || toldAgain(feed));
   const feeds = all.toSorted((one, other) => one.pair.sequence - other.pair.sequence);
   const last = feeds.at(-1);
   const stopped = head?.stopped && head.release === null;
-  // Where `latest.json` was put back, the table that the feeds end at is the newest.
+  // After `latest.json` was restored, the table at the end of the feeds is the newest.
   const { latest } = world;
   const ahead =
     !latest || !head?.end || placeInTime({ ...head.end, ...latest, run: latest.execution }) >= placeInTime(head.end);

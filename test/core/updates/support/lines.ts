@@ -6,7 +6,7 @@ import { STRICT } from '../../../../core/updates/update-line.ts';
 /** The id of customer n. */
 export const idOf = (n: number) => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Bytes, cut into pieces of so many. */
+/** Cuts bytes into pieces of the given size. */
 export async function* bytesOf(content: string | Uint8Array, size = 70_000): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(content);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -14,7 +14,7 @@ export async function* bytesOf(content: string | Uint8Array, size = 70_000): Asy
 
 const READERS = { csv: CSV, jsonl: JSONL };
 
-/** Everything that an iterable gives. */
+/** Collects all items of an iterable. */
 export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of items) all.push(item);
