@@ -15,14 +15,14 @@ const outdir = mkdtempSync(join(tmpdir(), 'findings-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
 function stackOf(deployment = exampleDeployment()) {
-  // The check of the template by CDK itself, which takes seconds, is not what is tested here.
+  // CDK's own check of the template takes seconds and is not under test here.
   const context = { 'aws:cdk:bundling-stacks': [], '@aws-cdk/core:validateAgainstDefaultRules': false };
   const app = newApp(mkdtempSync(join(outdir, 'app-')), context);
   const configuration = { name: 'example', file: 'config/example.json', deployment };
   return { app, stack: new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }) };
 }
 
-/** What the check finds: "rule path", sorted. */
+/** The findings of the check: "rule path", sorted. */
 function findings(stack: ExportStack): string[] {
   return new AwsSolutionsChecks()
     .validateScope(stack)

@@ -21,16 +21,16 @@ import { synthesiseInto } from '../../scripts/synthesise.ts';
 import type { Template } from '../../scripts/template.ts';
 import { folderForAll, tree } from './support/files.ts';
 
-/** Every byte is read and compiled before the first line of a step runs, at every cold start. */
+/** Every byte is read and compiled before a step starts, at every cold start. */
 const LARGEST_BUNDLE = 480_000;
-/** Reads packed files and spreadsheets: nobody waits for its start. */
+/** The limit for PublishFile, which reads packed files and spreadsheets. Its start time is not critical. */
 const LARGEST_BUNDLE_OF_THE_CHECK = 600_000;
-/** Parses CSV, writes Parquet, and reads a secret: nobody waits for its start. */
+/** The limit for WriteTable, which parses CSV, writes Parquet and reads a secret. Its start time is not critical. */
 const LARGEST_BUNDLE_OF_TABLES = 700_000;
 
 const FUNCTIONS = [...(Object.keys(STEPS) as StepName[]), RECORDER, MAILER];
 
-/** The code as it is deployed, bundled once. */
+/** The deployed code, bundled once. */
 describe('the bundled code', () => {
   const outdir = folderForAll();
   let template: Template;
@@ -138,7 +138,7 @@ describe('the bundled code', () => {
   });
 });
 
-/** Invokes the handler of a bundle in a process of its own, without any environment. */
+/** Invokes the handler of a bundle in its own process with an empty environment. */
 function invoke(bundle: string): { stdout: string; stderr: string } {
   const event = {
     machineVersion: MACHINE_VERSION,

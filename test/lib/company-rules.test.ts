@@ -11,13 +11,13 @@ import type { Resource, Template } from '../../scripts/template.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { allOf, oneOf, statementsOf } from './support/template.ts';
 
-/** What docs/company-rules.md says, each at synthesis; test/long/company-rules.test.ts deploys all of it. */
+/** The statements of docs/company-rules.md, each at synthesis; test/long/company-rules.test.ts deploys all of it. */
 
 const PLAIN = synthesise(fullDeployment());
 const ADMINISTRATORS = 'arn:aws:iam::000000000000:role/key-administrators';
 const { context } = JSON.parse(fencedBlock('docs/company-rules.md', '## Boundary, bootstrap and tags', 'json'));
 
-/** The stack with everything on, under some context. @param change what an app of the company does to the stack */
+/** The stack with all options under a context. @param change a change that the company's app makes to the stack */
 function templateUnder(given: Record<string, unknown>, change: (stack: ExportStack) => void = () => {}): Template {
   const outdir = mkdtempSync(join(tmpdir(), 'company-'));
   try {
@@ -31,7 +31,7 @@ function templateUnder(given: Record<string, unknown>, change: (stack: ExportSta
   }
 }
 
-/** Properties that differ from those of the plain template, by the type of their resource. */
+/** Properties that differ from those of the default template, by resource type. */
 function differing({ Resources }: Template): string[] {
   const text = (value: unknown) => JSON.stringify(value)?.replaceAll(/"S3(Bucket|Key)":\{?[^}]*\}?/g, '');
   const ofOne = ([id, { Type, Properties = {} }]: [string, Resource]) =>
@@ -65,7 +65,7 @@ test('tags of an aspect come to what can have some, and change nothing else', ()
   const changed = differing(template);
 
   expect(changed).toEqual(expect.arrayContaining(['AWS::S3::Bucket Tags', 'AWS::Lambda::Function Tags']));
-  // A table has its tags at its replicas.
+  // A table has its tags on its replicas.
   expect(changed.filter((name) => !name.endsWith('Tags'))).toEqual(['AWS::DynamoDB::GlobalTable Replicas']);
 });
 

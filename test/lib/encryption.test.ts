@@ -31,7 +31,7 @@ describe('the key', () => {
     const encrypted = allOf(json, type).filter(([id]) => !id.startsWith('ExportsAccessLogs'));
 
     expect(encrypted.length).toBeGreaterThan(0);
-    // DynamoDB answers with the key's id: by its ARN, every new stack would be "drifted".
+    // DynamoDB returns the key's id: with an ARN in the template, every new stack would show as drifted.
     const named = type === 'AWS::DynamoDB::GlobalTable' ? keyId : keyArn;
     for (const [id, { Properties }] of encrypted) expect(resolved(keyOf(Properties)), id).toBe(named);
   });
@@ -100,7 +100,7 @@ describe("the key's policy", () => {
   });
 });
 
-/** What a role may do with the key, and by way of which service: "Decrypt s3". */
+/** The rights of a role on the key, with the service of each: "Decrypt s3". */
 function keyRights(roleId: string): string[] {
   const policies = allOf(json, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
     Properties.Roles.some((role: unknown) => resolved(role).startsWith(roleId)),
@@ -166,7 +166,7 @@ describe('the bucket refuses to store under another key', () => {
   const ALGORITHM = 's3:x-amz-server-side-encryption';
   const KEY_ID = 's3:x-amz-server-side-encryption-aws-kms-key-id';
 
-  /** Whether a request with such headers meets all conditions of a denial, as IAM reads them. */
+  /** Whether a request with these headers meets all conditions of a denial, as IAM evaluates them. */
   const denied = (headers: Record<string, string>) =>
     denials.some(({ Condition }) =>
       Object.entries(Condition as Record<string, Record<string, unknown>>).every(([operator, tests]) =>
@@ -198,7 +198,7 @@ describe('the bucket refuses to store under another key', () => {
 function holds(operator: string, value: string | undefined, wanted: string): boolean {
   if (operator === 'Null') return (value === undefined) === (wanted === 'true');
   if (operator === 'StringEquals') return value === wanted;
-  // A negated operator holds for a key that is absent.
+  // A negated operator is true for an absent key.
   if (operator === 'StringNotEquals') return value !== wanted;
   throw new Error(`no such operator here: ${operator}`);
 }

@@ -11,7 +11,7 @@ import { PlatformError, type Script, scriptedSteps } from './support/steps.ts';
 const definition = definitionOf(synthesise(feedDeployment()));
 const start = '2026-01-01T22:30:00.000Z';
 
-/** Walks the machine as scripted; its steps pass the wrapper that the functions have. */
+/** Runs the machine with scripted steps, which use the wrapper of the functions. */
 function walk(script: Script, options: Options = {}): Promise<Execution> {
   const invoke = scriptedSteps(script, exampleDeployment());
   return execute(definition, invoke, { input: { entity: 'leads' }, start, ...options });
@@ -33,14 +33,14 @@ const HAPPY: Script = {
   PublishFile: [PUBLISHED],
 };
 
-/** The answers of a good run up to a step that answers so. */
+/** The answers of a good run up to a step with this answer. */
 const until = (step: keyof typeof STEPS, answer: Partial<RunState> | Error): Script =>
   ({
     WriteTable: { ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [answer] },
     WriteChanges: { ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [CHANGES_DUE], WriteChanges: [answer] },
   })[step as string] ?? { ...HAPPY, [step]: [answer] };
 
-/** The way of a run without the choices. */
+/** The states of a run without the choices. */
 const way = ({ trail }: Execution) => trail.filter((id) => !id.startsWith('After')).join(' ');
 
 describe('an execution that releases a stored file', () => {

@@ -11,7 +11,7 @@ import { allOf, allowedIn, listed, oneOf, rightsOf, statementsOf } from './suppo
 
 const json = synthesise();
 const template = Template.fromJSON(json);
-/** These are there only with tables and feeds: `test/lib/workflow/tables.test.ts`. */
+/** Steps that exist only with tables and feeds: `test/lib/workflow/tables.test.ts`. */
 const OPTIONAL: StepName[] = ['WriteTable', 'WriteChanges'];
 const steps = (Object.keys(STEPS) as StepName[]).filter((step) => !OPTIONAL.includes(step));
 const invoked = [...steps, RECORDER];
@@ -20,7 +20,7 @@ const names = [...invoked, MAILER];
 const all = (type: string, from = json) => allOf(from, type);
 const only = (type: string, prefix?: string) => oneOf(json, type, prefix);
 
-/** The example deployment with other values. */
+/** The template of the example deployment with other values. */
 function templateWith(values: Record<string, unknown>) {
   return synthesise(exampleDeployment(values));
 }
@@ -469,7 +469,7 @@ describe('the stack', () => {
     expect(JSON.stringify(json.Metadata)).toMatch(/^[\x20-\x7e]+$/);
   });
 
-  /** The resource that changes with what no other one has: functions have the configuration in their code. */
+  /** The handles of a template with these values. They change with settings that are only in the functions' code. */
   const changingIn = (changes: Record<string, unknown>) =>
     all('AWS::CloudFormation::WaitConditionHandle', templateWith(changes)).map(([id]) => id);
   const { crm, alarms } = exampleDeployment();
@@ -541,7 +541,7 @@ describe('the stack', () => {
       'AWS::CloudFormation::',
     ];
     for (const [id, { Type }] of Object.entries(json.Resources)) {
-      // It is there at once, and nothing waits for it.
+      // The handle exists at once and delays no resource.
       if (Type === 'AWS::CloudFormation::WaitConditionHandle') continue;
       for (const prefix of refused) expect(Type.startsWith(prefix), id).toBe(false);
     }

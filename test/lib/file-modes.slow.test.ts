@@ -11,8 +11,8 @@ const ALL_READ = 0o444;
 const ALL_READ_AND_ENTER = 0o555;
 
 /**
- * The CDK CLI packs modes as they are, and the name of an asset does not depend on them: what was deployed once so that
- * nobody can read it stays so. On Lambda the code belongs to another user than the one that runs it.
+ * The CDK CLI packs file modes unchanged, and the name of an asset does not depend on them. So an unreadable file, once
+ * deployed, stays unreadable. On Lambda the code belongs to another user than the one that runs it.
  */
 describe('synthesised under umask 077', () => {
   const folder = folderForAll();
@@ -54,7 +54,7 @@ function isClosed(path: string): boolean {
   return (stat.mode & needed) !== needed;
 }
 
-/** The whole program, bundling included, in a process of its own: a worker has no umask to set. */
+/** Runs the whole program, including bundling, in its own process, because a worker thread cannot set a umask. */
 async function synthesiseUnder(umask: string, context: Record<string, string>, outdir: string): Promise<string[]> {
   const env = { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) };
   const command = ['-c', `umask ${umask} && exec "$0" bin/app.ts`, process.execPath];

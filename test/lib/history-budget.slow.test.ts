@@ -25,8 +25,8 @@ import {
 import { PlatformError, realSteps, type World } from './support/steps.ts';
 
 /**
- * Standard executions are ended by AWS at 25,000 entries of history. What each state writes is in
- * `support/interpreter.ts`. The draws of the jitter are the worst: every wait is the shortest that can be.
+ * AWS ends a standard execution at 25,000 history entries. `support/interpreter.ts` lists the entries of each state.
+ * The tests use the worst jitter: every wait has its minimum length.
  */
 const FAR_BELOW = 15_000;
 
@@ -40,8 +40,8 @@ function deploymentWith(polling: Polling): Deployment {
 }
 
 /**
- * How many waits fit between the start and the deadline, when all are the shortest: the one behind CREATED, and those
- * that `nextWait` gives from then on.
+ * The number of waits between start and deadline if all are as short as possible: the one after CREATED, and the later
+ * ones from `nextWait`.
  */
 function mostWaits({ firstWaitSeconds, largestWaitSeconds, deadlineSeconds }: Polling, retryAfterSeconds = 0): number {
   const pacing = { firstWaitSeconds, largestWaitSeconds, deadline: new Date(deadlineSeconds * 1000) };
@@ -54,7 +54,7 @@ function mostWaits({ firstWaitSeconds, largestWaitSeconds, deadlineSeconds }: Po
   }
 }
 
-/** The largest deadline that a configuration may have for a largest wait. A longer first wait makes all waits longer. */
+/** The largest allowed deadline for a largest wait. A longer first wait makes all waits longer. */
 function largestAllowed(largestWaitSeconds: number): Polling {
   const deadlineSeconds = Math.min(86_400, LARGEST_DEADLINE_IN_WAITS * largestWaitSeconds);
   return { firstWaitSeconds: 1, largestWaitSeconds, deadlineSeconds };
@@ -76,7 +76,7 @@ const pollings: [name: string, polling: Polling][] = [
   ['the longest deadline with the longest waits', largestAllowed(3600)],
 ];
 
-/** A CRM that never gets anywhere, in every way that keeps a run going. */
+/** CRMs that never finish, in every way that keeps a run going. */
 const worlds: [name: string, world: World, end: RunErrorName][] = [
   ['the export stays PROCESSING', { crm: service({ status: 'PROCESSING' }) }, 'ExportDeadlineExceeded'],
   [
@@ -200,14 +200,14 @@ test('a table that waits for the bucket until the deadline, and as often as it m
   const added = loop.reduce((sum, id) => sum + eventsOf(stateOf(withTables, id)), 0);
   const longest = eventsOfLoop('WaitBeforeCheck', 'CheckStatus', 'AfterCheckStatus');
 
-  // Waits are bounded together, whichever state makes them.
+  // One limit covers the waits of all states.
   expect(added).toBeLessThanOrEqual(longest);
   expect(bound + LATE.tries * added).toBeLessThan(FAR_BELOW);
 });
 
 describe('with every retry of the platform used up for every task of a whole day', () => {
   const polling = largestAllowed(Math.ceil(86_400 / LARGEST_DEADLINE_IN_WAITS));
-  // The delays are drawn thousands of times in a day, so their mean is what counts: half of the largest.
+  // A day has thousands of random delays, so the mean counts: half of the largest.
   const drawn = 0.5;
 
   test.each(worlds)('a run stays below the limit when %s', async (_name, world, end) => {
@@ -242,8 +242,8 @@ describe('with every task throttled before it runs', () => {
 });
 
 /**
- * The rounds of a child are bounded by the step, its retries by time: none comes sooner than two minutes, and the
- * machine ends.
+ * The step limits the rounds of a child. Time limits its retries: they are at least two minutes apart, and the machine
+ * ends.
  */
 describe('a child of customer updates', () => {
   const machine = definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates');
@@ -281,8 +281,8 @@ describe('a child of customer updates', () => {
 });
 
 /**
- * The most entries that any run can write that waits at most so often, whichever branch each step takes: the longest
- * walk through the definition, tail by tail.
+ * The maximum number of entries of a run with at most that many waits, over all branches of every step: the longest
+ * path through the definition, computed backwards.
  */
 function mostEvents(waits: number): number {
   const waitIds = statesOfType(definition, 'Wait');
@@ -294,7 +294,7 @@ function mostEvents(waits: number): number {
   return 2 + eventsOf(stateOf(definition, definition.StartAt)) + longestFrom(definition.StartAt, tails);
 }
 
-/** The most entries behind a state, up to an end or to the next wait and what comes after it. */
+/** The maximum number of entries after a state, up to an end or through the next wait. */
 function longestFrom(id: string, tails: Map<string, number>): number {
   const next = successors(stateOf(definition, id));
   if (next.length === 0) return 0;
@@ -307,7 +307,7 @@ interface Answers {
   download?: RunError;
 }
 
-/** A CRM that always says the same. */
+/** A CRM that always gives the same answers. */
 function service({ create, status, download }: Answers): World['crm'] {
   const said = (answer: unknown) => {
     if (answer instanceof RunError) throw answer;
@@ -322,7 +322,7 @@ function service({ create, status, download }: Answers): World['crm'] {
   };
 }
 
-/** A run that may ask for no more links ends by that, where a configuration has more waits than links. */
+/** The possible ends of a run: if a configuration has more waits than links, the run ends when it has no links left. */
 function endsOf(run: Execution, end: RunErrorName): RunErrorName[] {
   return timesIn(run, 'DownloadFile') > MOST.links ? [end, 'DownloadUnfinished'] : [end];
 }
@@ -335,7 +335,7 @@ function eventsOfLoop(...ids: string[]): number {
   return ids.reduce((sum, id) => sum + eventsOf(stateOf(definition, id)), 0);
 }
 
-/** Seconds that one invocation of a step may take. */
+/** The time limit of one invocation of a step in seconds. */
 function timeoutOf(step: StepName): number {
   const functions = Object.values(synthesise().Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
   return functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`))?.Properties.Timeout;
@@ -354,7 +354,7 @@ async function storageFails(): Promise<never> {
   throw new RunError('StorageUnavailable', 'It answered 503.');
 }
 
-/** A platform that lets every call through only when its last retry has come. */
+/** A platform that fails every call until its last retry. */
 function unreliable(steps: Invoke): Invoke {
   return refusing(steps, (step) =>
     (stateOf(definition, step).Retry ?? []).flatMap(({ ErrorEquals, MaxAttempts }) =>
@@ -363,7 +363,7 @@ function unreliable(steps: Invoke): Invoke {
   );
 }
 
-/** A platform that ends the attempts of every call by these errors before it lets one through. */
+/** A platform that fails every call with these errors before it succeeds. */
 function refusing(steps: Invoke, errorsOf: (step: string) => string[]): Invoke {
   let failures: string[] | undefined;
   return (step, payload, clock) => {
@@ -380,6 +380,6 @@ test('a feed that waits for the bucket until the deadline, and as often as it ma
   const loop = ['WaitBeforeChanges', 'WriteChanges', 'AfterWriteChanges'];
   const added = loop.reduce((sum, id) => sum + eventsOf(stateOf(withFeeds, id)), 0);
 
-  // Late tries are counted together, whichever step makes them.
+  // Late attempts of all steps count together.
   expect(added).toBeLessThanOrEqual(eventsOfLoop('WaitBeforeCheck', 'CheckStatus', 'AfterCheckStatus'));
 });

@@ -8,7 +8,7 @@ import type { Template } from '../../scripts/template.ts';
 
 const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
 
-/** The stack with everything on, and its policies by their resources. */
+/** The stack with all options, and its policies by resource. */
 function policiesWith(asked: string | undefined, now = new Date('2026-11-23T19:25:07.123Z')) {
   const app = new App({ context: { ...appContext(), 'aws:cdk:bundling-stacks': [] } });
   const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };

@@ -12,7 +12,7 @@ import { newApp, synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
 import { oneOf, statementsOf } from './support/template.ts';
 
-/** What the setting `readers` makes of the template. */
+/** The effect of the setting `readers` on the template. */
 
 const outdir = mkdtempSync(join(tmpdir(), 'readers-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
@@ -20,11 +20,11 @@ afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 const ALL: Reader = { principal: '444455556666', entities: 'all', of: ['tables', 'files'] };
 const sharing = (...readers: Reader[]) => ({ ...tableDeployment(), readers });
 
-/** The resources, without what changes with every change of a configuration. */
+/** The resources, except for parts that change with every configuration. */
 const resourcesOf = (...readers: Reader[]) =>
   Object.entries(synthesise(sharing(...readers)).Resources).filter(([id]) => !id.startsWith('Configuration'));
 
-/** Functions carry the configuration: their code is another with each of it. */
+/** Functions contain the configuration, so their code always changes. */
 const CODE = /^AWS::Lambda::/;
 
 test('readers change the policies of bucket and key, and no other resource', () => {

@@ -29,7 +29,7 @@ const rows = readFileSync('docs/removing-a-customer.md', 'utf8')
   .split('\n## ')[1]
   ?.split('\n')
   .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')));
-/** What the document says of how long each place that begins so is kept. */
+/** The retention that the document gives for each place with this prefix. */
 const saidOf = (place: string) =>
   new Set(rows?.filter(([first]) => first?.startsWith(place)).map((cells) => cells.at(-1)));
 

@@ -18,7 +18,7 @@ const definition = exportRun();
 const CSV = Buffer.from('id,firstName\n1,a\n');
 const configured = deployment({ entities: { leads: { columns: ['id', 'firstName'] } } });
 
-/** The machine with its real steps, at a sandbox of its own that counts. */
+/** The machine with its real steps and its own sandbox, which counts calls. */
 async function place() {
   const sandbox = await sandboxFor({ jobChecks: 2 });
   const { accessToken } = sandbox.issueTokens();
@@ -38,14 +38,14 @@ async function place() {
   return { sandbox, steps, requested, manifestOf };
 }
 
-/** A kill during an invocation: before its work, or after it, when its answer is lost. */
+/** A kill during an invocation: before its work, or after it with a lost answer. */
 interface Kill {
   step: StepName;
   nth: number;
   when: 'before' | 'after';
 }
 
-/** Starts a run that is killed. @returns the run that a retry adopts, by the state in which the run stands */
+/** Starts a run that is killed. @returns the run that a retry adopts, according to the state of the run */
 async function killed(steps: Invoke, name: string, kill: Kill, input: object = {}): Promise<string | undefined> {
   let invocations = 0;
   let last: unknown;

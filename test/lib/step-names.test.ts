@@ -2,7 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ALL_FUNCTIONS, ALL_STEPS, type AnyStepName, folderOf, UPDATE_STEPS } from '../../core/step/steps.ts';
 
-/** Folder, file, function, state, construct and test of a step carry one name, so that a reader of any of them finds the others. */
+/** Folder, file, function, state, construct and test of a step have one name, so that each leads to the others. */
 
 const workflow = globSync('lib/workflow/*.ts')
   .map((file) => readFileSync(file, 'utf8'))

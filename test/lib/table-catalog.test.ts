@@ -56,7 +56,7 @@ function catalogOf(entities: Record<string, unknown>) {
   return { stack, databases: databases ?? [], tables: tables?.map(({ TableInput }) => TableInput) ?? [] };
 }
 
-/** Columns of the one table. */
+/** The columns of the only table. */
 function columnsOf(leads: unknown): Record<string, string> {
   const [table] = catalogOf({ leads }).tables;
   const columns: { Name: string; Type: string }[] = table.StorageDescriptor.Columns;

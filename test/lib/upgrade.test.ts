@@ -8,8 +8,8 @@ import type { Template } from '../../scripts/template.ts';
 import { unpackFixture } from '../long/support/fixture-release.ts';
 
 /**
- * What a deployment does to the resources of the release that the fixture holds, by the two templates. A resource
- * whose logical id or type changes is made anew and the old one removed: what it holds is lost, and its name is taken.
+ * Compares the templates of this release and of the fixture's release. A deployment replaces a resource whose logical
+ * id or type changes: its data is lost, and its name is taken.
  */
 
 const EARLIER = earlierTemplate();
@@ -41,12 +41,12 @@ test('every resource of it stays, but for versions of functions, alarms, the das
   expect([...mayGo, 'AWS::CloudFormation::WaitConditionHandle']).toEqual(expect.arrayContaining([...types]));
 });
 
-/** Properties that CloudFormation changes in place ("Update requires: No interruption" in its reference of resources). */
+/** Properties that CloudFormation updates in place ("Update requires: No interruption" in its resource reference). */
 const CHANGED_IN_PLACE: Record<string, string[]> = {
   'AWS::S3::Bucket': ['LifecycleConfiguration', 'NotificationConfiguration'],
   'AWS::KMS::Key': ['KeyPolicy'],
   'AWS::SecretsManager::Secret': ['Description'],
-  // The name of its key: the CDK changed it from the ARN to the id and back (aws-cdk 35144, 35568), without new tables.
+  // The key's name: the CDK changed it from ARN to id and back (aws-cdk 35144, 35568), in the same tables.
   'AWS::DynamoDB::GlobalTable': ['Replicas'],
   'AWS::SQS::Queue': [],
   'AWS::SNS::Topic': [],
@@ -68,7 +68,7 @@ test.each(Object.entries(CHANGED_IN_PLACE))('no %s is replaced, and none loses i
 });
 
 test('every output by which the command finds a deployment stays', () => {
-  // The template tells the settings by now, and the dashboard is off.
+  // The template now has the settings, and the dashboard is off.
   const gone = /^(Crm|ConfigurationDigests$|Table\w+s$|DashboardName$)/;
   const finding = Object.keys(EARLIER.Outputs).filter((name) => !gone.test(name));
   expect(Object.keys(NOW.Outputs)).toEqual(expect.arrayContaining(finding));

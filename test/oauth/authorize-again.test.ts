@@ -57,7 +57,7 @@ test('a new grant is stored over a generation whose refreshes never ended', asyn
   expect(world.endpoint.calls).toBe(0);
 });
 
-/** The old token is spent: the CRM gave a new one for it, which could not be stored. */
+/** A spent old token: the CRM gave a new one, which could not be stored. */
 async function rotatedButNotStored() {
   const world = new Simulation().stored(-1);
   world.secrets.trouble = (operation) =>
@@ -75,7 +75,7 @@ test('a command that dies over a dead generation does not bring it back to life'
   await world.pass(1000);
   expect(world.state).toEqual(['AUTHORIZED']);
 
-  // Clocks may differ by what they like.
+  // Any clock difference is allowed.
   for (const skewMs of [0, 300_000]) {
     const answers = await world.ask(world.clients(10, { skewMs }));
     for (const answer of answers) {
@@ -92,7 +92,7 @@ test('a command that dies over a dead generation does not bring it back to life'
   expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
 });
 
-/** A command has claimed a healthy generation, and was killed before it stored anything. */
+/** A command has claimed a healthy token set, and was killed before it stored anything. */
 async function killedUnderItsClaim() {
   const world = new Simulation().stored(-1);
   void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
@@ -108,7 +108,7 @@ test('a healthy generation over which a command died is refreshed by the first w
 
   expect(answers).toEqual(Array(20).fill(world.secrets.tokens.accessToken));
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-  // Until then the command may be alive.
+  // Until the claim ends, the command may still be alive.
   expect(world.endpoint.callTimes[0]).toBeGreaterThan(claimedAt + 44_000);
   expect(world.state).toEqual(['STORED']);
 });
@@ -167,7 +167,7 @@ test("a death that vanishes while the command looks is nobody's, and the new gra
   let reads = 0;
   world.ledger.trouble = (operation) => {
     if (operation === 'read') reads += 1;
-    // The items vanish between what the command saw and its claim, by age or by a restore of the table.
+    // The items vanish between the command's read and its claim, through expiry or a restore of the table.
     if (operation === 'write' && reads > 0) world.ledger.items.clear();
     return undefined;
   };
@@ -260,7 +260,7 @@ test('clocks that differ by four seconds, at the slowest that is allowed', async
 });
 
 test('the command never compares clocks: it watches a live claim for a whole lease', async () => {
-  // The functions' clock is five minutes behind this machine's, which the command stamps its claims with.
+  // The functions' clock is five minutes behind this machine's clock, which the command uses for its claims.
   const world = new Simulation(Date.now() - 300_000).stored(-1);
   await world.dies({ diesAfter: 'claim' });
   const start = world.clock.time;

@@ -7,17 +7,17 @@ import { oauthClientSchema, type StoredClient, type Tokens, writeOAuthClient } f
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
-/** An authorization that dies at any call of AWS while it stores, and what functions have then. */
+/** An authorization that dies at any AWS call while it stores the grant, and the tokens that functions then have. */
 
 const DEAD: TokenAnswer = { kind: 'invalidGrant', message: 'The token endpoint answered 400: invalid_grant.' };
 
 type Sender = { send: (command: never, options?: never) => Promise<unknown> };
 
-/** For a while a CRM takes the old secret of a client beside the new one. */
+/** For a while, a CRM accepts the old secret of a client beside the new one. */
 const TAKEN = ['id c4n4ry-5ecret', 'id new', 'another its own', 'third of it'];
 const SECRETS: Record<string, string> = { id: 'new', another: 'its own', third: 'of it' };
 
-/** A world with a grant of the client `id`, and a CRM that knows to whom it gave a grant. */
+/** A world with a grant of the client `id`, and a CRM that knows the client of each grant. */
 function worldOf(former: { saysWhose: boolean }) {
   const world = new Simulation().stored(-1, former.saysWhose ? { clientId: 'id' } : {});
   const owners = new Map([[world.secrets.tokens.refreshToken, 'id']]);
@@ -37,7 +37,7 @@ function worldOf(former: { saysWhose: boolean }) {
   return { world, granted, functions };
 }
 
-/** Stores a new grant of a client, and waits before each call of AWS for what else is to happen first. */
+/** Stores a new grant of a client, and runs a hook before each AWS call. */
 function storingWith(
   world: Simulation,
   tokens: Omit<Tokens, 'earlierObtainedAt'>,
@@ -75,7 +75,7 @@ function whatIsStored(
   return [{ clientId, clientSecret: SECRETS[clientId] ?? '', stored, from: 'typed' }, tokens, deps];
 }
 
-/** Stores a new grant of a client; from its `diesAt`-th call of AWS on, nothing is heard of it. */
+/** Stores a new grant of a client and dies at its `diesAt`-th AWS call. */
 async function storing(
   world: Simulation,
   tokens: Omit<Tokens, 'earlierObtainedAt'>,
@@ -122,7 +122,7 @@ test.for([
       expect(answers, what).toEqual(Array(10).fill(accessToken));
       expect(world.endpoint.reuses, what).toBe(0);
       expect(world.state, what).not.toContain('DEAD');
-      // The next refresh works too, and so does the next authorization.
+      // The next refresh succeeds, and so does the next authorization.
       const later = await world.ask(functions(5), { rejected: accessToken });
       expect(later, what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
       const again = granted(clientId);
@@ -132,7 +132,7 @@ test.for([
       if (end === 'stored') break;
       ends.push(isNew);
     }
-    // It was killed before the new grant was stored, and behind that.
+    // The kills happened before and after the new grant was stored.
     expect(ends.length).toBeGreaterThan(6);
     expect(new Set(ends)).toEqual(new Set([true, false]));
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runs } from '../support/runs.ts';
 import { authorizeWorld } from './support/authorize-worlds.ts';
 
-/** Two commands at once, a CRM that ends former grants at a consent, commands that die, a second deployment of the client. */
+/** Two commands at once, a CRM that ends former grants at a consent, commands that die, a second deployment. */
 
 test('no grant is lost but by what the documents say, and no token is presented twice', async () => {
   const lost: unknown[] = [];

@@ -14,13 +14,13 @@ import { FakeLedger } from './support/fake-ledger.ts';
 import { FakeSecrets } from './support/fake-secrets.ts';
 import { FIRST_VERSION } from './support/simulation.ts';
 
-/** What the alarms of the grant look at, as the lines that a function writes: composed as in `core/crm/compose.ts`. */
+/** The metrics for the alarms of the grant, in the lines of a function that is composed as in `core/crm/compose.ts`. */
 
 const REFRESH = 'POST /auth/oauth/token';
 const STATUS = `GET /api/v1/leads/exports/${EXPORT_ID}`;
 const granted = { json: { access_token: 'new', refresh_token: 'new too', token_type: 'Bearer', expires_in: 3600 } };
 
-/** The function CheckStatus on a token past its end. Its time passes only while it waits. */
+/** The function CheckStatus with an expired token. Time advances only during its waits. */
 async function functionThatMeets(...exchanges: Exchange[]) {
   const { url } = await serverFor(...exchanges);
   const { crm } = deployment({ crm: { baseUrl: `${url}/api/v1`, authUrl: `${url}/auth` } });
@@ -57,7 +57,7 @@ async function functionThatMeets(...exchanges: Exchange[]) {
   };
   const log = createLog('CheckStatus', 'prod');
   const handler = asStep('CheckStatus', checkStatus, connect, { log, now, random: () => 0.5, deployment });
-  /** One invocation, and what CloudWatch makes of its lines. */
+  /** Invokes the function once and returns the metrics that CloudWatch reads from its lines. */
   const metrics = async () => {
     const { lines } = await written(() => handler(runState(), lambdaContext()));
     return lines

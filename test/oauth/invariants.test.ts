@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Simulation } from './support/simulation.ts';
 
-/** What no other test of the grant shows. */
+/** Properties of the grant that the other tests do not cover. */
 
 test('nobody has an access token before its refresh token is stored', async () => {
   const world = new Simulation().stored(-1);
@@ -25,7 +25,7 @@ test('nobody has an access token before its refresh token is stored', async () =
 test('a holder that comes back late changes nothing of what its successor in the claim does', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 19_000;
-  // Stopped for a minute, like a frozen container; then it gives back a claim that is no longer its own.
+  // The client stops for a minute, like a frozen container, then releases a claim that it no longer owns.
   const stopped = world.client({
     change: () => ({
       callTokenEndpoint: async () => {

@@ -8,14 +8,16 @@ const HOUR = 3600;
 interface Outage {
   world: Simulation;
   runs: GetAccessToken[];
-  /** When the token endpoint was called, in seconds. */
+  /** The times of the calls to the token endpoint, in seconds. */
   calls: number[];
   names: string[];
-  /** When all runs were served. */
+  /** The time at which all runs had a token. */
   seconds: number;
 }
 
-/** A token endpoint that answers 502 for so long, and runs that come back every `every` seconds until all are served. */
+/**
+ * A token endpoint that answers 502 for `seconds`, and runs that retry every `every` seconds until all have a token.
+ */
 async function outage(seconds: number, every = 15, world = new Simulation().stored(-1)): Promise<Outage> {
   const start = world.clock.time;
   const elapsed = () => Math.round((world.clock.time - start) / 1000);
@@ -24,7 +26,7 @@ async function outage(seconds: number, every = 15, world = new Simulation().stor
     change: ({ callTokenEndpoint }) => ({
       callTokenEndpoint: (...of) => {
         calls.push(elapsed());
-        // Processed or not, by the CRM's rotation: the answer is lost.
+        // The CRM processes the refresh or not, depending on its rotation. The answer is lost.
         if (elapsed() <= seconds)
           world.endpoint.faults = [world.endpoint.rotation === 'none' ? 'lostAfter' : 'lostBefore'];
         return callTokenEndpoint(...of);
@@ -55,7 +57,7 @@ describe.each(['strict', 'none'] as const)('a token endpoint that answers 502 (r
     expect(names).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
     expect(await world.ask(runs)).toEqual(Array(7).fill(world.secrets.tokens.accessToken));
     expect(world.state).toEqual(['STORED']);
-    // Two hours at most after the end, for that is how long it is left alone, and what a lost refresh costs.
+    // At most two hours after the end: the length of the pause, plus the cost of a lost refresh.
     expect(seconds - length).toBeLessThan(2 * HOUR + 20 * MINUTE);
     expect(world.endpoint.reuses).toBe(0);
   });

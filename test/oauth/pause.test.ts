@@ -32,7 +32,7 @@ test.each(REFUSALS)(
     for (const answer of answers) expect(answer).toBeInstanceOf(Error);
     expect(answers[0]).toMatchObject({ name });
     expect(world.endpoint.calls).toBeLessThanOrEqual(4);
-    // One call waits for the end of the claim where the CRM is silent, and looks meanwhile.
+    // If the CRM is silent, one call waits for the end of the claim and polls in the meantime.
     expect(world.secrets.operations.length).toBeLessThanOrEqual(fault === 'lostBefore' ? 60 : 20);
     expect(world.ledger.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
     world.endpoint.faults = [];

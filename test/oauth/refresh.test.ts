@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { successorOf } from '../../core/oauth/grant.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
-/** All were served, all with what is stored now. */
+/** Expects that every client got the token that is now stored. */
 function expectAllServed(world: Simulation, answers: (string | Error)[]) {
   expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
 }
@@ -32,7 +32,7 @@ describe.each([
   test('twenty generations of two seconds for thirty clients cost twenty calls and versions', async () => {
     const world = expired();
     world.endpoint.lifeSeconds = 2;
-    // Waits of 0.25 s: longer ones would outlast a token of two seconds.
+    // Short waits of 0.25 s: longer ones would outlast a token of two seconds.
     const clients = world.clients(30, { change: () => ({ random: () => 0 }) });
 
     for (let generation = 0; generation < 20; generation += 1) {

@@ -5,7 +5,7 @@ import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 const awsError = (name: string) => Object.assign(new Error('refused'), { name });
 
-/** Refuses the first writes of the tokens. */
+/** Refuses the first writes of the token set. */
 function refuseStores(world: Simulation, name: string, times = Number.POSITIVE_INFINITY) {
   let left = times;
   world.secrets.trouble = (operation) => {
@@ -321,7 +321,7 @@ test('every version is counted, and at 95 within a day no token is spent any mor
   world.endpoint.lifeSeconds = 720;
   const client = world.client();
   const names = new Set<string>();
-  // Secrets Manager as documented: what is younger than a day stays, and beyond a hundred nothing is stored.
+  // Secrets Manager as documented: it keeps versions of the last day, and beyond a hundred it stores no more.
   const stored = [Date.parse(world.secrets.tokens.obtainedAt)];
   world.secrets.trouble = (operation) => {
     if (operation === 'GetSecretValue') return undefined;
@@ -341,7 +341,7 @@ test('every version is counted, and at 95 within a day no token is spent any mor
   for (const from of stored) {
     expect(stored.filter((time) => time >= from && time < from + 86_400_000 - 1000).length).toBeLessThanOrEqual(95);
   }
-  // What is left of a day without versions is used again: two days have more than one day's number.
+  // The unused part of a day is available later, so two days have more than one day's number.
   expect(stored.length).toBeGreaterThan(150);
 });
 

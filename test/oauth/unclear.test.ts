@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import type { Fault } from './support/fake-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
-/** A token endpoint that refuses by a word that is not of RFC 6749: it may pass, or the grant may be worthless. */
+/** A token endpoint that refuses with a word outside RFC 6749: the fault may pass, or the grant may be worthless. */
 
 const MINUTE = 60_000;
 const UNCLEAR: Fault = { kind: 'unclear', message: 'The token endpoint answered 400.', status: 400 };
 const always = () => Array<Fault>(1000).fill(UNCLEAR);
 
-/** Runs that come back every minute for so long; the names of their errors. */
+/** Runs that retry every minute for so long; returns the names of their errors. */
 async function runsFor(world: Simulation, minutes: number): Promise<Set<string>> {
   const names = new Set<string>();
   const runs = world.clients(3);

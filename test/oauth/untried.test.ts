@@ -4,12 +4,12 @@ import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { Simulation } from './support/simulation.ts';
 
-/** A grant that a person gave, and that no function has refreshed yet. */
+/** A grant from a person that no function has refreshed yet. */
 const untried = (lifeLeftSeconds = 3600) => new Simulation().stored(lifeLeftSeconds, { functionStoredAt: null });
 const awsError = (name: string) => Object.assign(new Error('refused'), { name });
 const at = (world: Simulation) => new Date(world.clock.time).toISOString();
 
-/** What the command stores of a grant that a person has just given. */
+/** Stores a grant that a person has just given, as the command does. */
 function authorize(world: Simulation): Promise<unknown> {
   const stored = { clientId: 'id', clientSecret: 'c4n4ry-5ecret' };
   const { earlierObtainedAt: _, ...tokens } = world.endpoint.grant();

@@ -9,7 +9,7 @@ const SIZE = 12 * PART + 345;
 const { transfers, expectStored } = await transferSuite();
 
 const WHOLE: Behaviour = { ignoreRange: true };
-/** Every answer the same way. */
+/** Uses one behaviour for every answer. */
 const always = (behaviour: Behaviour) => () => behaviour;
 
 describe('an empty file', () => {

@@ -16,7 +16,7 @@ const POLICY: SourcePolicy = { hosts: [HOST, '.s3.eu-west-1.amazonaws.com'], loc
 const LOCAL: SourcePolicy = { ...POLICY, local: true };
 const PUBLIC = '93.184.216.34';
 
-/** The message of the refusal of an address; fails where it is accepted, or fails for another reason. */
+/** The message of the refusal of an address. Throws if the address is accepted, or fails for another reason. */
 function refusal(address: string, policy = POLICY, ...redirect: [base?: URL, hop?: number]): string {
   try {
     return `accepted: ${checkAddress(address, policy, ...redirect).href}`;
@@ -202,7 +202,7 @@ describe('an IP address in place of a host is refused', () => {
     );
   });
 
-  /** A number as that many parts: all of one byte, but the last of all that is left. */
+  /** Writes an address as that many numbers: one byte each, except the last, which has the rest. */
   function numbersOf(address: number, count: number): number[] {
     const bytes = Array.from({ length: count - 1 }, (_, at) => Math.floor(address / 256 ** (3 - at)) % 256);
     return [...bytes, address % 256 ** (5 - count)];
@@ -298,7 +298,7 @@ describe('a local deployment', () => {
   });
 });
 
-/** A resolver that answers these addresses, one list for each question; the last one from then on. */
+/** A resolver that returns these addresses, one list per query; then the last one repeatedly. */
 function resolver(...answers: string[][]): Resolve & { asked: string[] } {
   const asked: string[] = [];
   const resolve: Resolve = (hostname, _, callback) => {
@@ -389,7 +389,7 @@ describe('the lookup', () => {
       const [net = '', bits] = subnet.split('/');
       special.addSubnet(net, Number(bits), 'ipv4');
     }
-    // Addresses near the special ones as often as any.
+    // Draws addresses near the special ranges as often as others.
     const first = fc.oneof(fc.nat(255), fc.constantFrom(0, 10, 100, 127, 169, 172, 192, 198, 203, 223, 224, 240));
     const second = fc.oneof(fc.nat(255), fc.constantFrom(0, 15, 16, 18, 31, 32, 51, 52, 64, 88, 168, 175, 254));
     const third = fc.oneof(fc.nat(255), fc.constantFrom(0, 2, 48, 99, 100, 113, 193, 196));
@@ -507,7 +507,7 @@ async function server() {
   return { port: (listening.address() as AddressInfo).port, count };
 }
 
-/** GETs through an agent, as the transfer does; the text, or the error. */
+/** GETs through an agent, as the transfer does; returns the text or the error. */
 function get(client: typeof http | typeof https, port: number, lookup: ReturnType<typeof guardedLookup>) {
   const agent = new client.Agent({ lookup, keepAlive: true });
   onTestFinished(() => agent.destroy());

@@ -8,16 +8,16 @@ import { randomFrom } from '../support/seeds.ts';
 import { transferSuite } from '../support/transfer-suite.ts';
 import { IMPATIENT, KIB, NOTHING, PART, secondsFor } from '../support/transfers.ts';
 
-/** Origins that cut, lie, stall and change their mind. */
+/** Origins that cut, lie, stall and change the file. */
 
 const SIZE = 12 * PART + 345;
 const { transfers, expectStored, expectNothing } = await transferSuite();
 
 const WHOLE: Behaviour = { ignoreRange: true };
 const CHUNKED: Behaviour = { ignoreRange: true, framing: 'chunked' };
-/** Every answer the same way. */
+/** Uses one behaviour for every answer. */
 const always = (behaviour: Behaviour) => () => behaviour;
-/** The first answers one after the other, the others in this way. */
+/** Uses the given behaviours for the first answers, then the last one. */
 const first = (behaviours: Behaviour[], then: Behaviour) => (request: OriginRequest) =>
   behaviours[request.number - 1] ?? then;
 
@@ -83,7 +83,7 @@ describe('a body that is not what its head says', () => {
     ['the length is smaller than the body (small)', 30_000, always({ ...WHOLE, addToLength: -100 }), 'incomplete'],
     ['the length is smaller than the body (single)', SIZE, always({ ...WHOLE, addToLength: -100 }), 'incomplete'],
     ['more bytes than declared (small)', 30_000, always({ ...WHOLE, extraBytes: 64 }), 'incomplete'],
-    // The declared bytes are one piece of the slow sender; what is too much comes after them.
+    // The slow sender sends the declared bytes in one piece, and the surplus after it.
     [
       'more bytes than declared, a moment later',
       30_000,
@@ -124,7 +124,7 @@ describe('a body that is not what its head says', () => {
       WHOLE,
     );
 
-    // What is left of a body that ended early is requested again; what is too long is a lie about the size of the file.
+    // The rest of a body that ended early is requested again. A body that is too long proves a false file size.
     const ran = await transfers.transferOf({ size: SIZE, script });
 
     expectStored(ran);
@@ -248,7 +248,7 @@ describe('a page with 200', () => {
       expectStored(await transfers.transferOf({ size, script }, { key: key(size), nameObject }));
     }
 
-    // What came in the same piece as the last of them is looked at as well.
+    // Bytes in the same piece as the last inspected byte are also passed on.
     expect(looked).toEqual([0, 1, 1023, 1024, 1025, 1100]);
   });
 
@@ -561,7 +561,7 @@ test('a store that takes nothing holds the origin back, instead of filling the m
   taken.resolve();
   const ran = await running;
 
-  // What the kernel keeps for both ends, and a block of the client.
+  // The limit covers the kernel's buffers of both ends and a block of the client.
   expect(waiting).toBeLessThan(size / 2);
   expectStored(ran);
 });

@@ -12,7 +12,7 @@ const byWire = await transfersByWire();
 
 testReadingPastParser(byWire, 40);
 
-/** Parts that do not fit into the buffers of the kernel: bytes wait for the store in this process. */
+/** Parts larger than the kernel's buffers: their bytes wait for the store in this process. */
 const LARGE_PARTS = { smallestPartBytes: 16 * MIB, largestPartBytes: 16 * MIB };
 const SLOW = { pausesEvery: 8 * MIB, pauseMs: 100 };
 
@@ -28,7 +28,7 @@ test.each(['http', 'small'] as const)(
 
     expect(ran.outcome).toBe('stored');
     expect(ran.equal).toBe(true);
-    // A part that arrives with other bytes than were measured is refused, and sent again.
+    // A part whose stored bytes differ from the measured ones is refused and sent again.
     expect(callsOf(ran, 'UploadPart').length).toBe(2);
   },
 );

@@ -1,4 +1,4 @@
 import { testTransferProperties } from '../support/transfer-properties.ts';
 
-/** Many more scripts are tried in `test/long/transfer-property.test.ts`. */
+/** `test/long/transfer-property.test.ts` tries many more scripts. */
 testTransferProperties({ fewFaults: 20, anyFaults: 25 });

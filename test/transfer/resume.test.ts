@@ -10,9 +10,9 @@ import { killedOnce } from '../support/transfer-kills.ts';
 import { callsOf, transferSuite } from '../support/transfer-suite.ts';
 import { type Changes, failing, LIMITS, PART, type Ran, secondsFor } from '../support/transfers.ts';
 
-/** A file that takes longer than one process may live. */
+/** Tests a file that takes longer than the life of one process. */
 
-/** Two for each of four connections, so that every part is as small as can be. */
+/** Two parts for each of four connections, so that every part has the minimum size. */
 const PARTS = 8;
 const SIZE = PARTS * PART - 5;
 const STRATEGIES: [string, Behaviour][] = [
@@ -22,10 +22,10 @@ const STRATEGIES: [string, Behaviour][] = [
 ];
 const { transfers, expectStored, expectNothing } = await transferSuite();
 
-/** The timers of the engine that wait for the end of a process, by their length: no other timer is as long. */
+/** The engine's timers for the end of a process, by their length: no other timer is as long. */
 const ends = new Map<number, () => void>();
 const DAY = 86_400;
-/** A fault is in place, and a busy machine has seen it. */
+/** The time after which a fault is certainly in effect, even on a busy machine. */
 const SOON_MS = 100;
 const { setTimeout } = globalThis;
 
@@ -42,10 +42,10 @@ afterAll(() => {
 
 let lives = 0;
 
-/** A process whose time is up when a test says so, not after seconds. The engine keeps eight seconds of it for ending in order. */
+/** A process whose time ends when a test calls `end`. The engine keeps eight seconds of it for an orderly end. */
 class Life {
   readonly #seconds = DAY + ++lives;
-  /** When the time is up, on the clock of `performance`. */
+  /** The end of the time, on the clock of `performance`. */
   over = Number.POSITIVE_INFINITY;
 
   secondsLeft = (): number => this.#seconds;
@@ -56,7 +56,7 @@ class Life {
     setTimeout(() => ends.get((this.#seconds - 8) * 1000)?.(), SOON_MS);
   };
 
-  /** A fault of the store with which it ends: at one operation, from one attempt on. */
+  /** A store fault with which the process ends: at one operation, from one attempt on. */
   endsAt(operation: Operation, fault: Fault, from = 1): FaultScript {
     return (request) => {
       if (request.operation !== operation || request.attempt < from) return undefined;
@@ -65,7 +65,7 @@ class Life {
     };
   }
 
-  /** A behaviour of the origin with which it ends: at one request. */
+  /** An origin behaviour with which the process ends: at one request. */
   endsAtRequest(of: number, behaviour: Behaviour): OriginScript {
     return ({ number }) => {
       if (number !== of) return undefined;
@@ -77,7 +77,7 @@ class Life {
 
 const partsSent = (ran: Ran) => callsOf(ran, 'UploadPart').map(({ partNumber = 0 }) => partNumber);
 
-/** One call after the other until the file is stored. */
+/** Continues the transfer call by call until the file is stored. */
 async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<Ran[]> {
   const all = [first];
   for (let last = first; last.outcome === 'unfinished' && all.length < most; ) {
@@ -99,7 +99,7 @@ describe('time that runs out between two parts', () => {
       expect(first.outcome).toBe('unfinished');
       expect(all.length).toBeGreaterThan(2);
       expectStored(all.at(-1) as Ran);
-      // What was begun is not given up, so nothing is sent twice.
+      // A started part is not given up, so no part is sent twice.
       expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
         Array.from({ length: PARTS }, (_, index) => index + 1),
       );
@@ -174,7 +174,7 @@ describe('time that runs out between two parts', () => {
   });
 });
 
-/** A process that lives for a part of a second, by the clock of the machine. */
+/** A process that lives for a part of a second by the real clock. */
 function lifeOf(seconds: number): () => number {
   const end = performance.now() + seconds * 1000;
   return () => (end - performance.now()) / 1000;
@@ -184,7 +184,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
   test.each(STRATEGIES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
     const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 200_000 }) });
     const life = new Life();
-    // More bytes than one part for each connection have come, so a part is stored.
+    // More bytes than one part for each connection have arrived, so a part is stored.
     const observer = { progress: (bytes: number) => bytes > SIZE / 2 && life.end() };
     const first = await transfers.transferOf(file, { secondsLeft: life.secondsLeft, observer });
 
@@ -266,7 +266,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
   test('while an upload is given up once more, behind a file that is stored: it is stored', async () => {
     const script = ({ number }: { number: number }) => (number === 3 ? { status: 412 } : {});
     const life = new Life();
-    // Ended, and known no more: the third call is the one at the end.
+    // Two aborts prove that the upload is gone; the third call is the one at the end.
     const faults = life.endsAt('AbortMultipartUpload', 'stall', 3);
     const ran = await transfers.transferOf({ size: SIZE, script }, { secondsLeft: life.secondsLeft, faults });
 
@@ -299,7 +299,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
 });
 
 describe('an address that is not given', () => {
-  /** A CRM that gives the first so many addresses, and then says nothing until it is made to fail. */
+  /** A CRM that gives that many addresses, then stays silent until it is made to fail. */
   function silentAfter(addresses: number, url: () => string) {
     const asked = Promise.withResolvers<void>();
     const silence = Promise.withResolvers<string>();
@@ -397,7 +397,7 @@ describe('a large file', () => {
 describe('a file of unknown length of which no part is stored yet', () => {
   const UNKNOWN: Behaviour = { ignoreRange: true, framing: 'chunked' };
 
-  /** A process that could store no part. */
+  /** The state of a process that could store no part. */
   const begun = () => {
     const file = transfers.origin.file({ size: SIZE, script: () => UNKNOWN });
     const life = new Life();
@@ -430,7 +430,7 @@ describe('a file of unknown length of which no part is stored yet', () => {
 });
 
 describe('an upload with parts that are not ours', () => {
-  /** Puts a part into an upload past the engine. */
+  /** Adds a part to an upload without the engine. */
   async function putPart({ key, uploadId }: Resume, number: number, body: Buffer): Promise<void> {
     const store = transfers.storeOptions();
     const { Store } = await import('../../transfer/store/store.ts');

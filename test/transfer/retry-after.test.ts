@@ -35,7 +35,7 @@ test.each([
   '9'.repeat(400),
   '2026-11-20T02:00:00Z',
   'Fri, 99 Nov 2026 99:00:00 GMT',
-  // Date.parse reads the year in these, and a run would wait for it.
+  // Date.parse reads a year in these texts, and a run would wait for it.
   'try 2099',
   'soon 2',
 ])('%j says nothing', (value) => {

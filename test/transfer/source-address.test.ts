@@ -6,7 +6,7 @@ import type { Behaviour } from '../support/origin/types.ts';
 import { transferSuite } from '../support/transfer-suite.ts';
 import { IMPATIENT, NOTHING, PART } from '../support/transfers.ts';
 
-/** Addresses that lead elsewhere, or nowhere. What is allowed in an address is for `guard.test.ts`; here it is requested. */
+/** Tests requests to addresses that redirect or fail. `guard.test.ts` tests which addresses are allowed. */
 
 const SIZE = 12 * PART + 345;
 const { transfers, expectStored, expectNothing } = await transferSuite();
@@ -51,7 +51,7 @@ test('an address that is waited for is given up with the signal, and nothing of 
 });
 
 describe('an address that leads elsewhere', () => {
-  /** A chain of files, each redirecting to the next; the last one is the file. */
+  /** A chain of redirects to a file. */
   function chain(redirects: number) {
     const target = transfers.origin.file({ size: SIZE, seed: 5 });
     let url = target.url;

@@ -6,19 +6,19 @@ import type { Fault, FaultScript, Operation } from '../support/strict-store/type
 import { callsOf, transferSuite } from '../support/transfer-suite.ts';
 import { type Changes, failing, IMPATIENT, PART, type Ran, secondsFor } from '../support/transfers.ts';
 
-/** A bucket that is slow, forgets, refuses, or does what it was asked and does not say so. */
+/** A bucket that is slow, loses data, refuses, or carries out calls without an answer. */
 
 const SIZE = 6 * PART + 99;
 const SMALL = 5000;
 const { transfers, expectStored, expectNothing } = await transferSuite();
 
-/** All of these at once. */
+/** Combines all of these faults. */
 const both =
   (...scripts: FaultScript[]): FaultScript =>
   (request) =>
     scripts.map((script) => script(request)).find((fault) => fault !== undefined);
 
-/** A transfer in which this operation happens. */
+/** A transfer in which this operation occurs. */
 function transferWith(operation: Operation, faults: FaultScript, changes: Changes = {}): Promise<Ran> {
   const one = { connections: { initial: 1, most: 1 }, ...changes };
   if (operation === 'PutObject') return transfers.transferOf({ size: SMALL }, { ...one, faults });
@@ -65,10 +65,10 @@ describe('what passes', () => {
 
     expect(ran.outcome).toBe('stored');
     expect(ran.equal).toBe(true);
-    // What was done although it was not answered is found, and not done again.
+    // A call that was carried out without an answer is found, and not repeated.
     const found = fault === 'lostAnswer' && ['PutObject', 'CompleteMultipartUpload'].includes(operation);
     expect(callsOf(ran, operation).length).toBeGreaterThanOrEqual(found ? 1 : 2);
-    // An upload whose id was lost on its way is nobody's to give up: the bucket's lifecycle rule is for it.
+    // No process can abort an upload whose id was lost in transit: the bucket's lifecycle rule removes it.
     const expected = operation === 'CreateMultipartUpload' && fault === 'lostAnswer' ? 3 : 0;
     expect(transfers.open(ran.key)).toHaveLength(expected);
   });
@@ -79,7 +79,7 @@ describe('what passes', () => {
       const ran = await transferWith(operation, failing(operation, TROUBLE.slowDown));
 
       expectNothing(ran, 'store-unavailable');
-      // The harness gives up what is left once more, without the fault.
+      // The test's cleanup aborts the remaining upload once more, without the fault.
       expect(callsOf(ran, operation).filter(({ code }) => code === 'SlowDown')).toHaveLength(5);
     },
   );
@@ -126,12 +126,12 @@ describe('what passes', () => {
   ] as const)('%s and that nobody takes is not waited for without end', async (name, file, operation) => {
     const large = 12 * 1024 * 1024;
     const sizes = { smallBytes: name.includes('file') ? large : PART, bufferedPartBytes: large - 1 };
-    // The other limits are not in a hurry: a busy machine may take long over so many bytes.
+    // The other limits are long: a busy machine may need time for so many bytes.
     const limits = { idleMs: 1_000, ...sizes, smallestPartBytes: large / 2, largestPartBytes: large };
 
     const ran = await transfers.transferOf(
       { size: large, ...file },
-      // A second part may be one byte, which the connection takes.
+      // A second part may be one byte, which the connection takes at once.
       { limits, faults: (request) => (request.partNumber === 2 ? undefined : failing(operation, 'stall', 1)(request)) },
     );
 
@@ -443,7 +443,7 @@ describe('a store that drops a PUT which stays silent', () => {
   ])('(%s) is asked for one when its first bytes are there, and not before', async (_name, behaviour) => {
     const script = ({ number }: { number: number }) => {
       if (number === 1) return { ...behaviour, endAfter: PART };
-      // What comes behind the first part is late. A request has no head on the wire before its first bytes.
+      // The bytes after the first part are late. A request sends its headers with its first bytes.
       transfers.store.closeSilent();
       return { ...behaviour, delayMs: 100 };
     };

@@ -140,7 +140,7 @@ describe('segments', () => {
 
   type Move = readonly ['take' | 'begin' | 'release', number];
 
-  /** Connections that take, fetch and leave as the script says, then fetch what remains. */
+  /** Makes connections take, fetch and leave segments by a script, then fetches the rest. */
   function fetchedBy(segments: Segments, script: readonly Move[]): number[] {
     const taken: Segment[] = [];
     const begun: number[] = [];
@@ -264,14 +264,14 @@ describe('the strategy', () => {
 });
 
 describe('what is asked of both sides', () => {
-  /** One piece of its own for each connection, of ten parts. */
+  /** Gives each connection its own piece of a file of ten parts. */
   const inPieces = (most: number, changes: Changes = {}) =>
     transfers.transferOf(
       { size: most * 10 * PART },
       { ...changes, connections: { initial: most, most }, limits: { ...changes.limits, largestPartBytes: PART } },
     );
 
-  /** No part is answered before all connections have sent one: none gets ahead, however busy the machine is. */
+  /** Answers no part before all connections have sent one, so that none gets ahead on a busy machine. */
   function inStep(connections: number): Changes {
     let sent = 0;
     let all = Promise.withResolvers<void>();
@@ -397,7 +397,7 @@ describe('what is asked of both sides', () => {
   });
 
   test('a connection that was added last is waited for by the others', async () => {
-    // The first connection is done with its parts at once; the one that joins it has the last part, and is slow.
+    // The first connection finishes its parts at once; the one that joins it has the last, slow part.
     const script = ({ offset }: { offset: number }) => ({ bytesPerSecond: offset > PART ? 150_000 : 1_000_000 });
 
     const ran = await transfers.transferOf(

@@ -17,7 +17,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { base64Crc32 } from '../support/strict-store/checksums.ts';
 import { type StoreOptions, startStrictStore, TROUBLE } from '../support/strict-store/strict-store.ts';
 
-/** The store is a double, but a strict one: the SDK's own client, which is right on AWS, must be right here too. */
+/** Tests the strict store, a test double: the SDK's own client, which works on AWS, must work here, too. */
 
 const PART = Buffer.alloc(70_000, 'abcdefghij');
 const LAST = Buffer.from('the end\n');
@@ -38,7 +38,7 @@ async function storeAndClient(options: StoreOptions = {}) {
   return { store, client };
 }
 
-/** An upload with three parts: one with the checksum in a header, one with it in a trailer. */
+/** An upload with three parts. One part has its checksum in a header, one in a trailer. */
 async function uploaded(client: S3Client) {
   const made = { ...AT, ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(made));

@@ -6,12 +6,14 @@ import { KIB } from '../support/transfers.ts';
 
 const SURPLUS_MS = 100;
 
-/** Keeps the process busy, as a machine does that others use too. */
+/** Keeps the process busy, as other load on the machine does. */
 function busy(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-/** Sends a body, and one byte more when the client has read it; nothing is read for longer than the connection is watched. */
+/**
+ * Sends a body, then one more byte after the client has read it. The client reads nothing for longer than the watch.
+ */
 async function originOf(bytes: number): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

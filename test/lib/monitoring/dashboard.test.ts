@@ -19,7 +19,7 @@ const body = dashboardBody.parse(bodyText(json));
 const textOf = (widget: (typeof body.widgets)[number]) => JSON.stringify(widget);
 const titleOf = ({ properties }: (typeof body.widgets)[number]) => ('title' in properties ? properties.title : '');
 
-/** All metrics that are named by namespace and name, with the names of their dimensions. */
+/** All metrics that the widgets name by namespace and name, with the names of their dimensions. */
 function metricsIn(widgets: typeof body.widgets) {
   return widgets
     .flatMap((widget) => (widget.type === 'metric' ? widget.properties.metrics : []))

@@ -38,7 +38,7 @@ describe('the rule on ended executions', () => {
   test.each(['RUNNING', 'SUCCEEDED', 'ABORTED'])('does not take %s, and nothing of another machine', (status) => {
     expect(matchesPattern(pattern, event(status, machineOf('ExportRun')))).toBe(false);
     expect(matchesPattern(pattern, event('FAILED', 'another'))).toBe(false);
-    // Children of a map have their own.
+    // The children of a map have another machine ARN.
     expect(matchesPattern(pattern, event('FAILED', `${machineOf('CustomerUpdates')}/ApplyChunks`))).toBe(false);
   });
 

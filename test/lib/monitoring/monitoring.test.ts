@@ -18,7 +18,7 @@ interface Dimension {
   Value: unknown;
 }
 
-/** Alarms of a template by their names, without the name of the stack. */
+/** Alarms of a template by name, without the name of the stack. */
 function alarmsOf(template = json) {
   return new Map(
     allOf(template, 'AWS::CloudWatch::Alarm').map(([, { Properties }]) => [
@@ -270,7 +270,7 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
   });
 });
 
-/** All entities but these, without a night. */
+/** Switches off the nights of all entities except these. */
 function off(...but: string[]) {
   return Object.fromEntries(
     ENTITIES.filter((entity) => !but.includes(entity)).map((entity) => [entity, { enabled: false }]),

@@ -1,6 +1,6 @@
 /**
- * The metrics of AWS that alarms and the dashboard read, as AWS documents them, each with the dimensions that it is reported
- * under. A name that is not in the documents never has a value, and an alarm on it never comes.
+ * The AWS metrics that alarms and the dashboard read, as AWS documents them, with their dimensions. An undocumented
+ * name never has a value, so an alarm on it would never fire.
  */
 export const AWS_METRICS: Record<
   string,
@@ -16,7 +16,7 @@ export const AWS_METRICS: Record<
       'ExecutionsAborted',
       'ExecutionThrottled',
     ],
-    // Reported without a dimension too, for all machines, and alarms read it so.
+    // AWS also reports these without a dimension, for all machines; the alarms read that.
     ofAccount: ['ExecutionThrottled'],
     source: 'https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html',
   },

@@ -1,16 +1,15 @@
 import * as z from 'zod';
 
 /**
- * The body of a dashboard, as AWS writes it down in "Dashboard body structure and syntax"
- * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html): the widgets
- * that this project uses, with every property that the document gives them, and no other. CloudWatch itself drops, without
- * a word, what it does not know.
+ * The body of a dashboard, as AWS documents it in "Dashboard body structure and syntax"
+ * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html): the
+ * widgets of this project with all documented properties, and no others. CloudWatch silently drops unknown ones.
  */
 
-/** Relative to now, such as -PT6H or -P14D, or a date. */
+/** A time relative to now, such as -PT6H or -P14D, or a date. */
 const time = z.string().regex(/^(-P(\d+[DWM]|T\d+[HM]|\d+DT\d+[HM])|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z)$/);
 
-/** Seconds; short ones are for metrics of high resolution. */
+/** A period in seconds. Short periods are for high-resolution metrics. */
 const period = z.int().refine((seconds) => [1, 5, 10, 30].includes(seconds) || (seconds > 0 && seconds % 60 === 0));
 
 const statistic = z
@@ -35,7 +34,7 @@ const rendering = z.strictObject({
   yAxis: z.enum(['left', 'right']).optional(),
 });
 
-/** A metric: namespace, name, pairs of dimension and value, and at the end how it is drawn. An expression is that alone. */
+/** A metric: namespace, name, pairs of dimension and value, then the display options. Or an expression alone. */
 const metric = z
   .array(z.union([z.string().min(1), rendering]))
   .min(1)
@@ -96,7 +95,7 @@ const metricProperties = z
     if (sparkline !== undefined && view !== 'singleValue') problem('only a single value has a sparkline');
   });
 
-/** Ids begin with a small letter, functions and keywords are written large; what a search is given is text. */
+/** The unknown ids in an expression. Ids start in lower case, functions and keywords are upper case, texts quoted. */
 function unknownIds(expression: string, ids: string[]): string[] {
   const words = expression.replace(/'[^']*'/g, '').match(/\b[a-z][A-Za-z0-9_]*\b/g) ?? [];
   return words.filter((word) => !ids.includes(word));

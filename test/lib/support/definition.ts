@@ -3,12 +3,12 @@ import { type Definition, definitionOf, type State } from '../../../scripts/temp
 
 export type { Definition, Retrier, State } from '../../../scripts/template.ts';
 
-/** The machine of the example configuration, as it is synthesised. */
+/** The synthesised machine of the example configuration. */
 export function exportRun(): Definition {
   return definitionOf(synthesise());
 }
 
-/** @throws when there is no such state */
+/** @throws when the state does not exist */
 export function stateOf(definition: Definition, id: string): State {
   const state = definition.States[id];
   if (!state) throw new Error(`the definition has no state "${id}"`);
@@ -20,13 +20,13 @@ export function statesOfType(definition: Definition, type: State['Type']): strin
   return Object.keys(definition.States).filter((id) => stateOf(definition, id).Type === type);
 }
 
-/** Where a state can lead, by whatever way. */
+/** All states that can follow a state. */
 export function successors(state: State): string[] {
   const targets = [state.Next, state.Default, ...(state.Choices ?? []), ...(state.Catch ?? [])];
   return targets.flatMap((target) => (typeof target === 'object' ? [target.Next] : target ? [target] : []));
 }
 
-/** Ids of all states that can be reached from the given ones, these included; `passing` says which are walked through. */
+/** Ids of the states reachable from the given ones, inclusive; `passing` selects the states to pass through. */
 export function reachable(definition: Definition, from: string[], passing: (id: string) => boolean = () => true) {
   const seen = new Set(from);
   for (const id of seen) {
@@ -36,7 +36,7 @@ export function reachable(definition: Definition, from: string[], passing: (id: 
   return seen;
 }
 
-/** Every JSON path that the definition reads or writes, those inside intrinsic functions included. */
+/** Every JSON path that the definition reads or writes, including those in intrinsic functions. */
 export function pathsIn(value: unknown, key = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((part) => pathsIn(part, key));
   if (typeof value === 'object' && value !== null)

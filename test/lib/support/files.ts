@@ -14,7 +14,7 @@ export function tree(files: Record<string, string>): string {
   return root;
 }
 
-/** An empty directory for all tests of a group, removed behind the last one. */
+/** An empty directory for all tests of a group, removed after the last one. */
 export function folderForAll(): string {
   const root = temporary();
   afterAll(() => remove(root));

@@ -5,7 +5,7 @@ export interface Clock {
   now(): Date;
 }
 
-/** What an invocation answers; it throws what the platform or a bug would. */
+/** Returns the answer of an invocation, or throws as the platform or a bug would. */
 export type Invoke = (step: string, payload: unknown, clock: Clock) => Promise<unknown>;
 
 export interface Execution {
@@ -15,7 +15,7 @@ export interface Execution {
   output?: unknown;
   /** Ids of the states in the order in which they were entered. */
   trail: string[];
-  /** Entries of the history, as AWS would write them. */
+  /** The number of history entries that AWS would write. */
   events: number;
   seconds: number;
 }
@@ -25,33 +25,33 @@ export interface Options {
   name?: string;
   input?: unknown;
   start?: string;
-  /** Where in [0, 1] the drawn delay of a retrier with full jitter lies. */
+  /** The random number in [0, 1] for the delay of a retrier with full jitter. */
   drawn?: number;
-  /** Milliseconds since the epoch; by default time passes only while the machine waits. */
+  /** The time in milliseconds since the epoch. By default it advances only during the machine's waits. */
   clock?: { time: number };
-  /** What the reader of a Map gives, given its parameters. */
+  /** The items of a Map's reader for these parameters. */
   items?: (parameters: Record<string, unknown>) => Promise<unknown[]>;
 }
 
-/** An execution that writes more is ended by AWS. */
+/** AWS ends an execution with more history entries. */
 export const MOST_EVENTS = 25_000;
 
 /**
- * Entries that AWS writes into the history of an execution, as they stand in executions recorded on AWS:
+ * History entries of an execution, as recorded on AWS:
  * - ExecutionStarted, and ExecutionSucceeded or ExecutionFailed;
- * - StateEntered and StateExited for each Pass, Task, Choice, Wait and Succeed; a Fail is entered only;
- * - TaskScheduled, TaskStarted, and TaskSucceeded or TaskFailed for each attempt of a lambda:invoke; a retry writes no
- *   entry of its own, and a caught task is exited like any other.
+ * - StateEntered and StateExited for each Pass, Task, Choice, Wait and Succeed; StateEntered alone for a Fail;
+ * - TaskScheduled, TaskStarted, and TaskSucceeded or TaskFailed for each attempt of a lambda:invoke. A retry has no
+ * entry of its own, and a caught task is exited like any other.
  */
 export const EVENTS = { execution: 2, enteredAndExited: 2, failEntered: 1, attempt: 3 };
 
-/** Entries of one state that is passed without a retry. */
+/** The history entries of one state without retries. */
 export function eventsOf(state: State): number {
   if (state.Type === 'Fail') return EVENTS.failEntered;
   return EVENTS.enteredAndExited + (state.Type === 'Task' ? EVENTS.attempt : 0);
 }
 
-/** What ends an execution where it stands: nothing catches a bad path. */
+/** An error that ends an execution at once: no Catch applies to a wrong path. */
 class RuntimeFailure extends Error {}
 
 /** Runs a machine of the portable subset (Pass, Task, Choice, Wait, Map, Succeed, Fail; JSONPath). */
@@ -152,7 +152,7 @@ class Run {
     }
   }
 
-  /** Children run one behind the other; their answers are discarded, and none of their failures counts. */
+  /** Runs the children one after the other. Their answers are discarded, and their failures do not count. */
   private async map(state: State, data: unknown): Promise<[string | undefined, unknown]> {
     const { ItemProcessor, ItemReader, ItemSelector = {} } = state;
     if (!ItemProcessor || !ItemReader) throw new Error('a map without reader or processor is not known here');
@@ -164,7 +164,7 @@ class Run {
     return [state.Next, data];
   }
 
-  /** Every retrier counts its own attempts, and waits as if the draw of its jitter were always the same. */
+  /** Runs a step with its retriers. Each counts its own attempts and always draws the same jitter. */
   private async attempts(step: string, payload: unknown, retriers: Retrier[]): Promise<unknown> {
     const used = new Map<Retrier, number>();
     for (;;) {
@@ -209,12 +209,12 @@ function largestDelay(retrier: Retrier, times: number): number {
   return Math.min(retrier.IntervalSeconds * retrier.BackoffRate ** times, retrier.MaxDelaySeconds);
 }
 
-/** The longest delay before each attempt that a retrier has. */
+/** The longest delays before the attempts of a retrier. */
 export function delaysOf(retrier: Retrier): number[] {
   return Array.from({ length: retrier.MaxAttempts }, (_, times) => largestDelay(retrier, times));
 }
 
-/** A path, or States.Format of a sentence and paths. */
+/** The text of a path, or of States.Format with a sentence and paths. */
 function textOf(data: unknown, path: string): string {
   const format = /^States\.Format\('([^']*)', (.*)\)$/.exec(path);
   if (!format) return String(read(data, path));
@@ -241,7 +241,7 @@ function isPresent(data: unknown, path: string): boolean {
   }
 }
 
-/** States hand over JSON, never objects. */
+/** Copies through JSON: states pass on JSON, not objects. */
 function copy(value: unknown): unknown {
   return value === undefined ? null : JSON.parse(JSON.stringify(value));
 }

@@ -22,10 +22,10 @@ import { exportRecords } from '../../support/export-records.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 import type { Clock, Invoke } from './interpreter.ts';
 
-/** The answers of each step, in order; an error is thrown by the step. */
+/** The answers of each step, in order. The step throws an error in the list. */
 export type Script = Partial<Record<StepName, (Partial<RunState> | Error)[]>>;
 
-/** Steps that answer what a script says, through the wrapper that all steps have. */
+/** Steps that answer from a script, through the common wrapper. */
 export function scriptedSteps(script: Script, deployment: Deployment): Invoke {
   const left: Script = Object.fromEntries(Object.entries(script).map(([step, answers]) => [step, [...answers]]));
   return async (step, payload, clock) => {
@@ -46,7 +46,7 @@ export function scriptedSteps(script: Script, deployment: Deployment): Invoke {
   };
 }
 
-/** What the platform makes of a call that our code never answered: it does not pass the wrapper. */
+/** The platform's error for a call that our code never answered. It does not pass through the wrapper. */
 export class PlatformError extends Error {
   constructor(name: string) {
     super('made by the platform');
@@ -54,21 +54,21 @@ export class PlatformError extends Error {
   }
 }
 
-/** What the steps themselves find in the world, as it is now. */
+/** The external systems that the real steps use. */
 export interface World {
-  /** Answers a call of the CRM, or throws what the client would; or a client of a sandbox. */
+  /** Answers a call to the CRM, or throws as the client would; or a client of a sandbox. */
   crm: ((template: string) => unknown) | CrmClient;
-  /** How a transfer goes; an empty file is stored unless told otherwise. */
+  /** The transfer. Default: stores an empty file. */
   transfer?: DownloadFileDeps['transfer'];
-  /** What PublishFile does with the bucket; anything else was not expected. */
+  /** The bucket operations of PublishFile. Other operations are unexpected. */
   bucket?: Partial<Bucket>;
-  /** What WriteTable and WriteChanges do with their files. */
+  /** The file operations of WriteTable and WriteChanges. */
   objects?: ParquetObjects;
-  /** Records of earlier runs; none unless told otherwise. */
+  /** Records of earlier runs; default: no records. */
   records?: ExportRecords;
 }
 
-/** The steps as they are deployed, in a made-up world; jitter draws the shortest waits. */
+/** The deployed steps in a made-up world. Jitter draws the shortest waits. */
 export function realSteps(world: World, deployment: Deployment): Invoke {
   return async (step, payload, clock) => {
     if (step === RECORDER) return null;

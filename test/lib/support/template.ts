@@ -8,14 +8,14 @@ export function allOf(template: Template, type: string): [id: string, resource: 
   return Object.entries(template.Resources).filter(([, { Type }]) => Type === type);
 }
 
-/** The one resource of a type whose logical id begins so. */
+/** The only resource of a type whose logical id has this prefix. */
 export function oneOf(template: Template, type: string, prefix = ''): [id: string, resource: Resource] {
   const [first, ...more] = allOf(template, type).filter(([id]) => id.startsWith(prefix));
   if (!first || more.length > 0) throw new Error(`there is not exactly one ${type} ${prefix}`);
   return first;
 }
 
-/** Policies name one thing or a list of them. */
+/** A list from a policy value, which may be one item or a list. */
 export function listed(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value];
 }
@@ -24,7 +24,7 @@ export function statementsOf(policy: Resource): Statement[] {
   return (policy.Properties.PolicyDocument ?? policy.Properties.KeyPolicy).Statement;
 }
 
-/** What a role may do by policies of its own: "action resource", sorted; `by` chooses among the actions. */
+/** The rights in a role's own policies: "action resource", sorted; `by` filters the actions. */
 export function rightsOf(template: Template, roleId: string, by: RegExp = /^/): string[] {
   const policies = allOf(template, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
     Properties.Roles.some((role: unknown) => resolved(role).startsWith(roleId)),
@@ -39,14 +39,14 @@ export function rightsOf(template: Template, roleId: string, by: RegExp = /^/): 
     .sort();
 }
 
-/** An ARN with the name of the machine cut out of another: `execution:NAME:*`. */
+/** An ARN with the machine's name replaced: `execution:NAME:*`. */
 function nameOf(resource: unknown): string {
   const text = JSON.stringify(resource);
   const end = /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(text)?.[1];
   return end ? `execution:NAME${end}` : resolved(resource);
 }
 
-/** What a bucket's policy allows: "step action keys condition", sorted. */
+/** The permissions of a bucket policy: "step action keys condition", sorted. */
 export function allowedIn(policy: Resource, bucketId: string): string[] {
   return statementsOf(policy)
     .filter(({ Effect }) => Effect === 'Allow')
@@ -54,7 +54,7 @@ export function allowedIn(policy: Resource, bucketId: string): string[] {
       listed(Action).flatMap((action) =>
         listed(Resource).flatMap((resource) => {
           const keys = resolved(resource).replace(`${bucketId}.Arn`, '');
-          // CDK makes one statement of two that differ by the principal alone.
+          // CDK merges two statements that differ only in the principal.
           const roles = listed(Principal.AWS).map((role) => resolved(role).replace(/Role[0-9A-F]{8}\.Arn$/, ''));
           return roles.map((who) => `${who} ${action} ${keys}${Condition ? ` ${JSON.stringify(Condition)}` : ''}`);
         }),

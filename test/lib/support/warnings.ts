@@ -4,8 +4,8 @@ import type { Deployment } from '../../../core/config/deployment.ts';
 import { ExportStack } from '../../../lib/export-stack.ts';
 
 /**
- * What the CDK CLI would print of the stack, without the ids of the warnings.
- * @param sign a pattern that they have
+ * The warnings that the CDK CLI would print for the stack, without their ids.
+ * @param sign a pattern that they match
  */
 export function warningsOf(deployment: Deployment, sign = '.*'): string[] {
   const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });

@@ -18,11 +18,11 @@ const levels: [name: string, level: Definition][] = [
   ['the batch', definition],
   ['its child', child],
 ];
-/** The largest number that a chunk can have. */
+/** The largest possible chunk number. */
 const MOST_CHUNKS = chunkSchema.shape.chunk.maxValue ?? Number.NaN;
 const levelOf = (step: UpdateStepName) => (step === 'ApplyChunk' ? child : definition);
 
-/** The picture in docs/design/customer-updates.md: where each outcome of each step leads. */
+/** The diagram in docs/design/customer-updates.md: the next state for each outcome of each step. */
 const ARROWS: Record<UpdateStepName, Record<string, string>> = {
   ValidateBatch: { VALIDATED: 'ApplyChunks', CONTINUE: 'WaitBeforeValidate', FAILED: 'BatchFailed' },
   ApplyChunk: { FINISHED: 'AnswerChunk', CONTINUE: 'WaitBeforeApply', FAILED: 'ChunkFailed' },
@@ -30,7 +30,7 @@ const ARROWS: Record<UpdateStepName, Record<string, string>> = {
 };
 
 test('the validator of the Amazon States Language accepts it', () => {
-  const { isValid, errorsText } = validate(structuredClone(definition)); // it writes into what it is given
+  const { isValid, errorsText } = validate(structuredClone(definition)); // the validator changes its argument
 
   expect(errorsText('\n')).toBe('');
   expect(isValid).toBe(true);
@@ -187,13 +187,13 @@ describe('the map', () => {
 
   test('writes few entries into the history of the batch, however many chunks there are', () => {
     const entries = Object.values(definition.States).reduce((sum, state) => sum + eventsOf(state), 0);
-    // A loop is a wait, a task and a choice; 46 of each of the two; and the map's own start and end.
+    // A loop is a wait, a task and a choice: 46 loops of each kind, and the map's own start and end.
     expect(entries + 2 * 46 * 9 + 4).toBeLessThan(1000);
     expect(1000).toBeLessThan(MOST_EVENTS);
   });
 });
 
-/** The child, given the state that the map selects for it. */
+/** The child machine, started with the state that the map selects for it. */
 function childWith(state: Record<string, unknown>): Definition {
   const States = { Given: { Type: 'Pass', Parameters: state, Next: child.StartAt } as const, ...child.States };
   return { ...child, StartAt: 'Given', States };

@@ -9,7 +9,7 @@ const json = synthesise(updatingDeployment());
 const steps = Object.keys(UPDATE_STEPS);
 const all = (type: string, from = json) => allOf(from, type);
 
-/** Statements that are the same for several roles are put together. */
+/** The roles of a principal: CDK merges equal statements of several roles. */
 function principalsOf(principal: { AWS: unknown }): string[] {
   return listed(principal.AWS).map(resolved);
 }
@@ -52,7 +52,7 @@ test('it is three functions and a standard machine, found by an output', () => {
 
 describe('the rights', () => {
   test('of the machine: its functions, and executions of its own name', () => {
-    // Names of children are made when they start: what stands for them ends in a star, as AWS writes it too.
+    // Child names exist only after a start, so the ARN ends in a star, as in AWS's documents.
     expect(rightsOf(json, 'CustomerUpdatesMachineRole', /^(lambda|states):/)).toEqual([
       expect.stringMatching(/^lambda:InvokeFunction ApplyChunkLive/),
       expect.stringMatching(/^lambda:InvokeFunction SummarizeBatchLive/),

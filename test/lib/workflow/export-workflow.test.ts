@@ -9,20 +9,20 @@ import { definitionOf } from '../../../scripts/template.ts';
 import { exportRun, pathsIn, reachable, stateOf, statesOfType } from '../support/definition.ts';
 import { delaysOf } from '../support/interpreter.ts';
 
-/** The definition with tables, which add states and change nothing else. */
+/** The definition with tables, which only add states. */
 const definition = definitionOf(synthesise(feedDeployment()));
 const states = Object.entries(definition.States);
 const steps = Object.keys(STEPS) as StepName[];
 const state = (id: string) => stateOf(definition, id);
 
-/** Refused before the function ran. */
+/** Errors before the function ran. */
 const NOT_INVOKED = [
   'Lambda.TooManyRequestsException',
   'Lambda.ResourceConflictException',
   'Lambda.ResourceNotReadyException',
 ];
 
-/** The picture in docs/design/export-run.md: where each outcome of each step leads. */
+/** The diagram in docs/design/export-run.md: the next state for each outcome of each step. */
 const ARROWS: Record<StepName, Record<string, string>> = {
   CreateExport: {
     CREATED: 'WaitBeforeCheck',
@@ -60,7 +60,7 @@ const ARROWS: Record<StepName, Record<string, string>> = {
   },
 };
 
-/** Where each wait leads back to. */
+/** The state after each wait. */
 const WAITS = {
   WaitBeforeCreate: 'CreateExport',
   WaitBeforeCheck: 'CheckStatus',
@@ -84,7 +84,7 @@ const ENDS = [...SUCCESSES, 'ChangesCrashed', 'RunFailed', 'StepCrashed', 'Table
 
 describe('the definition as a whole', () => {
   test('is accepted by the validator of the Amazon States Language', () => {
-    const { isValid, errorsText } = validate(structuredClone(definition)); // it writes into what it is given
+    const { isValid, errorsText } = validate(structuredClone(definition)); // the validator changes its argument
 
     expect(errorsText('\n')).toBe('');
     expect(isValid).toBe(true);
@@ -159,7 +159,7 @@ describe('the definition as a whole', () => {
         '$.tableCrash.Error',
         '$.failure.cause',
         '$.failure.error',
-        // Asked whether it is there.
+        // Choices test whether it is present.
         '$.input.release',
         '$.input.table',
         '$.outcome',

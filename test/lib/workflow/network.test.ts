@@ -17,7 +17,7 @@ const INTERFACES = [
 ];
 const CALLING = ['ApplyChunk', 'CheckStatus', 'CreateExport', 'DownloadFile'];
 
-/** The functions in the subnets, by the names of their steps. */
+/** The functions in the subnets, by step name. */
 const inSubnets = allOf(within, 'AWS::Lambda::Function').filter(([, { Properties }]) => Properties.VpcConfig);
 
 test('exactly the functions that read the grant, and so call the CRM or the file host, are in the subnets', () => {
@@ -34,7 +34,7 @@ test('exactly the functions that read the grant, and so call the CRM or the file
 });
 
 test('nothing else differs: no resource comes or goes, and without the setting there is nothing of it', () => {
-  // Both templates without what a network may change, and without digests of the code and of the configuration in it.
+  // Both templates without the parts that a network may change, and without digests of code and configuration.
   const rest = ({ Resources }: typeof within) => {
     const text = JSON.stringify(Resources, (key, value) => (['VpcConfig', 'S3Key'].includes(key) ? undefined : value));
     const plain = text.replaceAll(/(CurrentVersion|Configuration)[0-9A-Fa-f]{8,40}"/g, '$1"');

@@ -31,7 +31,7 @@ test.each([
   expect(others.map(([other]) => other)).toEqual([]);
   expect(id).toMatch(/^ExportsBucket/);
   expect(left).not.toMatch(/changes/i);
-  // The same words find them where there are any.
+  // The same pattern finds the resources of a deployment with tables.
   expect(named(synthesise(feedDeployment())).length).toBeGreaterThan(5);
 });
 
@@ -53,7 +53,7 @@ describe('the function WriteTable', () => {
 
     const [, found] = oneOf(synthesise(deployment), 'AWS::Lambda::Function', 'WriteTable');
     expect(found.Properties.MemorySize).toBe(3008);
-    // Lambda sets no generation of the heap where one is given.
+    // Lambda does not size the young heap if the function sets it.
     const options = '--max-old-space-size=2816 --max-semi-space-size=8';
     expect(found.Properties.Environment.Variables.NODE_OPTIONS).toBe(options);
   });

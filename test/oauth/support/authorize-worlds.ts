@@ -6,11 +6,11 @@ import { randomFrom } from '../../support/seeds.ts';
 import { Simulation } from './simulation.ts';
 
 /**
- * Worlds in which people authorize while functions refresh: two commands at once, a CRM that ends the former grants of a
- * client at each consent, commands that die, and a second deployment of the same client. Drawn by a seed.
+ * Worlds in which people authorize while functions refresh: two concurrent commands, a CRM that ends the former grants
+ * of a client at each consent, commands that die, and a second deployment of the client. A seed decides them.
  */
 
-/** What a person did: when they consented, and how far the command came. */
+/** An authorization: the time of the consent, and how far the command came. */
 interface Authorization {
   consentedAt: number;
   end: 'stored' | 'later' | 'died' | 'refused' | 'elsewhere' | 'exchanging';
@@ -18,9 +18,9 @@ interface Authorization {
 }
 
 export interface Outcome {
-  /** What the functions of this deployment get in the end. */
+  /** The tokens that the functions of this deployment get in the end. */
   answer: string | Error;
-  /** Why the grant may be lost, by what the documents say; `undefined` where it must not be. */
+  /** The documented reason for losing the grant; `undefined` if it must not be lost. */
   documented: string | undefined;
   reuses: number;
 }
@@ -28,7 +28,7 @@ export interface Outcome {
 const MINUTE = 60_000;
 
 export interface WorldOptions {
-  /** Without numbers, an older consent may be stored over a newer one. */
+  /** Whether consents have numbers. Without them, an older consent may replace a newer one. */
   numbered?: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function authorizeWorld(seed: number, { numbered = true }: WorldOpt
   };
   const pause = (most: number) => world.clock.sleep(random() * most);
 
-  /** A command of this deployment, from the consent on. */
+  /** Runs a command of this deployment from the consent on. */
   const authorize = async (dies: boolean) => {
     await pause(2 * MINUTE);
     const done = consent();
@@ -88,7 +88,7 @@ export async function authorizeWorld(seed: number, { numbered = true }: WorldOpt
       () => 'later',
     );
   };
-  /** Another deployment of the same client, with a secret and a ledger of its own. */
+  /** Authorizes in another deployment of the same client, with its own secret and ledger. */
   const elsewhere = async () => {
     await pause(3 * MINUTE);
     const done = consent();
@@ -115,7 +115,7 @@ export async function authorizeWorld(seed: number, { numbered = true }: WorldOpt
   return { answer, documented: documentedLoss(authorizations, endsFormer), reuses: world.endpoint.reuses };
 }
 
-/** What docs/adr/0013 says that a person has to authorize again for. */
+/** The reason in docs/adr/0013 for which a person has to authorize again. */
 function documentedLoss(authorizations: Authorization[], endsFormer: boolean): string | undefined {
   if (!endsFormer) return undefined;
   const last = authorizations.toSorted((a, b) => a.consentedAt - b.consentedAt).at(-1);

@@ -2,17 +2,17 @@ import type { Deployment } from '../../../core/config/deployment.ts';
 import type { TokenPlaces } from '../../../core/oauth/access-token.ts';
 import type { Generation } from '../../../core/oauth/grant.ts';
 
-/** What a process of clients is told to do. */
+/** The job of a process with clients. */
 export interface Job {
   clients: number;
   places: TokenPlaces;
   crm: Deployment['crm'];
-  /** How much faster than the world the clients' time runs. */
+  /** The speed of the clients' time relative to real time. */
   scale: number;
-  /** When both times were the same; by default at the beginning of the job. */
+  /** The moment when both times were equal; by default the start of the job. */
   epoch?: number;
   rejected?: string;
-  /** Reads of the label answer this for so long, in the clients' time. */
+  /** Reads of the label return this token set for that long, in the clients' time. */
   stale?: { generation: Generation; forMs: number };
 }
 

@@ -4,7 +4,7 @@ import { startOAuthCloud } from './oauth-cloud.ts';
 
 type OAuthCloud = Awaited<ReturnType<typeof startOAuthCloud>>;
 
-/** A file of tests about processes full of clients: its cloud, and the tests that hold for crowds of any size. */
+/** The cloud of a test file with processes of many clients, and the tests for crowds of any size. */
 export function oauthCrowds() {
   let cloud: OAuthCloud;
   beforeAll(async () => {
@@ -12,7 +12,7 @@ export function oauthCrowds() {
   });
   afterAll(() => cloud?.close());
 
-  /** The refreshes of the authorization server during an action. */
+  /** The number of refreshes at the authorization server during an action. */
   async function refreshesOf<T>(action: () => Promise<T>) {
     const before = cloud.refreshes();
     const value = await action();
@@ -21,7 +21,7 @@ export function oauthCrowds() {
   }
 
   return {
-    /** The cloud is there once the tests run. */
+    /** The cloud exists once the tests run. */
     cloud: () => cloud,
     refreshesOf,
     testOnExpiredToken: (crowds: [processes: number, clients: number][]) =>
@@ -36,7 +36,7 @@ export function oauthCrowds() {
           const current = await grant.current();
           expect(refreshes).toEqual({ calls: 1, reuses: 0 });
           expect(value.answers).toEqual(Array(processes * clients).fill({ accessToken: current.tokens.accessToken }));
-          // Each client has a module instance of its own, and reads for itself.
+          // Each client has its own module instance and reads for itself.
           expect(value.labelReads).toBeGreaterThanOrEqual(processes * clients);
           expect(current.versionId).toBe(successorOf(versionId));
           expect(await grant.ledger.read(versionId)).toMatchObject({ state: 'STORED' });
@@ -59,7 +59,7 @@ export function oauthCrowds() {
 
         expect({ calls, reuses, versions: versions.size }).toEqual({ calls: count, reuses: 0, versions: count });
       }),
-    /** This test comes behind all others of the file. */
+    /** Defines a test that must be the last of the file. */
     testNothingLeaked: () =>
       test('no token that was ever issued is in the ledger, in a log, or in an error', async () => {
         expect(cloud.issued.size).toBeGreaterThan(20);

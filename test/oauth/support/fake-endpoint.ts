@@ -2,29 +2,29 @@ import type { Tokens } from '../../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../../core/oauth/token-endpoint.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** What happens to one call instead of a good answer. */
+/** The fault of one call. */
 export type Fault = 'lostBefore' | 'lostAfter' | Exclude<TokenAnswer, { kind: 'granted' }>;
 
 interface Grant {
   revoked: boolean;
 }
 
-/** An authorization server that rotates, detects reuse, and revokes the whole grant then; in virtual time. */
+/** An authorization server in virtual time. It rotates tokens, and revokes the whole grant after reuse. */
 export class FakeEndpoint {
   rotation: 'strict' | 'none' | { graceSeconds: number } = 'strict';
-  /** `null`: the answer does not say. */
+  /** `null`: the answer has no lifetime. */
   lifeSeconds: number | null = 3600;
-  /** How long one call takes; the server commits at the end, whether somebody still listens or not. */
+  /** The duration of one call. The server commits at its end, even if the client has gone. */
   delayMs = 300;
-  /** Whether the answer repeats the refresh token where it does not rotate. */
+  /** Whether an answer without rotation repeats the refresh token. */
   sendsRefreshToken = true;
-  /** What happens to the next calls. */
+  /** The faults of the next calls. */
   faults: Fault[] = [];
   calls = 0;
   reuses = 0;
-  /** When each call came. */
+  /** The time of each call. */
   readonly callTimes: number[] = [];
-  /** Every token that was ever issued. */
+  /** Every issued token. */
   readonly issued: string[] = [];
   readonly #refresh = new Map<string, { grant: Grant; usedAt: number | undefined }>();
   readonly #clock: VirtualClock;
@@ -33,7 +33,7 @@ export class FakeEndpoint {
     this.#clock = clock;
   }
 
-  /** A new grant of a person. */
+  /** Makes a new grant, as a person's consent does. */
   grant(overrides: Partial<Tokens> = {}): Tokens {
     const { accessToken, refreshToken = '' } = this.#issue({ revoked: false });
     return {

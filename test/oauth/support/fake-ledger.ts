@@ -9,13 +9,13 @@ import {
 type Item = Record<string, AttributeValue>;
 type Update = UpdateItemCommand['input'];
 
-/** A table in memory that means what DynamoDB means by the expressions of the ledger; an unknown word in one is an error. */
+/** A table in memory that evaluates the ledger's expressions as DynamoDB does. An unknown word in one is an error. */
 export class FakeLedger {
   readonly items = new Map<string, Item>();
-  /** Writes that were requested, and those that were done. */
+  /** The number of requested writes, and of successful ones. */
   asked = 0;
   written = 0;
-  /** May refuse an operation. */
+  /** Returns an error to make an operation fail. */
   trouble: (operation: 'read' | 'write') => Error | undefined = () => undefined;
   readonly #latency: () => Promise<unknown>;
 
@@ -24,11 +24,11 @@ export class FakeLedger {
   }
 
   get client(): DynamoDBClient {
-    // The fake is no whole client, but has all that the ledger uses.
+    // The fake implements only the part of the client that the ledger uses.
     return { send: (command: GetItemCommand | UpdateItemCommand) => this.#send(command) } as unknown as DynamoDBClient;
   }
 
-  /** Every item as plain values, by its generation. */
+  /** Every item as plain values, by its token set. */
   plain(): Record<string, unknown>[] {
     return [...this.items.values()].map((item) =>
       Object.fromEntries(Object.entries(item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)])),

@@ -9,19 +9,19 @@ import type { Tokens } from '../../../core/oauth/secrets.ts';
 
 type Operation = 'GetSecretValue' | 'PutSecretValue';
 
-/** Secrets Manager in memory as AWS documents it: versions are made once, and the label may be read late. */
+/** Secrets Manager in memory, as AWS documents it: a version is written once, and reads of the label may be stale. */
 export class FakeSecrets {
-  /** The OAuth client; `undefined`: it was never stored. */
+  /** The OAuth client; `undefined`: not stored. */
   oauthClient: string | undefined = JSON.stringify({ clientId: 'id', clientSecret: 'c4n4ry-5ecret' });
   /** All versions of the tokens, by VersionId. */
   readonly versions = new Map<string, string>();
-  /** Reads of the label answer what stood there that long ago. */
+  /** Reads of the label return the value of that long ago. */
   staleMs = 0;
   readonly operations: string[] = [];
-  /** Every PutSecretValue that arrived. */
+  /** Every PutSecretValue call. */
   readonly puts: { token: string; text: string }[] = [];
   trouble: (operation: Operation, secret: string) => Error | undefined = () => undefined;
-  /** Puts are never answered: only who asked can end them. */
+  /** Puts get no answer: only the caller can end them. */
   silent = false;
   readonly #label: { from: number; versionId: string }[] = [];
   readonly #now: () => Date;
@@ -35,11 +35,11 @@ export class FakeSecrets {
   get client(): SecretsManagerClient {
     const send = (command: GetSecretValueCommand | PutSecretValueCommand, options?: Ending) =>
       this.#send(command, options);
-    // The fake is no whole client, but has all that the token store uses.
+    // The fake implements only the part of the client that the token store uses.
     return { send } as unknown as SecretsManagerClient;
   }
 
-  /** Puts a version there, as a person with a console would. */
+  /** Stores a version, as a person in the console would. */
   place(versionId: string, tokens: Tokens): void {
     this.versions.set(versionId, JSON.stringify(tokens));
     this.#label.push({ from: this.#now().getTime(), versionId });
@@ -98,7 +98,7 @@ export class FakeSecrets {
 
 type Ending = { abortSignal?: AbortSignal | undefined };
 
-/** Rejects as the SDK does when its caller has had enough. */
+/** Rejects as the SDK does when the caller aborts. */
 function aborted(signal: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     const end = () => reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' }));

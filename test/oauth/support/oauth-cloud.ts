@@ -18,7 +18,7 @@ import type { ClientAnswer, Done, Job } from './clients-job.ts';
 
 const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
 
-/** Real calls for secrets and table, a real authorization server, and processes full of clients. */
+/** Real calls to secrets and table, a real authorization server, and processes with many clients. */
 export async function startOAuthCloud() {
   const cloud = inject('cloud');
   const LedgerTable = `ledger-${randomUUID()}`;
@@ -29,7 +29,7 @@ export async function startOAuthCloud() {
   const secrets = new SecretsManagerClient(config);
   const dynamo = new DynamoDBClient(config);
   const pool: Child[] = [];
-  /** Everything that may never be seen, and everything that was said. */
+  /** All secrets, and all texts that must not contain them. */
   const issued = new Set<string>();
   const said: string[] = [];
   await dynamo.send(
@@ -62,7 +62,7 @@ export async function startOAuthCloud() {
     issued,
     spawn,
     newTokens,
-    /** A grant of its own, with this much life left. */
+    /** Makes a new grant with this much life left. */
     grant: async (lifeLeftSeconds: number) => {
       const Name = `tokens-${randomUUID()}`;
       await secrets.send(new CreateSecretCommand({ Name, SecretString: JSON.stringify(newTokens(lifeLeftSeconds)) }));
@@ -81,7 +81,7 @@ export async function startOAuthCloud() {
         storeAgain: () => storeGrant(newTokens(3000), { store, ledger }),
       };
     },
-    /** Lets that many processes with that many clients each ask, all at once. */
+    /** Makes that many processes, with that many clients each, ask at once. */
     ask: async (processes: number, job: Job): Promise<Done> => {
       while (pool.filter(({ alive }) => alive).length < processes) {
         await Promise.all(Array.from({ length: processes - pool.length }, spawn));
@@ -96,7 +96,7 @@ export async function startOAuthCloud() {
       const calls = sandbox.ledger.calls({ kind: 'token' }).filter(({ grantType }) => grantType === 'refresh_token');
       return { calls: calls.length, reuses: calls.filter(({ reuse }) => reuse).length };
     },
-    /** Where a token could have leaked to. */
+    /** The places to which a token could leak. */
     places: async () => {
       const { Items } = await dynamo.send(new ScanCommand({ TableName: LedgerTable }));
       return { table: JSON.stringify(Items), log: await readFile(cloud.logFile, 'utf8'), said: said.join('\n') };
@@ -131,7 +131,7 @@ class Child {
     this.ready = once(this.#process, 'message');
   }
 
-  /** What became of a job; never anything where the process is killed before its end. */
+  /** The result of a job; never resolves if the process is killed before its end. */
   work(job: Job): Promise<Done> {
     return new Promise((resolve) => {
       const listen = (message: Done | string) => {
@@ -144,7 +144,7 @@ class Child {
     });
   }
 
-  /** Resolves when the process has taken up a job. */
+  /** Resolves when the process has started a job. */
   begun(): Promise<unknown> {
     return once(this.#process, 'message');
   }

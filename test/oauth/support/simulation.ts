@@ -19,26 +19,26 @@ export const FIRST_VERSION = '00000000-0000-4000-8000-000000000001';
 const PLACES = { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' };
 
 interface ClientOptions {
-  /** How far this client's clock is ahead. */
+  /** How far this client's clock is ahead, in milliseconds. */
   skewMs?: number;
   secondsLeft?: () => number;
-  /** Else it is a command of a person. */
+  /** Whether the client runs in a function; otherwise in a person's command. */
   inFunction?: boolean;
-  /** The process dies there: nothing of it ever happens again. */
+  /** The point at which the process dies. It does nothing afterwards. */
   diesAfter?: 'claim' | 'answer' | 'store';
   change?: (deps: AccessTokenDeps) => Partial<AccessTokenDeps>;
 }
 
 /**
- * Everything around the token module, in one process and in virtual time: secrets, table and token endpoint with real
- * conditional semantics and delays, and any number of clients with a module instance of their own.
+ * The environment of the token module, in one process and in virtual time: secrets, table and token endpoint with real
+ * conditional semantics and delays, and any number of clients with their own module instances.
  */
 export class Simulation {
   readonly clock: VirtualClock;
   readonly endpoint: FakeEndpoint;
   readonly secrets: FakeSecrets;
   readonly ledger: FakeLedger;
-  /** What was counted for alarms. */
+  /** The events that were counted for alarms. */
   readonly counted: string[] = [];
   readonly #random: () => number;
 
@@ -51,7 +51,7 @@ export class Simulation {
     this.ledger = new FakeLedger(latency);
   }
 
-  /** A grant is stored whose access token has this much life left; none is past its end. */
+  /** Stores a grant whose access token has this much life left; a negative value is expired. */
   stored(lifeLeftSeconds: number, overrides: Partial<Tokens> = {}): this {
     const expiresAt = new Date(this.clock.time + lifeLeftSeconds * 1000).toISOString();
     const obtainedAt = new Date(this.clock.time + (lifeLeftSeconds - 3600) * 1000).toISOString();
@@ -91,7 +91,7 @@ export class Simulation {
     return Array.from({ length: count }, (_, index) => this.client(of(index)));
   }
 
-  /** All at once. Every answer, or the error. */
+  /** Makes all clients ask at once. Returns every answer or error. */
   ask(clients: GetAccessToken[], options?: Parameters<GetAccessToken>[0]): Promise<(string | Error)[]> {
     const answers = clients.map((client) =>
       client(options).then(
@@ -102,7 +102,7 @@ export class Simulation {
     return this.clock.run(Promise.all(answers));
   }
 
-  /** Starts and is never heard of again; time passes until it would be over. */
+  /** Starts a client that dies, and advances the time past its normal end. */
   async dies(options: ClientOptions & { diesAfter: 'claim' | 'answer' | 'store' }, forMs = 5_000): Promise<void> {
     void this.client(options)().catch(() => undefined);
     await this.pass(forMs);
@@ -112,7 +112,7 @@ export class Simulation {
     return this.clock.run(this.clock.sleep(ms));
   }
 
-  /** What the command does with the grant that a person has just given. */
+  /** Stores a grant that a person has just given, as the command does. */
   storeGrant(
     tokens: Tokens = this.endpoint.grant(),
     { diesAfterClaim = false, storesAfterMs = 0, now = Date.now } = {},

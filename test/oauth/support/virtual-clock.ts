@@ -1,4 +1,4 @@
-/** Time that only passes when everybody waits: a minute of leases takes no time, and the order of events is always the same. */
+/** Time that advances only when all code waits: leases take no time, and the order of events is fixed. */
 export class VirtualClock {
   time: number;
   #timers: { at: number; wake: () => void }[] = [];
@@ -17,7 +17,7 @@ export class VirtualClock {
       this.#timers.splice(index, 0, { at, wake });
     });
 
-  /** Lets time pass until the promise is settled. A promise that nothing will ever settle is an error. */
+  /** Advances time until the promise is settled. A promise that can never settle is an error. */
   async run<T>(promise: Promise<T>): Promise<T> {
     let settled = false;
     const done = () => {
