@@ -108,7 +108,7 @@ function historyRemarks(subject: Subject): string[] {
   ];
 }
 
-const SAME_EXPORT = 'The CRM has given the that its date has already, by its id.';
+const SAME_EXPORT = 'The CRM has given the export that its date has already, by its id.';
 
 /** A smaller export may well have the same number of rows every night. */
 const FEWEST_CAPPED = 1000;
