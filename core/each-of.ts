@@ -1,4 +1,4 @@
-/** Objects of the bucket that a command reads at the same time. */
+/** Number of objects that a command reads at the same time. */
 const AT_ONCE = 16;
 
 /** Calls `work` for each item, a few at a time. The results are in the order of the list. */

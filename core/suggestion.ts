@@ -25,17 +25,17 @@ export function quotedNames(typed: readonly string[], known: readonly string[]):
 
 const LONGEST_NAME = 40;
 const LONGEST_LABEL = 80;
-/** The shortest API keys have 16 characters, with digits among them. */
+/** Shorter words are not taken for tokens: the shortest API keys have 16 characters, with digits among them. */
 const SHORTEST_TOKEN = 16;
 
-/** Whether a text is a plain label: a few words on one line, no token, address or number. */
+/** Whether a text is a plain label: a few words on one line, but no token, address or number. */
 export function isPlainLabel(text: string): boolean {
   if (text.length > LONGEST_LABEL || !/^[\p{L}\p{M}\p{N} _\-.,:;/()&%#+*?!'"\u05f3\u05f4\u20aa\u2013]+$/u.test(text))
     return false;
   return /\p{L}/u.test(text) && text.split(' ').every((word) => word.length < SHORTEST_TOKEN || !/\d/.test(word));
 }
 
-/** Whether a text is a plain name of a field or entity: no token, address or number. */
+/** Whether a text is a plain name of a field or entity, but no token, address or number. */
 export function isPlainName(text: string): boolean {
   if (text.length > LONGEST_NAME || !/^\p{L}[\p{L}\d_-]*$/u.test(text)) return false;
   return text.length < SHORTEST_TOKEN || !/\d/.test(text);

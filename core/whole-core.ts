@@ -1,5 +1,5 @@
 /**
- * A Lambda function with this much memory has a whole core, MB:
+ * Memory in MB with which a Lambda function has a whole core:
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
  */
 export const WHOLE_CORE_MB = 1769;

@@ -103,7 +103,7 @@ export type BatchManifest = z.infer<typeof batchManifestSchema>;
 
 const writtenSchema = batchManifestSchema.extend({ schemaVersion: z.literal(1) });
 
-/** The bytes of a manifest: equal manifests have equal bytes. */
+/** The text of a manifest. Equal manifests have equal bytes. */
 export function batchManifestText(manifest: BatchManifest): string {
   return strictText(writtenSchema, manifest);
 }
@@ -153,7 +153,7 @@ const doubtSchema = z.object({
   /** The attempts of the first record; null if its function died. The other records may have been sent. */
   tries: triesSchema.nullable().default(null),
 });
-/** Consecutive records without a result that were, or may have been, sent. */
+/** Consecutive records without a result that may have been sent. */
 export type Doubt = z.infer<typeof doubtSchema>;
 
 /** The text of a part: results, and the doubt about lines without a result. */
@@ -167,7 +167,7 @@ export function doubtIn(part: string): Doubt | undefined {
   return at === -1 ? undefined : parseDoubt(part.slice(at + DOUBT.length, part.lastIndexOf('}')));
 }
 
-/** Reads a claim too. @throws RunError `StorageConflict` */
+/** Reads a doubt or a claim. @throws RunError `StorageConflict` */
 export function parseDoubt(text: string): Doubt {
   const doubt = parseJson(doubtSchema, text);
   if (doubt) return doubt;

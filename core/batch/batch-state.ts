@@ -121,7 +121,7 @@ const CUSTOMER_UPDATES: Machine<BatchState> = {
   }),
   about: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
   inputKept: () => null,
-  // No command shows the wait of a batch: `update-status` counts lines.
+  // A batch keeps no trouble: `update-status` counts lines and shows no wait.
   troubleAfter: () => ({}),
   endOf: batchEnd,
 };
@@ -131,7 +131,7 @@ export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
   return waits >= MOST_WAITS;
 }
 
-/** `asStep` for the machine CustomerUpdates. */
+/** A Lambda handler of a step of CustomerUpdates. */
 export function asBatchStep<S extends UpdateStepName, D extends Invocation>(
   name: S,
   step: Step<BatchState, D, BatchAnswer<S>>,
@@ -153,7 +153,7 @@ export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | und
 const stopSchema = z.object({
   /** Name of the error that stopped the batch. */
   reason: z.enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]]),
-  /** What happened, in a sentence. */
+  /** The reason of the stop as a sentence. */
   sentence: z.string(),
   at: z.iso.datetime(),
 });

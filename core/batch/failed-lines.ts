@@ -77,7 +77,7 @@ async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Resu
 
 const recordSchema = z.object({ id: z.guid() });
 
-/** @returns `undefined` for a line without a record. */
+/** The id in a line of the input; `undefined` for a blank line. */
 function idOf(text: string, line: number): string | undefined {
   if (text.trim() === '') return undefined;
   const record = parseJson(recordSchema, text);

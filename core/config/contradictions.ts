@@ -14,7 +14,7 @@ import { dependsOnDate } from './relative-date.ts';
 import { requestKeys } from './request-keys.ts';
 import type { Settings } from './settings.ts';
 
-/** Settings that contradict each other: a row for each rule, with the setting that the message is about. */
+/** Settings that contradict each other: one row for each rule, with the setting that the message names. */
 
 interface Row<T> {
   at: readonly PropertyKey[];

@@ -64,7 +64,7 @@ export function deployedBy(metadata: Record<string, unknown> = {}): Deployed | u
   return deployed && ENTITIES.every((entity) => entity in deployed.entities) ? deployed : undefined;
 }
 
-/** A setting that a deployment of the file would change. */
+/** A setting that would change if the file were deployed. */
 export interface Difference {
   path: string;
   /** Both values; left out if they must not be shown. A missing value is `undefined`. */

@@ -168,7 +168,7 @@ export const nightlySchema = z
 const columnName = z.string().min(1);
 const columnNames = z.array(columnName).min(1).max(1000);
 const MOST_LABELS = 1000;
-/** Excel allows 31 characters. */
+/** Long enough for Excel, which allows 31 characters. */
 const sheetName = z.string().min(1).max(100);
 
 const chosenColumns = z.strictObject({

@@ -29,7 +29,7 @@ interface Problem {
 const FORM =
   'must be {"$date": "day-1d", "as": "date"} and nothing more: day, weekStart or monthStart, plus or minus up to 9999 days, as "date" or "instant"';
 
-/** Malformed dates of a list of filters. A filter is an object, so a date cannot be one. */
+/** Malformed relative dates in a list of filters. A filter is an object, so a date itself is not a filter. */
 export function dateProblems(filters: readonly unknown[]): Problem[] {
   return datesIn(filters).flatMap(({ path, value }) => {
     if (path.length < 2) return [{ path, message: 'is a date where a filter should be: put it into one' }];

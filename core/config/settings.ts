@@ -95,7 +95,7 @@ const networkSchema = z
   })
   .optional();
 
-/** The part of a deployment's configuration that is about readers in other accounts. */
+/** The settings for readers in other accounts. */
 
 // The pattern excludes wildcards and policy variables, so that an entry names exactly one role.
 const ROLE = /^arn:aws(-cn|-us-gov)?:iam::\d{12}:role\/([\w+=,.@-]{1,64}\/){0,8}[\w+=,.@-]{1,64}$/;

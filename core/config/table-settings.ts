@@ -21,7 +21,7 @@ const timestampFormat = z.enum([
   'MM/DD/YYYY HH:mm',
   'MM/DD/YYYY HH:mm:ss',
 ]);
-/** 18 digits fit into 64 bits. */
+/** The most digits of a decimal: 18 digits fit into 64 bits. */
 const MOST_DIGITS = 18;
 
 const TYPES = `must be "text", "integer", "double", "boolean", "date", "timestamp", {"type":"decimal","precision":${MOST_DIGITS},"scale":2} with at most ${MOST_DIGITS} digits, or {"type":"date","format":…} (or "timestamp") with a format of docs/tables.md`;
@@ -67,7 +67,7 @@ export const tableSettingsSchema = z.strictObject({
 export type TableSettings = z.infer<typeof tableSettingsSchema>;
 export type ColumnType = z.infer<typeof columnType>;
 
-/** Compression and parsing use a whole core. */
+/** The default is a whole core, which compression and parsing use. */
 export const tableMemorySchema = functionMemory
   .default(WHOLE_CORE_MB)
   .describe(`Memory of WriteTable and WriteChanges, MB. ${WHOLE_CORE_MB} MB have a whole CPU. ${MEMORY_NOTE}`);

@@ -64,8 +64,8 @@ interface Row {
 }
 
 /**
- * The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the call
- * may have been processed.
+ * The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the
+ * call may have been processed.
  */
 const BUSY_SERVER = [503, 521, 523, 525, 526];
 /** The CRM is processing another export of the client, or has locked the record. */

@@ -6,7 +6,7 @@ interface Sent {
   accessToken: string;
 }
 
-/** The keys that services use for the code of an error. Their value is shown if it is one plain token. */
+/** The keys that services use for an error code. A value is shown if it is one plain token. */
 const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 
 /** A letter, then letters, digits, `_`, `-` and `.`. */

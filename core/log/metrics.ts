@@ -18,7 +18,7 @@ export const METRICS = {
   FileWarnings: { unit: 'Count', dimensions: [[]] },
   /** Changed columns of a published or quarantined file; 1 if the change stopped the run. Not written for 0. */
   SchemaChanges: { unit: 'Count', dimensions: [[]] },
-  /** A table could not be written; its file is published. */
+  /** Tables that could not be written although their file is published. */
   TablesNotWritten: { unit: 'Count', dimensions: [[]] },
   /** Every hour: 1 in the hours after the deadline of an incomplete night, otherwise 0. */
   NightIncomplete: { unit: 'Count', dimensions: [[]] },

@@ -27,16 +27,16 @@ import { callTokenEndpoint } from './token-endpoint.ts';
 
 export interface AccessToken {
   accessToken: string;
-  /** Scopes that the token has, blank-separated, as the CRM named them. */
+  /** The scopes of the token, separated by blanks, in the CRM's spelling. */
   scope: string;
 }
 
 /**
- * The access token for one call of the CRM.
+ * Returns the access token for one call of the CRM.
  * @param options.rejected a token that was refused with 401: it is not returned again
- * @param options.reread a token that was refused with 403: costs one read of the secret for a newer one
+ * @param options.reread a token that was refused with 403: the secret is read once for a newer one
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
- *   `SecretVersionsExhausted`, `CrmUnavailable`, `RateLimited`
+ *  `SecretVersionsExhausted`, `CrmUnavailable`, `RateLimited`
  */
 export type GetAccessToken = (options?: { rejected?: string; reread?: string }) => Promise<AccessToken>;
 
@@ -57,8 +57,8 @@ export interface TokenCache {
 const PATIENCE_MS = 60_000;
 
 /**
- * Returns the stored access token while it is valid: one read of the secret per container. When it expires, one of any
- * number of functions refreshes it (docs/adr/0013), and the others wait.
+ * Returns the stored access token while it is valid: one read of the secret per container. When it expires, exactly
+ * one function refreshes it (docs/adr/0013), and all others wait.
  */
 export function createGetAccessToken(
   deps: AccessTokenDeps,
@@ -196,7 +196,7 @@ async function spendOrKeep(
   }
 }
 
-/** Whether the access token may still be used. */
+/** Whether the access token can still be used after this error. */
 function leavesAlive(error: unknown): error is RunError {
   return error instanceof RunError && error.name !== 'ReauthorizationRequired';
 }
@@ -246,8 +246,8 @@ async function waitForHolder(
 const LEAST_MS = 30_000;
 
 /**
- * The pause after a failure: the container reads no secret for a while, and presents no token for as long as the CRM
- * requests.
+ * The pause after a failure: for a while the container does not read the secret, and it does not refresh for as long
+ * as the CRM requests.
  */
 export class RefreshPause {
   #error: RunError | undefined;

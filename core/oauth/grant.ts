@@ -12,7 +12,7 @@ import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.t
 
 /** Stored token sets: the id of a token set, the id of its successor, its freshness, and when it may be refreshed. */
 
-/** One stored grant, whose refresh token may be spent once. Named by its VersionId in Secrets Manager. */
+/** One stored token set, whose refresh token may be spent once. Its name is its VersionId in Secrets Manager. */
 export interface Generation {
   versionId: string;
   tokens: Tokens;
@@ -73,7 +73,7 @@ const DAY_MS = 86_400_000;
  */
 const MOST_VERSIONS_A_DAY = 95;
 
-/** When the generations of the last 24 hours were obtained. Stored with the successor. */
+/** When the generations of the last 24 hours were obtained. The successor stores these times. */
 export function obtainedLately({ earlierObtainedAt, obtainedAt }: Tokens, now: Date): string[] {
   return [...earlierObtainedAt, obtainedAt].filter((time) => now.getTime() - Date.parse(time) < DAY_MS);
 }
@@ -87,7 +87,7 @@ export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefin
   return new RunError('SecretVersionsExhausted', what);
 }
 
-/** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
+/** The secret with the generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
 export interface GrantStore {
   /** The generation that AWSCURRENT names. Secrets Manager may return the previous one for a while. */
   current(): Promise<Generation>;
@@ -142,7 +142,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
   };
 }
 
-/** The generation with the label AWSCURRENT, and its last successor. @throws RunError */
+/** The generation that AWSCURRENT names, and its newest successor. @throws RunError */
 export async function newestOf(store: GrantStore) {
   const labelled = await store.current();
   let newest = labelled;

@@ -23,7 +23,7 @@ const itemSchema = z.object({
   unansweredSince: z._default(z.number(), 0),
   /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
   refusals: z._default(z.number(), 0),
-  /** When a person authorized over this generation. */
+  /** When a person authorized again and replaced this generation. */
   authorizedAt: z._default(z.string(), ''),
   /** Why a generation is dead or was refused, as text for a person. */
   reason: z._default(z.string(), ''),
@@ -34,7 +34,7 @@ export type LedgerItem = z.infer<typeof itemSchema>;
 
 export type Attributes = Record<string, AttributeValue>;
 
-/** Values of an expression: `{ now: 7 }` becomes `{ ':now': { N: '7' } }`. */
+/** The values of a DynamoDB expression: `{ now: 7 }` becomes `{ ':now': { N: '7' } }`. */
 export function expressionValues(plain: Record<string, string | number>): Attributes {
   const attribute = (value: string | number) => (typeof value === 'number' ? { N: String(value) } : { S: value });
   return Object.fromEntries(Object.entries(plain).map(([name, value]) => [`:${name}`, attribute(value)]));
@@ -53,7 +53,7 @@ function parseItem(attributes: Attributes | undefined): LedgerItem {
   return itemSchema.parse(Object.fromEntries(plain));
 }
 
-/** 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
+/** How long a claim lasts: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
 const MINUTE_MS = 60_000;
 /** The wait by number of unanswered requests with a token; after the first one, the claim alone is the wait. */
@@ -74,11 +74,11 @@ export interface Claim {
 export type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
 
 /**
- * One item per generation; a conditional write decides. Claims end by state or deadline.
- * Every method throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing.
+ * One item per generation. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
+ * throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing.
  */
 export interface Ledger {
-  /** Claims a generation without a holder, or whose holder ran out of time. */
+  /** Claims a generation that has no holder, or whose holder's deadline has passed. */
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
    * Claims a generation whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
@@ -102,7 +102,7 @@ const ABSENT = 'attribute_not_exists(pk)';
 /** After its deadline, the claim of a command is free again, unless the command had claimed a dead generation. */
 const FREE =
   'attribute_not_exists(pk) OR (deadline < :now AND (#state = :taken OR (#state = :authorized AND attribute_not_exists(diedAt))))';
-/** An item that vanished meanwhile (by age, or a restore) has no holder either. */
+/** An item that was deleted meanwhile (by age, or a restore) has no holder either. */
 const OBSERVED = 'attribute_not_exists(pk) OR (#state = :seenState AND #owner = :seenOwner)';
 const OURS = '(#state = :claimed OR #state = :authorized) AND #owner = :owner';
 const TAKE = 'SET #state = :taken, #owner = :owner, deadline = :deadline, #ttl = :ttl';
@@ -114,7 +114,7 @@ interface LedgerTable {
   keyOf: (versionId: string) => Attributes;
 }
 
-/** @param scope what the generations belong to: the secret, so that deployments could share a table. */
+/** @param scope the secret of the generations, so that several deployments could share a table. */
 export function createLedger(client: DynamoDBClient, table: string, scope: string): Ledger {
   const at: LedgerTable = { client, TableName: table, keyOf: (versionId) => ({ pk: { S: `${scope}#${versionId}` } }) };
   return {

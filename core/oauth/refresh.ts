@@ -29,11 +29,11 @@ const FIRST_TIMEOUT_MS = 20_000;
 const SECOND_TIMEOUT_MS = 10_000;
 /** Time for a whole refresh (claim: 45 seconds) before DownloadFile ends its invocation. */
 export const SECONDS_NEEDED = 55;
-/** Storing stops this long before the claim ends. */
+/** Attempts to store the grant stop this long before the claim ends. */
 const STORE_MARGIN_MS = 2_000;
 /** A token endpoint without an answer for this long raises an alarm. */
 const LONG_UNANSWERED_MS = 4 * 3_600_000;
-/** Reserved for storing, at the end of the claim. */
+/** Time for storing, reserved at the end of the claim. */
 const STORE_BUDGET_MS = 10_000;
 
 /**
@@ -170,7 +170,7 @@ function afterLost({ unanswered }: Claim, answer: TokenAnswer): TokenAnswer {
   return answer.kind === 'unclear' && unanswered > 0 ? { ...answer, kind: 'lost' } : answer;
 }
 
-/** Milliseconds left for requests under this claim: after its deadline another function may present the token. */
+/** Milliseconds left for requests under this claim. After its deadline another function may present the token. */
 function requestTime({ deadline }: Claim, { now }: SpendDeps): number {
   return deadline - STORE_BUDGET_MS - now().getTime();
 }
@@ -230,7 +230,7 @@ async function storeUntil(
   }
 }
 
-/** A grant is dead only when its generation is still the newest. */
+/** Marks a grant dead, but only if its generation is still the newest. */
 async function markedDead(generation: Generation, message: string, claim: Claim, deps: SpendDeps): Promise<Generation> {
   const successor = await deps.store.version(successorOf(generation.versionId));
   if (successor) return marked(successor, claim, deps);

@@ -23,7 +23,7 @@ export type OAuthClient = z.infer<typeof oneClientSchema>;
 export const oauthClientSchema = z.extend(oneClientSchema, { former: z.optional(oneClientSchema) });
 export type StoredClient = z.infer<typeof oauthClientSchema>;
 
-/** The grant, as `authorize` and the refresh store it. Times are ISO 8601; `expiresAt` null means unknown, not expired. */
+/** The grant as `authorize` and refreshes store it. Times are ISO 8601. `expiresAt` null: unknown, not expired. */
 export const tokensSchema = z.object({
   refreshToken: z.string().check(z.minLength(1)),
   accessToken: z.string().check(z.minLength(1)),

@@ -44,7 +44,7 @@ export function nextStarts(timing: Timing, after: Date, count: number): Start[] 
 }
 
 const MINUTE_MS = 60_000;
-/** An event that is further from every listed start belongs to none of them. */
+/** An event further away than this from every listed start belongs to none of the listed starts. */
 const NEAR_MS = 30 * MINUTE_MS;
 /** An event is early only by the difference between clocks. */
 export const EARLY_MS = 15 * MINUTE_MS;
@@ -68,7 +68,7 @@ export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | u
   return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
 }
 
-/** A rule fires within the minute of its start. */
+/** Whether an event is on time: a rule fires within the minute of its start. */
 function isOnTime(start: Date, event: Date): boolean {
   return event >= start && distance(start, event) < MINUTE_MS;
 }
@@ -81,7 +81,7 @@ function localSlot(timing: LocalTiming, start: Date): Start | undefined {
   return date === undefined ? undefined : { at: start, date };
 }
 
-/** The times in UTC at which a rule fires, and the local time that they stand for. */
+/** The times in UTC at which a rule fires, and the local time that they represent. */
 interface LocalTiming {
   timeZone: string;
   starts: string[];
@@ -104,7 +104,7 @@ function byDistance(starts: string[], time: Date): Date[] {
   return instants.sort((one, other) => distance(one, time) - distance(other, time));
 }
 
-/** In milliseconds. */
+/** The distance between two times in milliseconds. */
 function distance(one: Date, other: Date): number {
   return Math.abs(one.getTime() - other.getTime());
 }
@@ -120,7 +120,7 @@ export function longestGapDays(timing: Timing, from: Date): number {
   return Math.max(1, ...gaps, Math.ceil(rateDays(timing.expression)));
 }
 
-/** Days since 1970. */
+/** The dates of the starts, as days since 1970. */
 function startDays(timing: Timing, from: Date): number[] {
   const { expression, at } = timing;
   const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
@@ -165,7 +165,7 @@ export function cronTimes(expression: string, after: Date, count: number): Date[
   return times.slice(0, count);
 }
 
-/** The values of a list of values, ranges and steps, in order. */
+/** The values of a cron field (a list of values, ranges and steps), in ascending order. */
 function valuesOf(field: string, index: number): number[] {
   const values = field.split(',').flatMap((part) => {
     const { from, to, step } = rangeOf(part, index);

@@ -48,7 +48,7 @@ export function waitFor(state: RunState, invocation: Invocation, retryAfterSecon
   return waitOf(EXPORT_RUN, state, invocation, retryAfterSeconds);
 }
 
-/** Waits after an error, which becomes the `trouble` of the state. */
+/** The next wait after an error. The error becomes the `trouble` of the state. */
 export function waitAfter(
   error: RunError,
   state: RunState,
@@ -76,7 +76,7 @@ export function lateTry(error: RunError, state: RunState, invocation: Invocation
   return { outcome: 'CONTINUE' as const, lateTries: state.lateTries + 1, waitSeconds, trouble };
 }
 
-/** The pacing of the run once it has begun, else that of the configuration. */
+/** The pacing of the run if it has begun, else the configured one. */
 export function pacingOf(state: RunState, deployment: Deployment): Pacing {
   if (state.run) return { ...state.run, deadline: new Date(state.run.deadline) };
   const entity = requestedEntity(state.input);
@@ -94,7 +94,7 @@ export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {
  */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
-  // The file counts as published, and the table is there.
+  // The file was counted as published before, and its table exists: only the feed is missing.
   if (answer.outcome === 'FAILED' && lacksChanges(answer)) return undefined;
   if (answer.outcome === 'FAILED' && lacksTable(answer))
     return { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } };

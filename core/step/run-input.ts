@@ -8,7 +8,7 @@ const inputSchema = z.object({
   entity: entitySchema,
   date: z.optional(z.iso.date()),
   scheduledFor: z.optional(z.iso.datetime({ offset: true })),
-  /** The input has a plan of its own, which is not kept. */
+  /** Whether the input has its own plan. The plan itself is not kept. */
   ownPlan: z.optional(z.literal(true)),
   // An input with one of these keys does not export.
   release: z.optional(z.never()),

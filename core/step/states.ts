@@ -8,7 +8,7 @@ const changeSchema = z.object({ name: z.string(), from: z.string(), to: z.string
 const sinceSchema = z.object({ date: z.iso.date(), execution: z.string() });
 export type Since = z.infer<typeof sinceSchema>;
 
-/** How the columns that the CRM lists differ from those of an earlier export; a part of the state and of the manifest. */
+/** Differences between the columns that the CRM lists now and at an earlier export. Part of state and manifest. */
 export const driftSchema = z.object({
   since: sinceSchema.check(z.describe('The published export that it was compared with.')),
   added: z.array(z.string()),
@@ -33,7 +33,7 @@ export type ExportRequest = z.infer<typeof exportRequestSchema>;
 
 /** Fields of the entity, to recognise its columns in a file. */
 const listedSchema = z.looseObject({
-  /** Names that were not requested. */
+  /** Names of fields that were not requested. */
   others: z.array(z.string()),
   /** Labels of the columns, then of `others`. `null`: too many to carry. */
   labels: z.nullable(z.array(z.nullable(z.string()))),
@@ -70,13 +70,13 @@ const runSchema = z.looseObject({
   publish: z.boolean(),
   /** Columns that must not be in the file, with their labels and the configuration entries that name them. */
   excepted: z.array(z.looseObject({ name: z.string(), label: z.nullable(z.string()), entry: z.string() })),
-  /** How the columns differ from those of the last published export. */
+  /** Differences from the columns of the last published export. */
   drift: z.nullable(driftSchema),
   /** Warnings of CreateExport. */
   remarks: z.array(z.string()),
   /** Number of changed columns in the warnings of CreateExport. */
   schemaChanges: z.int(),
-  /** When the CRM had accepted the export. */
+  /** When the CRM accepted the export. */
   createdAt: z.iso.datetime(),
   /** The failed run that requested this export; `null`: this run requested it. */
   adopted: z.nullable(z.string()),

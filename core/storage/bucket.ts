@@ -41,7 +41,7 @@ export interface ObjectPart {
 
 export interface ObjectStream {
   etag: string;
-  /** The length of the part. */
+  /** Length of the part in bytes. */
   bytes: number;
   chunks: AsyncIterable<Uint8Array>;
 }

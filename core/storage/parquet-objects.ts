@@ -28,7 +28,7 @@ export interface ParquetObjects {
   /** Starts to write a file. @param metadata of the object; its values are ASCII */
   begin(key: string, metadata: Record<string, string>): ParquetUpload;
   /**
-   * Stores a file of the disk.
+   * Stores a file from the disk.
    * @param etag of the object that it replaces; `undefined` if there is none
    * @returns whether no other write came in between
    */

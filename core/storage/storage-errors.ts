@@ -1,12 +1,12 @@
 import { refusedBy } from '../../transfer/store/store-errors.ts';
 import { RunError } from '../errors.ts';
 
-/** 412: the condition of a conditional write does not hold. Recorded on AWS for Put and Complete alike (docs/adr/0006). */
+/** 412: the condition of a conditional write does not hold. AWS sends it for Put and Complete (docs/adr/0006). */
 export function refusedCondition(error: unknown): boolean {
   return nameOf(error) === 'PreconditionFailed' || statusOf(error) === 412;
 }
 
-/** 409: another conditional write of the same key was under way. Nothing was written. */
+/** 409: another conditional write of the same key was in progress. The object was not written. */
 export function metAnotherWrite(error: unknown): boolean {
   return error instanceof RunError && statusOf(error.cause) === 409;
 }

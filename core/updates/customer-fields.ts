@@ -54,7 +54,7 @@ function code<C extends number>(description: string, meanings: Readonly<Record<C
   return field(z.literal(listed), `${description}: ${listOf(meanings)}.`, 'code', { meanings });
 }
 
-/** `1 not defined, 2 male, 3 female` */
+/** Lists codes with their meanings: `1 not defined, 2 male, 3 female`. */
 export function listOf(meanings: Readonly<Record<number, string>>): string {
   return Object.entries(meanings)
     .map(([listed, meaning]) => `${listed} ${meaning}`)

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 const LF = 0x0a;
-/** Lines are read in blocks of about 32 KiB: with more at once, a million lines took 40 MB more of memory. */
+/** Lines are read in blocks of about 32 KiB. Larger blocks took 40 MB more memory for a million lines. */
 const BLOCK = 32_768;
 /** A longer line is refused, so that memory stays bounded. */
 export const LONGEST_LINE = 1_048_576;
@@ -15,7 +15,7 @@ export interface LineBlock {
   tooLong: boolean;
 }
 
-/** Cuts bytes after line breaks (LF; a CR before it stays part of the line). */
+/** Cuts bytes into blocks after line breaks (LF; a CR before it stays part of the line). */
 export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<LineBlock> {
   let held: Uint8Array[] = [];
   let size = 0;
@@ -75,7 +75,7 @@ function joined(parts: Uint8Array[]): Buffer {
   return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
 }
 
-/** Passes bytes on, and adds their length and CRC-32 to `total`. */
+/** Passes all bytes on, and adds their length and CRC-32 to `total`. */
 export async function* measured(
   pieces: AsyncIterable<string | Uint8Array>,
   total: { bytes: number; crc32: number },

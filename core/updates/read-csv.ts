@@ -19,8 +19,8 @@ const LF = 0x0a;
 const WORTH_MEASURING = LONGEST_LINE / 8;
 
 /**
- * The reader of CSV (RFC 4180, UTF-8 with or without byte order mark, commas). The first record names the columns: `id` and fields.
- * An empty cell, quoted or not, leaves its field alone; `\N` without quotation marks means `null`; an empty text needs JSON Lines.
+ * The reader of CSV (RFC 4180, UTF-8 with or without byte order mark, commas). The first record names the columns:
+ * `id` and fields. An empty cell does not change its field. `\N` means `null`, except in quotation marks.
  */
 export const CSV: UpdateReader = { format: 'csv', open: (rules) => new CsvReader(createRecordCheck(rules)) };
 
@@ -204,7 +204,7 @@ export class CsvCells {
     return this.#text.length;
   }
 
-  /** The physical line on which the next text begins. */
+  /** The physical line on which the text of the next `read` begins. */
   get nextLine(): number {
     return this.line + countBreaks(this.#text);
   }

@@ -50,7 +50,7 @@ interface BlockReader {
   end: (to: UpdateEntry[]) => void;
 }
 
-/** `JSONL`, or `CSV` (read-csv.ts), which only the command reads. */
+/** A reader: `JSONL`, or `CSV` (read-csv.ts), which only the command uses. */
 export interface UpdateReader {
   format: UpdateFormat;
   open: (rules: LineRules) => BlockReader;
@@ -164,7 +164,7 @@ export function notUtf8(line: number) {
 /** A record before its check. */
 interface Unchecked extends Omit<UpdateRecord, 'record'> {
   record: Record<string, unknown>;
-  /** Its JSON. */
+  /** The JSON text of the record. */
   text?: string;
 }
 

@@ -40,7 +40,7 @@ const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
 /** Consecutive 403 answers in a chunk after which the batch stops. */
 const FORBIDDEN_IN_A_ROW = 5;
-/** The wait after an error that followed progress. */
+/** The wait after a transient error that followed progress. */
 const FIRST_WAIT_SECONDS = 2;
 
 /** Where and when the next invocation continues. */

@@ -26,7 +26,7 @@ const MARGIN_SECONDS = 180;
 const SEND_SECONDS = 60;
 /** Longer waits are Wait states, because a sleeping function costs money. */
 const LONGEST_SLEEP_SECONDS = 20;
-/** The waits before the second and each further attempt. */
+/** The wait before the second attempt, and the wait before each further one. */
 const FIRST_BACKOFF_SECONDS = 1;
 const BACKOFF_SECONDS = 4;
 
@@ -135,7 +135,7 @@ const THROTTLED_ATTEMPTS = 8;
 /** Statuses that depend on permissions or time. Any other 4xx refuses the line, and would refuse it again. */
 const OF_US_OR_TIME = new Set([401, 403, 429]);
 
-/** How often a line with this answer is sent. */
+/** The most attempts for a line with this answer. */
 function attemptsFor({ status, change }: UpdateAnswer): number {
   if (status === 429) return THROTTLED_ATTEMPTS;
   return change === 'unclear' ? ATTEMPTS : 1;

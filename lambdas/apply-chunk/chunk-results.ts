@@ -14,9 +14,9 @@ import type { ChunkPosition } from '../../core/batch/batch-state.ts';
 import type { BatchKeys, BatchStore } from '../../core/batch/batch-store.ts';
 
 /**
- * The results of a chunk, in objects ("parts") that are each written once. Before the first line of a part is sent, it
- * is claimed. An invocation that finds a foreign claim without its part writes an empty part, which marks all its
- * lines as in doubt, and claims the next: lines are sent only under an own claim (docs/design/customer-updates.md).
+ * The results of a chunk, in objects ("parts") that are each written once. Before the first line of a part is sent,
+ * the part is claimed. An invocation that finds the claim of another one without its part closes it with an empty
+ * part, which marks all its lines as in doubt, and claims the next part (docs/design/customer-updates.md).
  */
 export class ChunkResults {
   /** Number of the next object. */

@@ -25,7 +25,7 @@ export interface MailFailedRunsDeps {
   bucket: Pick<Bucket, 'read'>;
 }
 
-/** The parts of a failed run that a mail may contain. Text from a person, the CRM or a crash is not among them. */
+/** The parts of a failed run that a mail may contain: no text from a person, the CRM or a crash. */
 export interface FailedRun {
   /** Name of the execution. */
   name: string;
@@ -90,8 +90,8 @@ function adviceFor({ name, error, entity, batch }: Named): string {
 }
 
 /**
- * The cause of an error of class `machine` may quote a crash, so it is left out. An address is replaced, because it may be a
- * signed URL.
+ * The cause of an error of class `machine` is left out, because it may quote a crash. An address is replaced, because
+ * it may be a signed URL.
  */
 function sentenceOf(run: Named, cause: string): string | undefined {
   const { error } = run;
@@ -105,7 +105,7 @@ function singleLine(text: string): string {
   return shortText(text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()).toWellFormed();
 }
 
-/** @returns `null` if the entity was never published, `undefined` if the pointer cannot be read: the mail is sent without it */
+/** @returns `null` if the entity was never published, `undefined` if the pointer cannot be read */
 async function newestDate(entity: Entity, bucket: Pick<Bucket, 'read'>): Promise<string | null | undefined> {
   try {
     return (await readPointer(bucket, latestPointerKey(entity))).run?.date ?? null;

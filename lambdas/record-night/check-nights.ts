@@ -30,7 +30,7 @@ export async function checkNights(now: Date, deps: RecordNightDeps): Promise<voi
   await orLogged(deps.log, 'nights not checked', {}, () => countIncomplete(now, looked, deps));
 }
 
-/** If a night cannot be read, no value is written, and lasting failure raises the alarm. */
+/** Writes no value if a night cannot be read: missing values raise the alarm. */
 async function countIncomplete(now: Date, looked: Looked[], { bucket, deployment, log }: RecordNightDeps) {
   const since = await watchedSince(bucket, now);
   const open = looked.filter(({ recorded }) => !recorded?.night?.complete);

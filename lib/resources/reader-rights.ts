@@ -79,7 +79,7 @@ function whoAre(group: Reader[], own: string): Who {
   const names = group.map(readerName);
   const [kind] = group.map(({ principal }) => kindOf(principal));
   if (kind === 'organization') {
-    // Without the own account: there, a statement for everybody would grant access regardless of its policies.
+    // Excludes the own account: there, a statement for everybody would grant access to all roles and users.
     const further = { StringNotEquals: { 'aws:PrincipalAccount': own } };
     return { principals: [new StarPrincipal()], equals: { 'aws:PrincipalOrgID': names }, further };
   }

@@ -103,8 +103,8 @@ export class TableCatalog extends Construct {
 }
 
 /**
- * https://docs.aws.amazon.com/athena/latest/ug/partition-projection-supported-types.html: NOW is in UTC, where it may be a day
- * earlier than in the deployment's time zone. The key is a string, as in AWS's own examples.
+ * https://docs.aws.amazon.com/athena/latest/ug/partition-projection-supported-types.html: NOW is in UTC, which may be
+ * a day behind the deployment's time zone. The key is a string, as in AWS's examples.
  */
 function projection(location: string): Record<string, string> {
   return {

@@ -30,7 +30,7 @@ export interface StepsProps {
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
-/** Reads about twenty small objects, again after other writes, and for the check those of seven dates. */
+/** RecordNight reads about twenty small objects, some of them again, and at the hourly check those of seven dates. */
 const NIGHT = { memorySize: 256, timeout: Duration.seconds(120) };
 /** Room for both tables of a comparison, and for rows that do not fit in memory (docs/adr/0044). */
 const FEED_DISK = Size.mebibytes(FEED_DISK_MB);

@@ -60,7 +60,7 @@ const PATIENT = {
 /** At most 5 + 10 = 15 seconds of waiting. */
 const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
 
-/** A child may be invoked 2,000 times: two minutes between retries bound its history (`test/lib/history-budget.slow.test.ts`). */
+/** A child may be invoked 2,000 times: waits of two minutes bound its history (`history-budget.slow.test.ts`). */
 const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
 
 /** Retries for errors of the platform. Errors of our code are outcomes with their own branches. */
@@ -170,8 +170,8 @@ export interface WatchProps {
 }
 
 /**
- * A machine's tracing and log group: every event, without the states' data but with error and cause of what failed. With another
- * prefix its name would go into a policy of limited length (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
+ * A machine's tracing and log group: events without state data, but with error and cause. Another prefix would make a
+ * policy too long (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
  */
 export function watched(
   scope: Construct,
