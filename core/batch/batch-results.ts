@@ -220,7 +220,7 @@ export async function openClaims(
   return open;
 }
 
-/** A function that closes another's claim writes no tries. A function with its own doubt does. */
+/** Only a function that closes the claim of another function stores a doubt without tries. */
 function closedByAnother(part: string): boolean {
   return part.startsWith(DOUBT) && doubtIn(part)?.tries === null;
 }

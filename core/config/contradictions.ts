@@ -146,7 +146,7 @@ function extraProblems({ extra }: EntitySettings, { crm }: Settings, place: stri
 
 type EntityRow = Row<EntitySettings>;
 
-/** Names are compared folded, as columns are when they are left out or ignored. */
+/** Whether a list has a name, in any spelling: the settings for columns do not depend on the spelling. */
 const isIn = (names: readonly string[], name: string) => names.map(folded).includes(folded(name));
 const labelTexts = (plan: EntitySettings) => Object.entries(labelsOf(plan)).flat();
 const namelessOf = (plan: EntitySettings) =>

@@ -2,7 +2,7 @@ const DAY_MS = 86_400_000;
 /** A cache by time zone, because creating a format takes milliseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** YYYY-MM-DD, built from parts: no locale guarantees a format. A year outside 1 to 9999 is in UTC. */
+/** YYYY-MM-DD, built from parts: no locale guarantees a format. In UTC for years outside 1 to 9999. */
 export function dateIn(timeZone: string, time: Date): string {
   const [inUtc = ''] = time.toISOString().split('T');
   if (inUtc < '0001-01-02' || inUtc > '9999-12-30') return inUtc;

@@ -74,7 +74,7 @@ const earlierSchema = z.object({
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** Only a child of a batch has a chunk. Its answer has the version of the machine, however the chunk ended. */
+  /** Only a child of a batch has a chunk. Its machine returns the chunk's number, however the chunk ended. */
   chunk: z.optional(z.unknown()),
 });
 

@@ -37,7 +37,7 @@ export async function adoptExport(
   return 'refused' in found || refused !== undefined ? undefined : found;
 }
 
-/** Why the export cannot be adopted; `undefined` if the CRM has it and has not failed it. */
+/** Why the export cannot be adopted; `undefined` if the CRM has it and does not report it as failed. */
 async function refusalOf(found: ExportRecord, entity: Entity, { crm, read }: AdoptDeps): Promise<string | undefined> {
   if (await hasNewerRecords(read, entity, found)) return 'a later export of its date is published';
   try {

@@ -13,7 +13,7 @@ import { EARLY_MS, slotOf } from '../../core/schedule/next-starts.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 
-/** A person's input in the form of a rule's must not claim a future start of the rule. */
+/** The message for an input by hand that imitates a rule: it would claim a future start of that rule. */
 const STILL_TO_COME =
   '"scheduledFor" is a start that is still to come, and that of a rule: leave it out, or give a "date".';
 

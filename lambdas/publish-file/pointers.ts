@@ -33,8 +33,8 @@ export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Stand
 }
 
 /**
- * Readers in other accounts get the file by its tag: it is there before a pointer names the file, and taken back where none does.
- * @returns of each pointer, whether it names this run now
+ * Moves the pointers. Readers in other accounts need a tag, which is set before, and removed if no pointer moves.
+ * @returns for each pointer, whether it names this run
  */
 export async function movePointers(
   { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },

@@ -48,8 +48,8 @@ interface Joined {
 }
 
 /**
- * Joins the results of all chunks, and writes the result and its manifest once. Returns SUMMARIZED if every line was applied, and
- * throws `UpdatesIncomplete` otherwise. If functions may still be sending, it first stops the batch and waits for their time limit.
+ * Joins the results of all chunks, and writes the result and its manifest once. Returns SUMMARIZED if every line was
+ * applied, else throws `UpdatesIncomplete`. If functions may still be sending, it stops the batch and waits for them.
  */
 export async function summarizeBatch(
   state: BatchState,

@@ -71,7 +71,7 @@ export class LocalCopies {
       read += chunk.byteLength;
       yield chunk;
     }
-    // The page of a proxy must not become the copy of a table.
+    // An error page of a proxy must not become the copy of a table.
     if (read !== size) throw new RunError('StorageUnavailable', `S3 returned ${read} bytes of ${key}, not ${size}.`);
   }
 }

@@ -32,7 +32,7 @@ export function duckDbLayer(scope: Construct): LayerVersion {
     local: {
       tryBundle(outputDir: string) {
         cpSync(installed(), outputDir, { recursive: true });
-        // Copied files have modes by the umask.
+        // The umask sets the modes of copied files.
         makeReadable(outputDir);
         return true;
       },
