@@ -12,8 +12,8 @@ interface Answer {
 }
 
 /**
- * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, as it would be next
- * time. `unclear`: refused with a code that RFC 6749 does not list. `busy`: not spent. `lost`: perhaps spent.
+ * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, but would be
+ * refused again. `unclear`: refused with a code that is not in RFC 6749. `busy`: not spent. `lost`: perhaps spent.
  */
 export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'busy' | 'lost';
 

@@ -17,7 +17,7 @@ export interface Timing {
   timeZone: string;
   /** The schedule expression of the rule. */
   expression: string;
-  /** The times in UTC at which the rule fires, `HH:MM`; `null` if it does not fire once a day. */
+  /** The times in UTC at which the rule fires, `HH:MM`; `null` if it does not fire daily at fixed times. */
   starts: string[] | null;
   /** The local time that the starts stand for; one start a date counts. `null`: every start counts. */
   at: string | null;

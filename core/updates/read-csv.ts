@@ -19,8 +19,8 @@ const LF = 0x0a;
 const WORTH_MEASURING = LONGEST_LINE / 8;
 
 /**
- * The reader of CSV (RFC 4180, UTF-8 with or without byte order mark, commas). The first record names the columns:
- * `id` and fields. An empty cell does not change its field. `\N` means `null`, except in quotation marks.
+ * The reader of CSV (RFC 4180, commas, UTF-8, byte order mark optional). The first record names `id` and fields. An
+ * empty cell, quoted or not, does not change its field. Unquoted `\N` means `null`. An empty text needs JSON Lines.
  */
 export const CSV: UpdateReader = { format: 'csv', open: (rules) => new CsvReader(createRecordCheck(rules)) };
 
@@ -137,7 +137,7 @@ const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   flag: (cell) => (cell === 'true' ? true : cell === 'false' ? false : cell),
 };
 
-/** `columns` is `null`, and the file unreadable, if `id` is missing or a name occurs twice. */
+/** `columns` is `null`, and the file unreadable, if `id` is missing or a name is repeated. Unknown ones are `null`. */
 function readHeader({ line, cells, wrong }: CsvRecord): {
   columns: (CsvColumn | null)[] | null;
   problems: Problem[];

@@ -60,7 +60,7 @@ export class TableCatalog extends Construct {
     });
     if (tables.length === 0) return;
     const { account, stackName } = Stack.of(this);
-    // The generated name of a database would have hyphens, which Athena does not support.
+    // Athena supports neither the name that AWS would generate for a database, nor hyphens.
     const name = withoutHyphens(stackName);
     const database = new CfnDatabase(this, 'Database', { catalogId: account, databaseInput: { name } });
     for (const { entity, plan, settings } of tables) this.describe(database, entity, plan, settings);
