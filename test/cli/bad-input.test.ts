@@ -155,7 +155,7 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
 
 test.for(wrong)('%s: one sentence that says what to do, and a code', async ([, args, place, code, sentence]) => {
   const where = place ? ['--endpoint-url', await place()] : [];
-  // The first region that is named counts.
+  // The first named region counts.
   const region = place && !args.includes('--region') ? ['--region', 'us-east-1'] : [];
 
   const text = await runCli(...args, ...deployed, ...where, ...region);

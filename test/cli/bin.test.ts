@@ -7,7 +7,7 @@ import { waitUntil } from '../../local/processes/wait-until.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { PROJECT, tempDir } from '../local/support/support.ts';
 
-/** A checkout of the program alone, whose own Node is a script. @returns the linked command */
+/** A checkout with only the program and a script as its own Node. @returns the linked command */
 async function linked(ownNode: string | undefined): Promise<string> {
   const checkout = await tempDir();
   const node = join(checkout, 'node_modules/node/bin/node');
@@ -21,7 +21,7 @@ async function linked(ownNode: string | undefined): Promise<string> {
   return command;
 }
 
-/** Started by the Node that runs this test, which is not the checkout's own. */
+/** Starts a command with this test's Node, which is not the checkout's own. */
 const start = (command: string, ...args: string[]) =>
   spawnSync(command, args, { encoding: 'utf8', env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}` } });
 

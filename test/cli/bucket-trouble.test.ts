@@ -10,7 +10,7 @@ import { useCommands } from './support/run-cli.ts';
 
 useCommands({ list: addList, download: addDownload, report: addReport });
 
-/** A command against a bucket that answers everything so. */
+/** Runs a command against a bucket that gives this answer to every call. */
 async function against(code: string, status: number, ...args: string[]) {
   const { cli } = await aws(bucketRefuses(code, status));
   return cli(...args);

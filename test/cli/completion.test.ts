@@ -9,12 +9,12 @@ import { runCli } from './support/run-cli.ts';
 
 useAllCommands();
 
-/** What a shell is offered for the last word. */
+/** The completions for the last word. */
 async function offered(...words: string[]): Promise<string[]> {
   const { code, stdout } = await runCli('complete', '--', ...words);
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split('\n');
-  // No names of files in their place.
+  // The shell must not offer file names instead.
   expect(lines.at(-1)).toBe(':4');
   return lines.slice(0, -1).map((line) => line.split('\t')[0] ?? '');
 }
@@ -59,7 +59,7 @@ test('bash may source it twice', async () => {
 test('bash completes with it', async () => {
   const directory = await tempDir();
   await writeFile(join(directory, 'crm-export.sh'), (await runCli('completion', 'bash')).stdout);
-  // Stands for the package bash-completion, for a line that has no "=" and no ":".
+  // Replaces the package bash-completion, for a line without "=" and ":".
   const script = String.raw`
     _get_comp_words_by_ref() { words=("$\{COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=$\{words[cword]}; prev=$\{words[cword-1]}; }
     source crm-export.sh

@@ -17,9 +17,9 @@ useAllCommands();
 
 const codes = [...Array(32).keys(), ...Array.from({ length: 33 }, (_, code) => 0x7f + code)];
 const CONTROLS = String.fromCharCode(...codes, 0x061c, 0x200e, 0x200f, 0x202a, 0x202e, 0x2066, 0x2069);
-/** Every control, and the sequences by which a terminal gets a title, is cleared, or gets a colour. */
+/** Every control character, and the sequences that set a title, clear the terminal, or set a colour. */
 const HOSTILE = `\x1b]0;owned\x07\x1b[2J\x9b31m\x1b[8m${CONTROLS}.`;
-/** What no command prints, whatever it is told. */
+/** Characters that no command may print, whatever its input. */
 const OBEYED = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
 function expectHarmless({ stdout, stderr }: CliResult): string {
@@ -28,7 +28,7 @@ function expectHarmless({ stdout, stderr }: CliResult): string {
   return shown;
 }
 
-/** How each command is called: what it needs, and `--json` where it has it. */
+/** The calls of each command: required arguments, and `--json` if it has it. */
 const CALLS: Record<keyof typeof COMMANDS, string[][]> = {
   init: [['--crm-url', `https://crm.example/${HOSTILE}`, '--auth-url', HOSTILE, '--time-zone', HOSTILE]],
   status: [[], ['--json']],
@@ -68,7 +68,7 @@ const CALLS: Record<keyof typeof COMMANDS, string[][]> = {
 const calls = Object.entries(CALLS).flatMap(([name, all]) => all.map((args) => [name, ...args]));
 
 beforeEach(async () => {
-  // Downloads and configurations are written where a person is.
+  // Commands write downloads and configurations into the current folder.
   const folder = await tempDir();
   vi.spyOn(process, 'cwd').mockReturnValue(folder);
   return () => vi.restoreAllMocks();

@@ -14,7 +14,7 @@ import { runCli, useCommands } from './support/run-cli.ts';
 
 useCommands({ list: addList, report: addReport, plan: addPlan });
 
-/** The shell function of `completion` runs the command from wherever a person is. */
+/** The shell function of `completion` runs the command from any folder. */
 
 const start = '2026-11-20T22:30:00.000Z';
 const late = { name: 'rule-1', status: 'FAILED', error: 'X', input: { entity: 'leads' }, start, stop: start };

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { LOADERS } from '../../cli/loaders.ts';
 import { createProgram } from '../../cli/program.ts';
 
-/** The commands of the program, help and what shells ask aside. */
+/** The commands of the program, except help and the shells' own. */
 const commands = (await createProgram(LOADERS)).commands.filter(
   (command) => !['complete', 'help'].includes(command.name()),
 );
 
-/** The help as a person reads it: with what is added below. */
+/** The help as a person reads it, with the added text below. */
 function helpOf(command: Command): string {
   let text = '';
   command.configureOutput({ writeOut: (part) => (text += part) });
@@ -16,7 +16,7 @@ function helpOf(command: Command): string {
   return text;
 }
 
-/** What is behind `npx --no -- crm-export ` in the examples of a help, up to a pipe. */
+/** The texts after `npx --no -- crm-export ` in the examples of a help, up to a pipe. */
 function examplesOf(help: string): string[] {
   const [, examples = ''] = help.split('\nExamples:\n');
   return [...examples.matchAll(/^ {2}npx --no -- crm-export (.+)$/gm)].map(([, line = '']) =>

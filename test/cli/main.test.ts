@@ -158,7 +158,7 @@ test('a redirect URI where nothing can listen is refused where nobody can paste'
   expect(stderr).toMatch(/^Nothing can listen at this redirect URI: .* --paste\.\n$/);
 });
 
-/** A stack with secrets that have no value yet, and a ledger without items. */
+/** A stack with secrets without values, and an empty ledger. */
 async function stackWithSecrets(): Promise<string> {
   const { endpoint } = await aws({
     GetSecretValue: refused('ResourceNotFoundException'),

@@ -15,8 +15,8 @@ interface Ended {
 }
 
 /**
- * A process of its own, in the checkout. The tests themselves may run by npx, which says so in the environment. npm compares the
- * times of its lock files with the clock of the machine, so the process has that clock.
+ * Runs the command in its own process, in the checkout, without the environment variables of a calling npx. npm
+ * compares the times of its lock files with the real clock, so the process uses that clock.
  */
 const typed = (command: string, ...args: string[]) =>
   new Promise<Ended>((resolve) => {

@@ -39,7 +39,7 @@ const found = {
 const stateOf = (date: string) =>
   JSON.stringify(runState({ execution: NAME, startedAt: startDate.toISOString(), run: runPlan({ date }) }));
 
-/** The input that a retry would give, where the old run had this one and came this far. */
+/** The input of a retry after a run with this input and state. */
 async function anew(input: string, state?: string, TimeZone = 'UTC', fresh?: boolean) {
   const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
   const events = state ? [{ id: 0, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails }] : [];
@@ -53,13 +53,13 @@ async function anew(input: string, state?: string, TimeZone = 'UTC', fresh?: boo
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
   const given = { entity: 'leads', date: '2026-11-02', columns: ['id'], Comment: 'x' };
   expect(await anew(JSON.stringify(given), stateOf('2026-11-21'))).toEqual({ ...given, adopt: NAME });
-  // Near midnight: in the time zone of the deployment it was the next day already.
+  // Near midnight: in the deployment's time zone, it was already the next day.
   expect(await anew('{"entity":"leads"}', stateOf('2026-11-21'))).toEqual({
     ...{ entity: 'leads', date: '2026-11-21', adopt: NAME },
   });
   const due = { entity: 'leads', scheduledFor: '2026-11-20T21:00:00Z' };
   expect(await anew(JSON.stringify(due))).toEqual({ entity: 'leads', date: '2026-11-20' });
-  // A date instead of `scheduledFor` keeps its timeline from reading as that of a nightly run.
+  // With a date instead of `scheduledFor`, its timeline does not look like that of a nightly run.
   expect(await anew(JSON.stringify(due), stateOf('2026-11-20'))).toEqual({
     ...{ entity: 'leads', date: '2026-11-20', adopt: NAME },
   });
@@ -154,11 +154,11 @@ test('rights that are lost while a run is followed say nothing about the run, an
   );
 });
 
-/** The third of such calls, and those behind it, are refused in words for which there is no advice. */
+/** Refuses the third call and all later ones with an error that has no advice. */
 const refusedFromTheThird = (operation: string) =>
   fault(operation, refused('ExecutionLimitExceeded', 'The limit is reached'), { from: 3 });
 
-/** Every rule is on, and is switched off where that is asked for. */
+/** Every rule is on, and can be switched off. */
 const RULES_ON: Answers = { DescribeRule: { Name: 'x', State: 'ENABLED' }, DisableRule: {} };
 
 test('whatever ends a start of several, those that were started are reported', async () => {
@@ -248,7 +248,7 @@ test('pause tells which alarms come of it, and when, and resume what a deploy wo
   expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
 });
 
-/** A deployment with a time zone, whose one run had this input and was refused. */
+/** A deployment with a time zone and one refused run with this input. */
 const inZone = (TimeZone: string, input: object = {}) =>
   aws(stack({ TimeZone }), executions([run('FAILED', { input: { entity: 'leads', ...input } })]));
 

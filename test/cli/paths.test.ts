@@ -13,7 +13,7 @@ import { runCli, useCommands } from './support/run-cli.ts';
 
 useCommands({ download: addDownload, report: addReport, plan: addPlan, update: addUpdate });
 
-/** npm runs the command in the package, wherever the person is. */
+/** npm runs the command in the package's folder, whatever the person's folder is. */
 async function personAt(): Promise<string> {
   const here = await tempDir();
   vi.stubEnv('INIT_CWD', here);

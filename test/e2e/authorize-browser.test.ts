@@ -5,7 +5,7 @@ import { type Browser, hasChromium, startChromium } from '../../scripts/chromium
 import { deployment } from '../support/builders.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
 
-/** What a page is, as a person with a screen reader meets it. */
+/** A page as a screen reader presents it. */
 const PAGE = `document.querySelector('main h1') && JSON.stringify({
   language: document.documentElement.lang,
   title: document.title,
@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
   }
 
   async function callbackPage() {
-    // The CRM's own page has a heading too.
+    // The CRM's own page also has a heading.
     expect(await browser.value('/\\/callback|back/.test(location.pathname) && document.title || null')).toBeTruthy();
     return JSON.parse(String(await browser.value(PAGE)));
   }
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
       await browser.open(url);
       expect(await browser.value(there('allow'))).toBe('Allow');
       await browser.value(press('allow'));
-      // The answer may come before the press has returned.
+      // The answer may arrive before the button press returns.
       page.resolve(callbackPage());
     };
     const done = await authorize(places.target, { ...options, onUrl });

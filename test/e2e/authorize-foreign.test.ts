@@ -6,17 +6,17 @@ import { authorize } from '../../cli/access/authorize-flow.ts';
 import { deployment } from '../support/builders.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
 
-/** The authorization server of somebody else: `oidc-provider`, certified for OpenID Connect. */
+/** Tests an independent authorization server: `oidc-provider`, certified for OpenID Connect. */
 
 const cloud = inject('cloud');
 
 const CLIENT = { clientId: 'nightly:export', clientSecret: 'a secret+with signs' };
 
-/** Strict rotation, PKCE required, and the two paths of the interface document. */
+/** A server with strict rotation, required PKCE, and the two paths of the interface document. */
 async function foreignServer(
   clientAuthentication: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic',
 ) {
-  // It warns that its pages are for development only, which is what they are used for.
+  // Silences the server's warning that its pages are for development only.
   const silent = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'info')].map((spy) => spy.mockReturnValue());
   onTestFinished(() => void silent.map((spy) => spy.mockRestore()));
   let answer: RequestListener = () => undefined;
@@ -48,7 +48,7 @@ async function foreignServer(
   return issuer;
 }
 
-/** A browser of a person who logs in and consents: follows redirects, keeps cookies, submits forms. */
+/** The browser of a person who logs in and consents: follows redirects, keeps cookies, submits forms. */
 function person() {
   const cookies = new Map<string, string>();
   const go = async (url: string, body?: URLSearchParams): Promise<Response> => {
@@ -120,13 +120,13 @@ test('a person logs in and consents there, the grant is stored, rotates, and an 
   expect(second.refreshToken).not.toBe(first.refreshToken);
 
   expect(await refreshAt(issuer, first.refreshToken)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-  // It revokes what came of the grant, and a person has to consent again, over the dead generation.
+  // The server revokes all tokens of the grant. A person has to consent again, which replaces the dead token set.
   await expect(functionAt(places, crm)({ rejected: accessToken })).rejects.toMatchObject({
     name: 'ReauthorizationRequired',
   });
   await authorize(places.target, { crm, onUrl: person() });
   const third = await places.tokens();
-  // The first function refreshes what a person gave.
+  // The first function refreshes the grant from a person.
   const refreshed = await functionAt(places, crm)();
   expect(refreshed.accessToken).not.toBe(third.accessToken);
   expect(await places.tokens()).toMatchObject({ accessToken: refreshed.accessToken });
@@ -168,6 +168,6 @@ test('scopes that the CRM leaves out are named', async () => {
 
   const done = await authorize(places.target, { crm, ...CLIENT, onUrl: person() });
 
-  // This CRM leaves out what it does not know, and says so in its answer.
+  // This CRM omits unknown scopes and reports so in its answer.
   expect(done.notes).toEqual(['The CRM did not give all scopes: global:everything is lacking.']);
 });

@@ -9,7 +9,7 @@ import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { failing, functionAt, type GrantPlaces, makePlaces } from './support/grant-places.ts';
 
-/** How a new grant gets to its place between functions that refresh the old one. */
+/** Tests storing a new grant while functions refresh the old one. */
 
 const cloud = inject('cloud');
 
@@ -31,7 +31,7 @@ function grantOf(sandbox: Sandbox, expiresInSeconds = 3600): NewTokens {
   return { accessToken, refreshToken, obtainedAt, expiresAt, scope: scopes.join(' ') };
 }
 
-/** A clock of which a sleep takes as long as it says, in no time. */
+/** A clock that advances by each sleep at once. */
 function quickClock(onSleep: (time: number) => unknown = () => undefined) {
   let time = 0;
   const sleep = async (ms: number) => {

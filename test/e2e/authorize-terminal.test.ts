@@ -10,7 +10,7 @@ import { fencedBlock } from '../support/fenced-block.ts';
 import { inTerminal } from '../support/pty.ts';
 import { functionAt } from './support/grant-places.ts';
 
-/** The command as a person meets it: in a terminal of the operating system, against a stack. */
+/** Runs the command as a person does: in a terminal of the operating system, with a stack. */
 
 const cloud = inject('cloud');
 beforeAll(async () => {
@@ -61,7 +61,7 @@ function terminalAt(name: string, [command = '', ...args]: string[], env: NodeJS
   return inTerminal(['cli/main.js', command, ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
 }
 
-/** Allows in a browser elsewhere, which then cannot reach the callback: the address that it shows. */
+/** Allows access in a browser elsewhere, which cannot reach the callback. Returns the address that it shows. */
 async function addressAfterConsent(url: string): Promise<string> {
   const page = await (await fetch(url)).text();
   const transaction = /name="transaction" value="([^"]+)"/.exec(page)?.[1] ?? '';
@@ -127,7 +127,7 @@ test('the commands of the operating page bring back a client whose secret the CR
   const target = await connect({ deployment: name, endpointUrl: cloud.endpoint });
   const { baseUrl, authUrl } = sandbox;
   const { crm } = deployment({ crm: { baseUrl, authUrl } });
-  /** What a run does with the grant; there is no machine here. */
+  /** Refreshes the grant as a run does; there is no machine here. */
   const refresh = async () => {
     const { tokens } = await createGrantStore(target.secrets, target.TokensSecretId).current();
     await functionAt({ target }, crm)({ rejected: tokens.accessToken });

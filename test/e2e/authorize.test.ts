@@ -10,7 +10,7 @@ import type { SandboxOptions } from '../../sandbox/sandbox-settings.ts';
 import { deployment } from '../support/builders.ts';
 import { failing, functionAt, makePlaces } from './support/grant-places.ts';
 
-/** The sandbox CRM, real calls to a local cloud, and the authorization between them. */
+/** Tests authorization between the sandbox CRM and real calls to a local cloud. */
 
 const cloud = inject('cloud');
 
@@ -32,7 +32,7 @@ async function setting(options: SandboxOptions = {}, crmOptions: Partial<Authori
   return { sandbox, places, crm, clientId, clientSecret, go, nothingStored, tokenCalls };
 }
 
-/** The browser of a person: where it is sent to in the end. */
+/** Acts as the browser of a person; returns the last redirect address. */
 async function redirectOf(url: string, decision = 'allow'): Promise<URL> {
   const page = await fetch(url, { redirect: 'manual' });
   const transaction = /name="transaction" value="([^"]+)"/.exec(await page.text())?.[1] ?? '';
@@ -155,7 +155,7 @@ describe('the client', () => {
     };
     await go({ clientSecret: '', askSecret });
     await go({ clientSecret: '', askSecret });
-    // A client that is named never brings the stored secret with it.
+    // A named client never comes with the stored secret.
     expect(asked).toEqual([clientId, clientId]);
     expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
   });
@@ -183,7 +183,7 @@ describe('the client', () => {
 });
 
 describe('a client whose secret has changed', () => {
-  /** Somebody has authorized; then the CRM takes another secret only. */
+  /** A person has authorized; then the CRM accepts only another secret. */
   async function rotated() {
     const place = await setting();
     await place.go();

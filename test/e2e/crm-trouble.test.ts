@@ -18,8 +18,8 @@ import { storedTokens } from './support/secrets.ts';
 import { statesOf } from './support/states-of.ts';
 
 /**
- * Nights in which the CRM fails, and what their runs leave in logs, histories and metadata. A run that several tests look at is made
- * by the first of them, so that each test also passes alone.
+ * Tests nights in which the CRM fails, and the logs, histories and metadata of their runs. The first test that needs a
+ * shared run makes it, so that each test also passes alone.
  */
 
 const CANARY = 'canary-7f3a91';
@@ -46,7 +46,7 @@ afterAll(() => system?.close());
 
 const underWay = new Map<Entity, Promise<unknown>>();
 
-/** Runs an entity against faults of its own, after the earlier runs of that entity: each meets only its own faults. */
+/** Runs an entity with these faults, after its earlier runs: each run meets only its own faults. */
 function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: object = {}): Promise<NamedRun> {
   const earlier = underWay.get(entity) ?? Promise.resolve();
   const report = earlier.then(async () => {
@@ -99,12 +99,12 @@ const crmDown = once(() => runWith('workflows', [{ path: 'fields', reset: 'befor
 
 const noRequest = once(() => system.runRaw({}));
 
-/** Two runs while access tokens live for three seconds. No other run may be under way. */
+/** Two runs with access tokens that live for three seconds. No other run may be in progress. */
 const shortLived = once(async () => {
   const { settings } = system.sandbox;
   const usual = { ...settings };
   Object.assign(settings, { accessTokenSeconds: 3, jobSeconds: 7 });
-  // The functions are warm: what they hold must be refused, and what they find in the secret instead must be short-lived.
+  // The CRM must refuse the tokens of the warm functions, and the new ones in the secret must be short-lived.
   system.sandbox.expireAccessTokens();
   await system.authorize();
   const callsBefore = refreshCalls().length;
@@ -115,7 +115,7 @@ const shortLived = once(async () => {
   return { reports, calls: refreshCalls().slice(callsBefore), secrets: system.issued.size - secretsBefore };
 });
 
-/** A run of employers, and one for which the CRM lists a column less. */
+/** A run of employers, and one after the CRM lists one column less. */
 const columnGone = once(async () => {
   const usual = await manifestOf(await runWith('employers', []));
   const listed = usual.fields ?? [];
@@ -124,12 +124,12 @@ const columnGone = once(async () => {
   return { usual, report, names: listed.map(({ name }) => name) };
 });
 
-/** Every entity has run, each kind of metric has been emitted, and the tokens of five generations have come and gone. */
+/** All entities have run, all metrics were emitted, and the tokens of five token sets have been used. */
 const everything = once(async () => {
   await Promise.all([failedExport(), refusedToken(), bursts(), lostAnswer(), crmDown(), columnGone(), noRequest()]);
   await shortLived();
   await missNextNight(system);
-  // The local cloud may leave the last lines of a call to the log of the next.
+  // The local cloud may write the last log lines of a call only with the next call.
   await manifestOf(await system.run('meetings'));
 });
 
@@ -235,8 +235,8 @@ describe.concurrent('a night with more trouble', () => {
     expect(usage).toMatchObject({
       crmRequests: made.filter((kind) => kind !== 'file').length,
       fileRequests: 2,
-      // The last pointer and manifest for their columns, the file in one call; it is read once, both pointers are looked at,
-      // dates are listed, and pointer and manifest of the date read for the gate; then a manifest and two pointers are written.
+      // Reads: the last pointer and manifest for their columns; the file; both pointers; the list of dates; pointer and
+      // manifest of the date for the gate. Writes: the file in one call, a manifest and two pointers.
       storeRequests: 12,
       bytes: file.bytes,
     });
@@ -281,13 +281,13 @@ describe('a night whose tokens live for three seconds', () => {
     const granted = calls.filter(({ status }) => status === 200);
     expect(granted.length).toBeGreaterThanOrEqual(2);
     expect(calls.filter(({ reuse }) => reuse)).toEqual([]);
-    // Each refresh issues two tokens, and the witness has seen both.
+    // Each refresh issues two tokens, and the witness recorded both.
     expect(secrets).toBeGreaterThanOrEqual(2 * granted.length);
     const { accessToken, refreshToken } = await storedTokens(system);
     expect([...system.issued]).toEqual(expect.arrayContaining([accessToken, refreshToken]));
   });
 
-  // CreateExport is the first to call: its rights to refresh are seen used, whatever the chance of the other runs.
+  // CreateExport calls first, so its right to refresh is always used.
   it('refreshes at the first call of a run, where the token is refused', async () => {
     system.sandbox.expireAccessTokens();
     const callsBefore = refreshCalls().length;
@@ -311,16 +311,16 @@ describe('what stays out of sight', () => {
       );
 
     expect(find(seen)).toEqual([]);
-    // Searching the same way finds the tokens where they belong.
+    // The same search finds the tokens in the places for them.
     const tokens = await storedTokens(system);
     const secret = { name: 'secret', text: JSON.stringify(tokens) };
     expect(new Set(find([secret])).size).toBe(2);
     expect(ledger.map(({ text }) => text).join()).toContain('STORED');
-    // Five generations or more of two tokens each, two codes with their verifiers, and the client.
+    // Five or more token sets of two tokens, two codes with their verifiers, and the client.
     expect(system.issued.size).toBeGreaterThanOrEqual(15);
     const { accessToken, refreshToken } = tokens;
     expect(forbidden).toEqual(expect.arrayContaining([system.sandbox.clientSecret, accessToken, refreshToken]));
-    // The canaries were really there to be found, and the logs and histories really were looked through.
+    // The canaries existed, and the search covered the logs and histories.
     expect(files.length).toBeGreaterThan(ENTITIES.length);
     for (const { text } of files) expect(text).toContain(CANARY);
     expect(seen.filter(({ text }) => text.includes('PublishFile')).length).toBeGreaterThan(ENTITIES.length);
@@ -404,12 +404,12 @@ describe('what the functions say of themselves', () => {
 
   it('says in every line which step and execution it is of, and which export and entity as soon as there is one', async () => {
     await everything();
-    // The check of the nights is of no execution.
+    // The check of the nights belongs to no execution.
     const lines = (await linesOf(system)).filter(({ step, execution }) => step !== 'RecordNight' || execution);
 
     expect(lines.length).toBeGreaterThan(100);
     for (const line of lines) expect(line).toMatchObject({ step: expect.any(String), execution: expect.any(String) });
-    // A run may fail before it has an export, and is recorded and mailed all the same.
+    // A run may fail before it has an export. It is still recorded and mailed.
     const early = ['CreateExport', 'RecordNight', 'MailFailedRuns'];
     for (const line of lines.filter(({ step, exportId }) => exportId !== undefined || !early.includes(String(step)))) {
       expect(line).toMatchObject({ entity: expect.any(String), exportId: expect.any(String) });
@@ -444,8 +444,8 @@ describe('a file that is stored in parts', () => {
 });
 
 /**
- * Only a store that refuses a refreshed grant emits the first, only hours without an answer the second (`test/oauth`), and only
- * an entity with a table the third (`test/lambdas/write-table`).
+ * Metrics that no run here emits. They need a store that refuses a refreshed grant, hours without an answer (both in
+ * `test/oauth`), or an entity with a table (`test/lambdas/write-table`).
  */
 const NEVER_SEEN: string[] = ['GrantRotatedButNotStored', 'TokenEndpointUnanswered', 'TablesNotWritten'];
 
@@ -453,7 +453,7 @@ function deployedTemplate({ assembly, target }: Deployed): Template {
   return JSON.parse(readFileSync(join(assembly(), `${target.stack}.template.json`), 'utf8'));
 }
 
-/** The local cloud notes lines that come late with the next invocation of the same process. */
+/** The local cloud logs late lines with the next invocation of the same process. */
 async function usageOnceLogged({ executionArn }: NamedRun) {
   let usage = await usageOf(system.target, executionArn);
   for (let again = 0; again < 5 && usage.storeRequests < 13; again += 1) {

@@ -42,7 +42,7 @@ beforeEach(() => system.sandbox.faults.clear());
 const IMMEDIATE = [400, 404, 409, 412, 422, 404, 422].map((status) =>
   refusedWith(status, status === 422 ? { error: { fields: ['city', CANARY], message: CANARY } } : { message: CANARY }),
 );
-/** What is waited for, two to a chunk. */
+/** Faults that the function waits for, two to a chunk. */
 const WAITED_FOR = [
   [once({ reset: 'after' }), neverAnswered],
   [once({ reset: 'before' }), alwaysInTrouble(500)],
@@ -109,7 +109,7 @@ describe('a batch', () => {
 
     const results = await batches.results('threshold');
     expectTruth(results, 400, batches.callsSince(since));
-    // Four chunks send at the same time: each may have had one line under way.
+    // Four chunks send at the same time, and each may have one line in progress.
     expect(countOf(results, 'REJECTED')).toBeGreaterThanOrEqual(5);
     expect(countOf(results, 'REJECTED')).toBeLessThanOrEqual(5 + 4);
     expect(countOf(results, 'NOT_SENT')).toBe(400 - countOf(results, 'REJECTED'));
@@ -222,7 +222,7 @@ describe('the command update', () => {
   });
 
   it('stops at its threshold, is resumed with what was left, and hands out what has to be corrected', async () => {
-    // The first four, so that the list of what went wrong begins with one, whichever chunks come first.
+    // Includes the first four lines, so that the list of problems starts with one of them, whichever chunk is first.
     const refused = [1, 2, 3, 4, ...Array.from({ length: 20 }, (_, n) => 10 * n + 25)];
     system.sandbox.faults.add({ path: 'update', calls: refused, answer: { status: 404 } });
     const since = batches.lastCall();
@@ -250,7 +250,7 @@ describe('the command update', () => {
     expect(shown.stdout).toMatch(/UpdatesIncomplete: .*REJECTED +CrmRejectedRequest +404/s);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const text = await readFile(file, 'utf8');
-    // The batch that resumed it has applied what was not sent.
+    // The resuming batch has applied the unsent lines.
     expect(text.trimEnd().split('\n')).toHaveLength(first.counts.REJECTED);
     expect(JSON.parse(listed.stdout).batches.slice(0, 2)).toMatchObject([
       { batch: second.batch, status: 'SUCCEEDED', error: null, records: first.counts.NOT_SENT, counts: second.counts },
@@ -302,7 +302,7 @@ describe('what stays out of sight', () => {
     const results = files.filter(({ name }) => !name.endsWith('/input.jsonl'));
 
     expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);
-    // Searching the same way finds them where they belong.
+    // The same search finds them in the places for them.
     expect(
       files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY)).length,
     ).toBeGreaterThan(6);

@@ -4,7 +4,7 @@ import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens } from './support/secrets.ts';
 
-/** Parts of a deployment that somebody broke or removed: how the next run ends, and what brings the deployment back. */
+/** Tests broken or missing parts of a deployment: how the next run ends, and how to restore the deployment. */
 
 let system: Deployed;
 
@@ -16,7 +16,7 @@ afterAll(() => system?.close());
 
 it('says which secret is no JSON, and never its value', async () => {
   await putTokens(system, 'not-json-but-secret');
-  // The functions are warm: they look at the secret again only when the CRM refuses the token that they hold.
+  // Warm functions read the secret again only when the CRM refuses their token.
   system.sandbox.expireAccessTokens();
 
   const report = await system.run('customers');

@@ -45,12 +45,12 @@ afterEach(() => {
 interface Look {
   args?: string[];
   deployment?: string;
-  /** Settings of the file, added to those that are deployed, or instead of them. */
+  /** Settings of the file that extend or replace the deployed ones. */
   crm?: object;
   entities?: object;
 }
 
-/** The command line, with a configuration of its own. */
+/** The command line with its own configuration. */
 async function lineOf({ args = [], deployment = system.name, crm = {}, entities = {} }: Look) {
   const file = join(dir, 'doctor.json');
   const deployed = JSON.parse(await readFile(system.configurationFile, 'utf8'));
@@ -59,7 +59,7 @@ async function lineOf({ args = [], deployment = system.name, crm = {}, entities 
   return ['doctor', ...place, ...args];
 }
 
-/** The command as a person runs it. */
+/** Runs the command as a person does. */
 async function typed(look: Look = {}) {
   const command = run('cli/main.js', await lineOf(look), { AWS_ENDPOINT_URL: undefined });
   const code = await command.ended;
@@ -67,7 +67,7 @@ async function typed(look: Look = {}) {
   return { code, stdout: command.stdout(), stderr: command.stderr() };
 }
 
-/** The command with `--json`, in this process, where it is the same program: its checks by id. */
+/** Runs the same command with `--json` in this process, and returns its checks by id. */
 async function checked(look: Look = {}) {
   const { code, stdout, stderr } = await runCli(...(await lineOf({ ...look, args: [...(look.args ?? []), '--json'] })));
   written.push(stdout, stderr);
@@ -80,7 +80,7 @@ async function checked(look: Look = {}) {
   return { code, verdicts, at, ids: document.checks.map(({ id }) => id) };
 }
 
-/** A grant of the sandbox, stored as if it had been authorized or refreshed now. */
+/** Stores a grant of the sandbox, as if it had just been authorized or refreshed. */
 async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds = 3600): Promise<void> {
   const { accessToken, refreshToken, scopes: given } = system.sandbox.issueTokens({ ...(scopes && { scopes }) });
   const grant = { accessToken, refreshToken, scope: given.join(' '), earlierObtainedAt: [] };
@@ -90,7 +90,7 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
   await rememberSecrets(system, secretsSeen);
 }
 
-/** A second stack over the same resources, with other addresses deployed, and with a rule of its own. */
+/** Deploys a second stack over the same resources, with other addresses and its own rule. */
 async function deployElsewhere(deployment: string, changes: Partial<Deployment['crm']>): Promise<void> {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: system.cloud.endpoint, region: 'us-east-1', credentials });
@@ -101,7 +101,7 @@ async function deployElsewhere(deployment: string, changes: Partial<Deployment['
   const Metadata = metadataOf({ ...deployed, crm: { ...deployed.crm, ...changes } });
   const { StateMachineArn: Arn, UndeliveredStartsUrl } = system.target;
   const DeadLetterConfig = { Arn: `arn:aws:sqs:us-east-1:000000000000:${UndeliveredStartsUrl.split('/').at(-1)}` };
-  // Its one rule is off as it was deployed: it starts nothing, and that is no fault.
+  // Its only rule is deployed as disabled: it starts no run, which is not a fault.
   const rule = { Name: `crm-export-${deployment}-leads`, State: 'DISABLED', ScheduleExpression: 'rate(1 day)' };
   const Properties = { ...rule, Targets: [{ Id: 'Target0', Arn, DeadLetterConfig }] };
   const TemplateBody = JSON.stringify({
@@ -279,7 +279,7 @@ it('names an unknown column and the nearest, by the rule of a run', async () => 
     entities: { leads: { columns: ['id', 'idd'] }, meetings: { columns: ['nothing'], enabled: false } },
   });
 
-  // The file is not deployed: its plans cannot fail a night.
+  // The file is not deployed, so its plans cannot fail a night.
   expect(code).toBe(0);
   expect(at('configuration')?.found).toContain(
     ' would change entities.leads.columns (deployed: "all"; file: ["id","idd"]), ',
@@ -350,7 +350,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
   expect(second.at('ledger')).toMatchObject({
     verdict: 'broken',
     found: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
-    // The advice has the options of this very command, in which this grant was looked for.
+    // The advice repeats the options of this command, which found this grant.
     advice: `Authorize again: npx --no -- crm-export authorize --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
   });
   expect(second.verdicts.refresh).toBe('unknown');

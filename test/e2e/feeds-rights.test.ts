@@ -19,7 +19,7 @@ import { ensureMinistack } from '../../local/ministack/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
-/** Nights with feeds in a local cloud that enforces rights: each function has those of its own role, and no other. */
+/** Nights with feeds in a local cloud that enforces rights: each function has only the rights of its role. */
 
 const DATE = '2026-11-20';
 let record: RunRecord;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const cloud = { ...(await startMinistack({ ...command, ...options })), python: command.command, bundles };
   await bootstrap(cloud.endpoint);
   const Bucket = `cdk-hnb659fds-assets-${LOCAL_ACCOUNT}-${LOCAL_REGION}`;
-  // It refuses plain http, by which all requests here come.
+  // The policy refuses plain http, which all requests here use.
   await new S3Client({ ...clientSettings({ endpointUrl: cloud.endpoint, region: LOCAL_REGION }) }).send(
     new DeleteBucketPolicyCommand({ Bucket }),
   );
@@ -59,7 +59,9 @@ afterAll(async () => {
   await record?.close();
 });
 
-/** Policies of roles name secrets by `Ref`, which is the ARN on AWS and the name in the local cloud: there nobody could read them. */
+/**
+ * Policies of roles name secrets by `Ref`: the ARN on AWS, but the name in the local cloud, which would deny all reads.
+ */
 async function openSecrets(): Promise<void> {
   const { secrets, ClientSecretId, TokensSecretId } = system.target;
   const open = { Effect: 'Allow', Principal: '*', Action: 'secretsmanager:*', Resource: '*' };
@@ -68,7 +70,7 @@ async function openSecrets(): Promise<void> {
     await secrets.send(new PutResourcePolicyCommand({ SecretId, ResourcePolicy }));
 }
 
-/** The policy of the bucket, but for the rule against plain http, by which all requests here come. */
+/** The policy of the bucket without the rule against plain http, which all requests here use. */
 async function deployedPolicy(): Promise<Policy> {
   const { s3, BucketName: Bucket } = system.target;
   const { Policy = '' } = await s3.send(new GetBucketPolicyCommand({ Bucket }));
@@ -84,7 +86,7 @@ const givePolicy = (given: Policy) =>
 const ofAll = ({ Principal }: Pick<Statement, 'Principal'>) => (Principal === '*' ? [] : [Principal.AWS ?? []].flat());
 const isWriteChanges = (arn: string) => arn.includes('WriteChanges');
 
-/** The statement without the role of WriteChanges, where others share it; none where it has it alone. */
+/** The statement without the role of WriteChanges if other roles share it; otherwise no statement. */
 function taken(statement: Statement): Statement[] {
   const AWS = ofAll(statement).filter((arn) => !isWriteChanges(arn));
   return AWS.length > 0 ? [{ ...statement, Principal: { AWS } }] : [];
@@ -110,7 +112,7 @@ test('a night and the next run of it write table, feed and marker under the role
 });
 
 test('without a right of WriteChanges the run ends in ChangesNotWritten; with it, the next one tells what is left', async () => {
-  // The right to list tells an absent key from a forbidden one, which the local cloud does without it.
+  // On AWS, the right to list tells an absent key from a forbidden one. The local cloud does not need it.
   const given = policy.Statement.filter(
     ({ Action, ...one }) => Action !== 's3:ListBucket' && ofAll(one).some(isWriteChanges),
   );

@@ -6,7 +6,7 @@ import { startSandbox } from '../../sandbox/sandbox.ts';
 import { endAll, run } from '../local/support/running.ts';
 import { START } from './support/start-documents.ts';
 
-/** First contact with a CRM before there is an account: `npm start -- --keep --crm-url …`, then `probe`. */
+/** Tests the first contact with a CRM before an AWS account exists: `npm start -- --keep --crm-url …`, then `probe`. */
 
 afterAll(endAll);
 

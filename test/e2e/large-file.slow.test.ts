@@ -16,7 +16,7 @@ import { statesOf } from './support/states-of.ts';
 
 const SECONDS = 1000;
 const MIB = 1024 * 1024;
-/** A part of 8 MiB takes 2 of the six seconds that an invocation has: each of the four connections moves one, and no more are opened. */
+/** An invocation has six seconds, and a part of 8 MiB takes two. Each of the four connections moves one. */
 const TIMEOUT_SECONDS = 6;
 const BYTES_PER_SECOND = 4 * MIB;
 const HTML = { contentType: 'text/html', body: '<html>sign in</html>' };
@@ -47,7 +47,7 @@ async function manifestOf(report: NamedRun) {
   return (await verifyPublished(system.target, report)).manifest;
 }
 
-/** SHA-256 of what the file server gives out for a run. */
+/** The SHA-256 of the file that the file server gives for a run. */
 async function originSha256(entity: Entity, exportId: string | null): Promise<string> {
   const headers = { authorization: `Bearer ${system.sandbox.issueTokens().accessToken}` };
   const link = `${system.sandbox.baseUrl}/${entity}/exports/${exportId}/download`;
@@ -60,7 +60,7 @@ async function originSha256(entity: Entity, exportId: string | null): Promise<st
 it('moves a file through many invocations and links that expire, and every byte arrives', async () => {
   const { sandbox, target } = system;
   sandbox.settings.urlSeconds = 1;
-  // Every connection breaks off before the end of its part, when its link has expired.
+  // Every connection breaks before the end of its part, after its link has expired.
   sandbox.faults.add({ path: 'file', entity: 'leads', bytesPerSecond: BYTES_PER_SECOND, hangUp: 7 * MIB });
   const tokensBefore = sandbox.ledger.count({ kind: 'token' });
 
@@ -69,7 +69,7 @@ it('moves a file through many invocations and links that expire, and every byte 
   const report = await followRun(target.sfn, 'leads', operator.stdout().split('\n')[0] ?? '');
   const manifest = await manifestOf(report);
 
-  // Who follows the run sees the file move.
+  // A person who follows the run sees the file's progress.
   expect(operator.stdout()).toMatch(/^ *leads: [\d.]+ MB of 167\.8 MB, [\d.]+ MB\/s, \d+ % /m);
   const handedOn = (await statesOf(target, report.executionArn)).filter(({ name }) => name === 'WaitBeforeDownload');
   expect(handedOn.length).toBeGreaterThanOrEqual(4);
@@ -81,9 +81,9 @@ it('moves a file through many invocations and links that expire, and every byte 
   const links = sandbox.ledger.count({ kind: 'download', entity: 'leads' });
   const expired = sandbox.ledger.calls({ kind: 'file', entity: 'leads' }).filter(({ status }) => status === 403);
   expect(expired.length).toBeGreaterThanOrEqual(2);
-  // One for every invocation, the others because the one before had expired in its middle.
+  // One link for every invocation; the others replace links that expired in the middle.
   expect(links - (handedOn.length + 1)).toBeGreaterThanOrEqual(2);
-  // The first run refreshes what a person gave.
+  // The first run refreshes the grant from a person.
   expect(sandbox.ledger.count({ kind: 'token' })).toBe(tokensBefore + 1);
   expect(sandbox.ledger.violations()).toEqual([]);
 
@@ -97,7 +97,7 @@ it('moves a file through many invocations and links that expire, and every byte 
 });
 
 it('fetches a file again that changes while it is fetched, and the manifest says so', async () => {
-  // The third answer would be the rest of the first half, of which two parts are stored by then.
+  // The third answer would be the rest of the first half. By then, two of its parts are stored.
   system.sandbox.faults.add({ path: 'file', entity: 'contacts', etagChangesAt: 3 });
 
   const report = await system.run('contacts');
@@ -140,7 +140,7 @@ it('leaves no manifest where the execution is stopped while its file moves', asy
 
   await target.sfn.send(new StopExecutionCommand({ executionArn }));
 
-  // The invocation that is under way does not know of it, and comes to its own end. Its upload is the bucket's to remove.
+  // The current invocation does not know about the stop and ends by itself. The bucket removes its upload.
   const files = () => sandbox.ledger.calls({ kind: 'file', entity: 'customers' });
   const bytes = () => files().reduce((sum, call) => sum + (call.bytes ?? 0), 0);
   await quiet(bytes);

@@ -19,7 +19,7 @@ import { exampleDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { localPlace, newVpc, type Vpc } from './support/vpc.ts';
 
-/** Networks of the local cloud: what `doctor` says of them, and the rule of the template. */
+/** Tests networks of the local cloud: the report of `doctor`, and the rule of the template. */
 
 const ec2 = new EC2Client(localPlace());
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 const networkOf = (...subnetIds: string[]): Network => ({ vpcId: vpc.vpcId, subnetIds, securityGroupIds: [vpc.group] });
 
-/** What doctor says of a network that is deployed, or of one that the configuration alone has. */
+/** The report of doctor about a deployed network, or about one in the configuration only. */
 async function look(network: Network, { crm = {}, planned = false } = {}) {
   const { crm: example } = exampleDeployment();
   const deployment = exampleDeployment({ network, crm: { ...example, ...crm } });
@@ -143,7 +143,7 @@ test('doctor asks nothing of EC2 where there is no network', async () => {
 describe('a deployment', () => {
   const cloudformation = new CloudFormationClient(localPlace());
 
-  /** Deploys the rule alone, with one resource that costs nothing. */
+  /** Deploys only the rule, with one free resource. */
   async function deploy(StackName: string, ...subnetIds: string[]) {
     const { Parameters = {}, Rules = {} } = synthesise(exampleDeployment({ network: networkOf(...subnetIds) }));
     const ours = Object.entries(Parameters).filter(([id]) => id.startsWith('NetworkSubnets'));

@@ -19,7 +19,7 @@ import { bucketTools } from './support/bucket-tools.ts';
 import { missNextNight } from './support/night-check.ts';
 import { type SharedStack, sharedStack } from './support/shared-stack.ts';
 
-/** Nights in which the CRM works: what is published, what readers are told, and starts that come twice, late or by themselves. */
+/** Tests nights with a working CRM: publications, messages to readers, and repeated, late or automatic starts. */
 
 const SECONDS = 1000;
 let system: SharedStack;
@@ -28,7 +28,7 @@ beforeAll(async () => {
   system = await sharedStack();
 });
 
-/** How many exports of an entity the CRM was asked for. */
+/** The number of exports of an entity that were requested. */
 const creates = async (entity: Entity) =>
   (await system.calls()).filter((call) => call.kind === 'create' && call.entity === entity).length;
 
@@ -48,7 +48,7 @@ describe('a night without trouble', () => {
     }
     expect((await system.calls()).filter(({ violation }) => violation !== undefined)).toEqual([]);
 
-    // Meetings start every minute here: they are of no night.
+    // Meetings start every minute here, so they belong to no night.
     const { date } = await manifestOf(reports[0] as NamedRun);
     const night = await createManifests(system.target).night(date);
     const runs = Object.values(night?.entities ?? {}).map(({ file }) => file?.run);
@@ -110,7 +110,7 @@ describe('starts that come twice, late or by themselves', () => {
     const before = await creates('workflows');
 
     const { executionArn = '' } = await sfn.send(new StartExecutionCommand(start));
-    // AWS answers further calls with the running execution, the local cloud refuses them.
+    // AWS answers further calls with the running execution. The local cloud refuses them.
     const again = Array.from({ length: 99 }, () =>
       sfn.send(new StartExecutionCommand(start)).then(
         (started) => started.executionArn,

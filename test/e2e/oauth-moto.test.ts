@@ -9,14 +9,14 @@ import { functionAt, makePlaces } from './support/grant-places.ts';
 import { startMoto } from './support/moto.ts';
 
 /**
- * The refresh of the grant where versions of a secret are made once, as on AWS. MiniStack overwrites a version that is
- * stored again with another content, moves the labels when it is stored again with the same, forgets versions without a
- * label at once, and answers an empty text for a secret without a value: what rests on these is proven here, on moto.
+ * Tests the refresh of the grant where a secret's version is written once, as on AWS. MiniStack overwrites a version
+ * that is stored again with other content, moves the labels if the content is the same, drops unlabelled versions at
+ * once, and returns an empty text for a secret without a value. So these cases run on moto.
  *
- * moto differs from AWS as well, nowhere in what is asked here: it overwrites a version that carries AWSPENDING, loses labels
- * of one's own and answers the former version when a label was moved by hand (the product does none of this), never throttles,
- * has no limit of versions, and is never stale. On AWS, whether one of many simultaneous writers wins is not documented:
- * the ledger sees to it that there is one, and this is the second line.
+ * moto also differs from AWS, but not in the calls of this test: it overwrites a version with AWSPENDING, loses custom
+ * labels, returns the former version after a manual move of a label (the product does none of these), never throttles,
+ * has no limit of versions, and is never stale. AWS does not document whether one of many simultaneous writers wins.
+ * The ledger allows only one writer; this is the second safeguard.
  */
 
 let moto: Awaited<ReturnType<typeof startMoto>>;
@@ -46,13 +46,13 @@ function crm() {
   return deployment({ crm: { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl } }).crm;
 }
 
-/** What each of that many functions gets, each in a container of its own. */
+/** The answers of that many functions, each in its own container. */
 function ask(clients: number): Promise<string[]> {
   const functions = Array.from({ length: clients }, () => functionAt(at, crm()));
   return Promise.all(functions.map(async (getAccessToken) => (await getAccessToken()).accessToken));
 }
 
-/** A client of Secrets Manager that nobody else uses, so that a test can get into its calls. */
+/** A separate client of Secrets Manager, so that a test can change its calls. */
 function secretsClient(): SecretsManagerClient {
   const { region, credentials } = at.secrets.config;
   return new SecretsManagerClient({ endpoint: moto.endpoint, region, credentials });
@@ -62,7 +62,7 @@ function functionWith(secrets: SecretsManagerClient, count?: (event: string) => 
   return functionAt({ target: { ...at.target, secrets } }, crm(), count);
 }
 
-/** A function in whose refresh something happens after the CRM has answered and before the answer is stored. */
+/** A function whose refresh is interrupted by an action between the CRM's answer and its storage. */
 function interrupted(meanwhile: () => Promise<unknown>, count: (event: string) => void) {
   const secrets = secretsClient();
   secrets.middlewareStack.add(
@@ -76,7 +76,7 @@ function interrupted(meanwhile: () => Promise<unknown>, count: (event: string) =
   return functionWith(secrets, count);
 }
 
-/** A function to which the label still names a former version. */
+/** A function that reads a former version for the label. */
 function stale(VersionId: string) {
   const secrets = secretsClient();
   secrets.middlewareStack.add(
@@ -110,7 +110,7 @@ test('a successor that another has stored with another content is adopted, and s
 
   expect((await client()).accessToken).toBe(others.accessToken);
 
-  // The CRM did answer this client with tokens of its own, which were refused: they are no version of the secret.
+  // The CRM answered this client with new tokens, which the secret refused: they are no version of it.
   expect(refreshes()).toEqual({ calls: 1, reuses: 0 });
   expect(counted).toEqual([]);
   expect(await at.store.current()).toEqual({ versionId: successorOf(versionId), tokens: others });

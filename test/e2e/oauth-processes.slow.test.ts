@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { oauthCrowds } from '../oauth/support/crowds.ts';
 
 /**
- * What the simulations prove, again with processes, real calls of secrets and table, and a real authorization server.
- * Greater crowds are in `test/long/oauth-crowds.test.ts`. What needs versions of a secret that are made once is in oauth-moto.test.ts: MiniStack overwrites them.
+ * Repeats the simulations with processes, real calls to secrets and table, and a real authorization server.
+ * `test/long/oauth-crowds.test.ts` has larger crowds. oauth-moto.test.ts covers versions that are written once.
  */
 
 const { cloud, refreshesOf, testOnExpiredToken, testGenerations, testNothingLeaked } = oauthCrowds();

@@ -18,7 +18,7 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 
 useAllCommands();
 
-/** What an operator reads, of one deployment in which three runs were published and one failed. */
+/** Tests an operator's reading commands on one deployment with three published runs and one failed run. */
 
 let system: Deployed;
 let dir: string;
@@ -47,14 +47,14 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** The command, in this process: it is the same program. */
+/** Runs the same program in this process. */
 async function cli(...args: string[]) {
   const written = await runCli(...args, ...system.place);
   for (const secret of system.issued) expect(written.stdout + written.stderr).not.toContain(secret);
   return written;
 }
 
-/** The command as a person runs it. */
+/** Runs the command as a person does. */
 async function cliProcess(...args: string[]) {
   const command = run('cli/main.js', [...args, ...system.place], { AWS_ENDPOINT_URL: undefined });
   return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
@@ -193,7 +193,7 @@ it('does not give out a file that was changed in the bucket', async () => {
 
 it('tells the night as a page: what is published, what failed, what is switched off', async () => {
   const file = join(dir, 'report.html');
-  // The end of the day whose date the runs have: whatever hour it is here, their night has begun.
+  // The end of the runs' date: at any real hour, their night has begun.
   vi.useFakeTimers({ now: new Date(`${today}T23:59:59Z`), toFake: ['Date'] });
   const { code, stdout } = await cli('report', '-o', file, '--nights', '7').finally(() => vi.useRealTimers());
   expect(code).toBe(0);
@@ -206,7 +206,7 @@ it('tells the night as a page: what is published, what failed, what is switched 
   expect(await cli('report', '-o', join(dir, 'nowhere', 'x.html'))).toMatchObject({ code: 2 });
 });
 
-/** These commands are no part of this project: where they are not installed, nothing can be typed. */
+/** The commands are installed separately. Without them, the test cannot run. */
 function isInstalled(): boolean {
   try {
     return ['aws', 'jq'].every((program) => execFileSync(program, ['--version']).length > 0);
@@ -230,7 +230,7 @@ it.skipIf(!isInstalled())(
 );
 
 describe('docs/recipes/read_file.py', () => {
-  /** The records that it prints. */
+  /** The records that the command prints. */
   async function records(entity: string, which: string): Promise<Record<string, string>[]> {
     const { python, env } = system.cloud;
     const args = ['-I', resolve('docs/recipes/read_file.py'), system.target.BucketName, entity, which];
@@ -241,7 +241,7 @@ describe('docs/recipes/read_file.py', () => {
       .map((line) => JSON.parse(line));
   }
 
-  /** The file that the newest run of an entity published, as another parser reads it. */
+  /** The file of the newest published run of an entity, as another parser reads it. */
   async function parsed(entity: string, decode: (bytes: Buffer) => string, options: Options) {
     const file = join(dir, `parsed-${entity}.csv`);
     await json('download', entity, '-o', file, '--force');

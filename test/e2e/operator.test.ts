@@ -15,7 +15,7 @@ import { expectWindows, WINDOW } from './support/windows.ts';
 
 useAllCommands();
 
-/** The commands that act, as a person runs them; those that read are in operator-reading.slow.test.ts. */
+/** Tests the commands that change something, as a person runs them. operator-reading.slow.test.ts tests the others. */
 
 let system: Deployed;
 
@@ -37,7 +37,7 @@ const begin = (...args: string[]) => run('cli/main.js', [...args, ...system.plac
 
 const cli = (...args: string[]) => runCli(...args, ...system.place);
 
-/** The one document of `--json`. */
+/** The only document that `--json` prints. */
 async function documentOf(...args: string[]) {
   const { code, stdout, stderr } = await cli(...args, '--json');
   expect(stdout.trimEnd().split('\n'), stderr).toHaveLength(1);
@@ -46,7 +46,7 @@ async function documentOf(...args: string[]) {
 
 const describe = (executionArn: string) => system.target.sfn.send(new DescribeExecutionCommand({ executionArn }));
 
-/** A run that goes on until it is stopped: its export is never ready, and every look takes a while. */
+/** A run that continues until it is stopped: its export is never ready, and every status request takes a while. */
 async function endlessRun(entity: Entity) {
   system.sandbox.settings.jobChecks = 100_000;
   system.sandbox.faults.add({ path: 'status', entity, delaySeconds: 0.5 });
@@ -81,7 +81,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   const { run: name, executionArn } = await endlessRun('meetings');
   const follow = begin('follow', 'meetings');
   await follow.says(/meetings: CheckStatus, \d+ check/);
-  // Twice, for npm passes on what the terminal has sent to both already.
+  // Twice, because npm passes on a signal that the terminal has already sent to both.
   follow.child.kill('SIGINT');
   follow.child.kill('SIGINT');
   expect(await follow.ended).toBe(130);

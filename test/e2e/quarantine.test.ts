@@ -20,13 +20,13 @@ import { documentedEnds, mailbox } from './support/mails.ts';
 
 useAllCommands();
 
-/** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
+/** Tests ten bad files, each after nights of a hundred rows: no reader gets one until a person releases it. */
 
 const ROWS = 100;
 const READERS = [
   { principal: '444455556666', entities: ['leads', 'contacts'], of: ['files'] },
 ] satisfies Deployment['readers'];
-/** Every run is given its date: midnight may pass between two. */
+/** Every run has an explicit date: midnight may pass between two runs. */
 const TODAY = new Date().toISOString().slice(0, 10);
 const NIGHTS = [2, 1].map((days) => dateAfter(TODAY, -days));
 let system: Deployed;
@@ -86,14 +86,14 @@ const BAD: Partial<Record<Entity, [Bad, Bad]>> = {
 };
 const OF = Object.keys(BAD) as Entity[];
 
-/** Pointers as they are, with the tags of their versions. */
+/** The current pointers, with the tags of their versions. */
 async function pointersOf(entity: Entity) {
   const bucket = createBucket(system.target.s3, system.target.BucketName);
   const keys = await bucketTools(system.target).keys(`published/entity=${entity}/`);
   return Promise.all(keys.map(async (key) => [key, (await bucket.read(key))?.etag]));
 }
 
-/** One for each record, its cells in quotes. */
+/** A line for each record, with quoted cells. */
 async function linesOf(entity: Entity): Promise<Lines> {
   const { execution } = await bucketTools(system.target).pointer(entity, 'latest');
   const bucket = createBucket(system.target.s3, system.target.BucketName);
@@ -110,7 +110,7 @@ it.concurrent.each(OF)('of bad files of %s no pointer moves', async (entity) => 
   expect(lines).toHaveLength(ROWS + 1);
 
   for (const [what, content, error, says] of BAD[entity] ?? []) {
-    // The latest fault counts where there are several.
+    // Of several faults, the latest counts.
     system.sandbox.faults.add({ path: 'file', entity, body: content(lines) });
     const report = await system.run(entity, { date: TODAY });
 
@@ -155,7 +155,7 @@ it('a released one is what readers get, with who asked beside it, and is release
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is published already') });
 });
 
-/** The company number of employers is left out; its label is ח.פ. */
+/** Forms of the left-out column of employers, the company number; its label is ח.פ. */
 const DISGUISES: [text: string, pack: (text: string) => string | Uint8Array<ArrayBuffer>][] = [
   ['companyNumber', (text) => text],
   ['ח.פ.:', (text) => text],
@@ -194,7 +194,7 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
   const places = [await Promise.all(shown), metadata, files.filter((file) => !isWithheld(file))].flat();
 
   expect(within([...places, ...(await logs(system)), ...(await histories(system.target))])).toEqual([]);
-  // What was withheld has the texts, so the search would have found them elsewhere.
+  // The withheld files contain the texts, so the search would have found them elsewhere.
   expect(within(files.filter(isWithheld))).toHaveLength(3);
   expect(await bucketTools(system.target).keys('tables/entity=employers/')).toHaveLength(1);
 });

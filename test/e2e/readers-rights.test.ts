@@ -21,7 +21,7 @@ import { openRunRecord, type RunRecord } from '../../local/processes/run-record.
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { wholeStack } from '../permissions/support/stack.ts';
 
-/** Readers in other accounts at a bucket of this one, in a local cloud that enforces rights: with the policy of the product, and each with its own. */
+/** Tests readers in other accounts with enforced rights: with the product's policy, and each with its own. */
 
 const Bucket = 'exports-of-readers';
 const OWNER = '000000000000';
@@ -81,7 +81,7 @@ async function asked(service: string, account: string, body: string, headers: Re
   return text;
 }
 
-/** Somebody in an account, with the policy that `readers` prints for it. */
+/** A client in an account, with the policy that `readers` prints for it. */
 async function readerIn(account: string, reader: Reader): Promise<S3Client> {
   const UserName = `reader-${account}`;
   const iam = (parameters: Record<string, string>) =>
@@ -94,7 +94,7 @@ async function readerIn(account: string, reader: Reader): Promise<S3Client> {
   return clientOf(part('AccessKeyId'), part('SecretAccessKey'));
 }
 
-/** The policy of the product, but for the rule against plain http, by which all requests here come. */
+/** The policy of the product without the rule against plain http, which all requests here use. */
 async function givePolicy(without?: string): Promise<void> {
   const { names, policies } = wholeStack();
   const arn = names.arn(names.id('AWS::S3::Bucket', 'ExportsBucket'));
@@ -108,11 +108,11 @@ async function givePolicy(without?: string): Promise<void> {
   await owner.send(new PutBucketPolicyCommand({ Bucket, Policy }));
 }
 
-/** What may be listed of tables. */
+/** The prefixes of tables that a reader may list. */
 const LISTED = ['published/entity=leads/', 'tables/entity=leads/', 'changes/entity=leads/date='];
 const LISTS = LISTED.map((prefix) => `list ${prefix}`);
 
-/** What is read of all that there is. */
+/** The objects that a client can read. */
 async function readBy(client: S3Client): Promise<string[]> {
   const looks: [string, () => Promise<unknown>][] = [
     ...ALL.map((Key): [string, () => Promise<unknown>] => [
@@ -145,7 +145,7 @@ test('an account reads tables and their feeds, an organization files by their ta
 
   expect(await readBy(await readerIn(READER, OF_ACCOUNT))).toEqual(TABLES);
   expect(await readBy(await readerIn(MEMBER, OF_ORGANIZATION))).toEqual(FILES);
-  // Even to the root of their accounts nothing else is given. Here it stands for every role of one: that of a reader is another.
+  // Even the root users of the accounts get no other rights. Here the root stands for roles other than the reader's.
   expect(await readBy(clientOf(READER))).toEqual(TABLES);
   expect(await readBy(clientOf(MEMBER))).toEqual(FILES);
   expect(await readBy(clientOf(String(OF_ROLE.principal).slice(13, 25)))).toEqual([]);

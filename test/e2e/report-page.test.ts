@@ -10,17 +10,17 @@ import { type Browser, hasChromium, startChromium } from '../../scripts/chromium
 import { madeUpMonth } from '../../scripts/made-up-month.ts';
 import { CACHE } from '../local/support/support.ts';
 
-/** The page of `report` in a real browser, opened as a file. */
+/** Tests the page of `report` in a real browser, opened as a file. */
 
 const LAST = '2026-11-20';
-/** 210 mm less the margins of 12 mm, at the 96 pixels of an inch. */
+/** The width of A4 without margins of 12 mm, at 96 pixels per inch. */
 const A4_PIXELS = Math.floor(((210 - 2 * 12) / 25.4) * 96);
 const screenshotSchema = z.object({ data: z.base64() });
 const pictureSchema = z.object({
   width: z.number(),
   height: z.number(),
   corner: z.array(z.number()),
-  /** How many colours, and how much of it has that of its corner. */
+  /** The number of colours, and the share of the colour in its corner. */
   colours: z.number(),
   background: z.number(),
 });
@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     await browser.value("(document.readyState === 'complete' && document.querySelector('footer') && true) || null");
   }
 
-  /** What an expression is in the page. */
+  /** The value of an expression in the page. */
   const at = async (expression: string) => JSON.parse(String(await browser.value(`JSON.stringify(${expression})`)));
 
   async function press(key: string, code = key) {
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     throw new Error('the Tab key does not lead into the grid');
   }
 
-  /** What a picture shows, by its colours; another page of the browser decodes it. */
+  /** The colours of a picture, decoded in another page of the browser. */
   async function looked(png: string): Promise<z.infer<typeof pictureSchema>> {
     await browser.open('about:blank');
     await browser.value("(location.href === 'about:blank' && document.readyState === 'complete') || null");
@@ -128,10 +128,10 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     ['dark', 400, [20, 23, 26]],
   ] as const)('shows itself in the %s theme %i pixels wide, whole and quiet', async ([theme, width, background]) => {
     await open({ theme, width });
-    // No line across its bottom to scroll by.
+    // The page has no horizontal scrollbar.
     expect(await at('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
     expect(await at('getComputedStyle(document.body).backgroundColor')).toBe(`rgb(${background.join(', ')})`);
-    // A narrow window begins to look at the newest night.
+    // A narrow window starts at the newest night.
     expect(
       await at("Math.round(document.querySelector('.grid thead .last').getBoundingClientRect().right)"),
     ).toBeLessThanOrEqual(width);
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     const picture = await looked(data);
     expect([picture.width, picture.height]).toEqual([width, 900]);
     expect(picture.corner).toEqual([...background]);
-    // Text, tiles and lines: not a blank page, and not one that is all of another colour.
+    // The picture has text, tiles and lines: it is neither blank nor of one colour.
     expect(picture.colours).toBeGreaterThan(50);
     expect(picture.background).toBeGreaterThan(width > 1000 ? 0.2 : 0.1);
   });
@@ -222,7 +222,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     expect(await focused()).toBe('leads-2026-11-19');
     await press('ArrowDown');
     expect(await focused()).toBe('agent-numbers-2026-11-19');
-    // The keys pass cells that have no facts: the paused nights of meetings.
+    // The keys skip cells without facts: the paused nights of meetings.
     for (const _ of Array(5)) await press('ArrowDown');
     expect(await focused()).toBe('employers-2026-11-19');
     await press('ArrowUp');
@@ -260,7 +260,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
 
   test('without scripts a cell is a link to its facts', async () => {
     await open({ script: false });
-    // Expressions of the protocol run all the same: it is the page's own script that does not.
+    // DevTools expressions still run; only the page's own script is off.
     expect(await at("document.documentElement.classList.contains('scripted')")).toBe(false);
     await browser.open(`${url}#leads-${LAST}`);
     await browser.value(`location.hash === '#leads-${LAST}' || null`);
@@ -269,7 +269,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
   });
 });
 
-/** The ratio of WCAG 2 between two colours as a browser writes them. */
+/** The WCAG 2 contrast ratio of two colours in the browser's notation. */
 function contrast(...colours: [string, string]): number {
   const [light = 0, dark = 0] = colours.map(luminance).sort((a, b) => b - a);
   return (light + 0.05) / (dark + 0.05);

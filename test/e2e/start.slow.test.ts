@@ -4,11 +4,11 @@ import { approveConsent } from '../../sandbox/approve.ts';
 import { endAll, type Running, run, type Traces, tracesOf } from '../local/support/running.ts';
 import { keptSchema, refusedSchema, START } from './support/start-documents.ts';
 
-/** `npm start`, deployed once. Other ways to start, and to end it, are in `test/long/start.test.ts`. */
+/** Tests `npm start`, deployed once. `test/long/start.test.ts` tests other ways to start and end it. */
 
 const CLI = 'cli/main.js';
 
-/** A start that was killed in the middle of its deployment, and the one after it. */
+/** A start that is killed during its deployment, and the next start. */
 let killed: Traces;
 let leftByKill: number[];
 let next: Running;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   first.child.kill('SIGKILL');
   await first.ended;
   leftByKill = killed.processes();
-  // Whatever the person's shell says about AWS must make no difference.
+  // The AWS settings of the person's shell must have no effect.
   next = run(START, ['--keep', '--json', '--entity', 'leads', '--poll-seconds', '1'], {
     AWS_REGION: 'eu-west-1',
     AWS_PROFILE: 'nobody',
@@ -28,7 +28,7 @@ beforeAll(async () => {
     AWS_SECRET_ACCESS_KEY: 'wrong',
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
   });
-  // The others begin after it: each start ends what a killed one left.
+  // The other starts begin after it: each start ends the processes of a killed one.
   await next.says(/Ended what an earlier start left running: .+/);
 });
 
@@ -95,7 +95,7 @@ test('what --keep leaves running can be used, and ends on Ctrl-C', async () => {
   );
 
   expect(traces.processes().length).toBeGreaterThan(0);
-  // Twice, for npm passes on what the terminal has sent to both already.
+  // Twice, because npm passes on a signal that the terminal has already sent to both.
   next.child.kill('SIGINT');
   next.child.kill('SIGINT');
   expect(await next.ended, next.stderr()).toBe(0);

@@ -12,7 +12,7 @@ import { type SharedStack, sharedStack, TEXTS, TYPED } from './support/shared-st
 
 useAllCommands();
 
-/** What readers have of a table, from the run that wrote it to what Athena is told of it. */
+/** Tests a table for readers, from the run that wrote it to Athena's schema. */
 
 const DATE = '2026-01-05';
 let system: SharedStack;
@@ -35,14 +35,14 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** The command, in this process. */
+/** Runs the command in this process. */
 async function cli(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runCli(...args, ...system.place);
   expect(code, stderr).toBe(0);
   return stdout;
 }
 
-/** Columns of the table of leads, as Glue tells Athena. */
+/** The columns of the leads table in Glue, as Athena sees them. */
 async function glueColumns(): Promise<string[]> {
   const response = await fetch(system.cloud.endpoint, {
     method: 'POST',

@@ -13,7 +13,9 @@ import { openRunRecord, type RunRecord } from '../../local/processes/run-record.
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 
-/** `verify` where policies count: a local cloud of its own, with the bucket of the product and users who may do little. */
+/**
+ * Tests `verify` in its own local cloud that enforces policies, with the product's bucket and users with few rights.
+ */
 
 let record: RunRecord;
 let endpoint: string;
@@ -30,7 +32,7 @@ const COPIED = [
   'AWS::SNS::Topic',
 ];
 
-/** Key, buckets, their policies without the statements for roles, ledger and topic, as they are deployed. */
+/** The deployed key, buckets, bucket policies without statements for roles, ledger and topic. */
 function smallTemplate(): string {
   const all = Object.entries(synthesise().Resources).filter(([, { Type }]) => COPIED.includes(Type));
   for (const [, { Properties }] of all) {
@@ -86,7 +88,7 @@ async function iam(parameters: Record<string, string>): Promise<string> {
   return text;
 }
 
-/** The deployment, seen by a user who may do these actions. */
+/** The deployment as a user with these rights sees it. */
 async function seenBy(UserName: string, Action: string[]): Promise<Target> {
   await iam({ Action: 'CreateUser', UserName });
   const PolicyDocument = JSON.stringify({
@@ -101,14 +103,14 @@ async function seenBy(UserName: string, Action: string[]): Promise<Target> {
   const outputs = Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value === 'string'));
   const settings = { ...AWS_LIMITS, endpoint, region: LOCAL_REGION, maxAttempts: 1, credentials };
   const clients = lazyClients(settings);
-  // All texts of a target are outputs, and the clients are the other ones.
+  // All texts of a target are outputs; its clients are those of the user.
   return Object.assign(clients, outputs as unknown as Target, { stack, stackStatus, downloadLogGroup });
 }
 
 const pace = { everyMs: 10, patienceMs: 100, runMs: 1000 };
 const READING = ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate', 'cloudformation:ListStackResources'];
 
-/** A verify by a user who may do these actions. */
+/** Runs verify as a user with these rights. */
 async function verifiedBy(user: string, actions: string[], ids = ALL_CHECKS.map(({ id }) => id)) {
   const { signal } = new AbortController();
   const checks = ALL_CHECKS.filter(({ id }) => ids.includes(id));
@@ -161,7 +163,7 @@ test('a PUT by plain http or with another key is refused by the policy of the pr
   const withoutHttp = Statement.filter((statement: { Condition: object }) => !ofHttp(statement));
   const changed = JSON.stringify({ ...policy, Statement: withoutHttp });
   await target.s3.send(new PutBucketPolicyCommand({ Bucket, Policy: changed }));
-  // All requests here are by plain http: only now the policy on keys decides.
+  // All requests here use plain http, which this change allows: now only the policy on keys decides.
   const { checks: mended } = await verifiedBy('storing-more', may, ids);
   expect(mended.slice(0, 2)).toMatchObject([
     { verdict: 'broken', found: 'stored by plain http' },

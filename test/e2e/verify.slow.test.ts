@@ -49,8 +49,8 @@ import { endAll, run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 /**
- * `verify` against the product as it is deployed here: each check is seen to hold, and not to hold once its fault is made. What
- * MiniStack does not have (docs/verify.md) is in test/cli/verify.
+ * Tests `verify` on a real deployment: each check passes, and fails after its fault is made. test/cli/health tests the
+ * parts that MiniStack lacks (docs/verify.md).
  */
 
 let system: Deployed;
@@ -65,7 +65,7 @@ afterAll(async () => {
 });
 
 const LEADS = 'crm-export-verify-leads';
-/** What never comes is not waited for. */
+/** Short limits, so that the tests do not wait for results that never come. */
 const IMPATIENT = { everyMs: 20, patienceMs: 300, runMs: 60_000 };
 
 function verified(ids: string[], options: Partial<VerifyOptions> = {}) {
@@ -80,7 +80,7 @@ async function finding(id: string, options: Partial<VerifyOptions> = {}) {
   return checks.find((one) => one.id === id);
 }
 
-/** Everything that a verify makes besides runs. */
+/** All temporary resources of a verify, except runs. */
 async function temporary() {
   const { events, sqs, sns, s3, dynamo, cloudwatch, AlarmTopicArn, BucketName, LedgerTableName } = system.target;
   const name = temporaryName(system.target.stack, '');
@@ -95,7 +95,7 @@ async function temporary() {
   return [...Rules, ...QueueUrls, ...Subscriptions, ...rest, ...(lock.Item ? [lock.Item] : [])];
 }
 
-/** The encryption of the bucket, which MiniStack drops of the template, as AWS keeps it. */
+/** Sets the bucket's encryption, which MiniStack drops from the template and AWS keeps. */
 async function setEncryption() {
   const { s3, BucketName: Bucket } = system.target;
   const KMSMasterKeyID = (await readStack(system.target)).ofType('AWS::KMS::Key')[0]?.physicalId;
@@ -103,7 +103,7 @@ async function setEncryption() {
   await s3.send(new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration: { Rules: [byDefault] } }));
 }
 
-/** The metrics of a run, which MiniStack makes of no log line: for this minute and the next. */
+/** Writes the metrics of a run for this minute and the next: MiniStack makes none from log lines. */
 async function putMetrics() {
   const { cloudwatch, stack, StateMachineArn } = system.target;
   const put = async (Namespace: string, MetricName: string, dimensions: Record<string, string>) => {
@@ -114,7 +114,7 @@ async function putMetrics() {
   };
   const values = { entity: 'leads', outcome: 'PUBLISHED' };
   for (const [name, { dimensions }] of Object.entries(METRICS)) {
-    // Alarms read those without a dimension, and MiniStack evaluates alarms.
+    // Alarms read the metrics without a dimension, and MiniStack evaluates alarms, so these are left out.
     for (const set of dimensions.filter((one) => one.length > 0)) {
       await put(
         namespaceOf('verify'),
@@ -159,7 +159,7 @@ it('holds where all is as it should be, and leaves nothing but its runs', async 
   expect(await temporary()).toEqual([]);
 });
 
-/** The finding of a check about a run that has ended. */
+/** The finding of a check about a finished run. */
 async function findingAbout(id: string, run: Partial<Made>) {
   const steps = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
   const made = { run: 'a-run', askedAt: new Date(), steps, ...run } as Made & {
@@ -270,7 +270,7 @@ it('a paused rule, and one that starts something else, do not hold', async () =>
   await events.send(new PutTargetsCommand({ Rule: LEADS, Targets }));
 });
 
-/** Types the command of an advice, with the configuration of this test and where nobody is asked. */
+/** Runs the command of an advice, with the configuration of this test and without questions. */
 async function typed(advice: string): Promise<void> {
   const [, endpoint = '', words = ''] = /AWS_ENDPOINT_URL=(\S+) npx cdk (.*)$/.exec(advice) ?? [];
   const configuration = ['-c', `configuration=${system.configurationFile}`, '--output', `${system.assembly()}-typed`];
@@ -279,7 +279,7 @@ async function typed(advice: string): Promise<void> {
   expect(await command.ended, command.stderr()).toBe(0);
 }
 
-/** The live policies of the bucket, a queue and the topic, without the Sid of their first statements. */
+/** The live policies of the bucket, a queue and the topic, without the Sid of the first statements. */
 async function livePolicies(): Promise<object[]> {
   const { s3, sqs, sns, BucketName: Bucket, AlarmTopicArn: TopicArn, UndeliveredStartsUrl: QueueUrl } = system.target;
   const bucket = await s3.send(new GetBucketPolicyCommand({ Bucket }));

@@ -6,7 +6,7 @@ import { aws } from '../support/cloud/cloud.ts';
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 
-/** The time of AWS after a server has answered a client once with this Date header. */
+/** The AWS time of a client after one answer with this Date header. */
 async function timeAfter(date: string | undefined): Promise<Date> {
   const dated = new Reply((response, call) => {
     response.sendDate = false;

@@ -38,7 +38,7 @@ function grantParts(): Answers {
   };
 }
 
-/** `authorize` with a person who consents at once, and with what becomes of a run. */
+/** Runs `authorize` with a person who consents at once, and with this result of the first run. */
 async function authorized(run: Omit<Execution, 'name' | 'input'>, more: Answers, ...args: string[]) {
   const sandbox = await startSandbox({ rows: 5, jobChecks: 1 });
   onTestFinished(() => sandbox.close());
@@ -75,12 +75,12 @@ test('--run starts a run of that entity once the grant is stored', async () => {
 
   expect({ code, started }).toEqual({ code: 0, started: [{ entity: 'meetings' }] });
   expect(stdout).toMatch(/^Authorized\. .*; VersionId: .*\narn:\S+:meetings-\S+\nmeetings of \S+, published/m);
-  // No function has refreshed the grant of this test.
+  // No function refreshes the grant in this test.
   expect(stderr).toMatch(/That run did not refresh the grant, .* start another: .* start meetings --wait /);
 });
 
 test('a published run whose functions could not store the refreshed grant is a failure', async () => {
-  // A CRM that keeps the refresh token lets the run go on: the claim is given back.
+  // If the CRM does not rotate the refresh token, the run continues and the claim is released.
   const Item = { state: { S: 'CLAIMED' }, owner: { S: 'a function' }, deadline: { N: '0' } };
   const { code, stderr } = await authorized(PUBLISHED, { GetItem: { Item } }, '--run', 'leads');
 

@@ -14,10 +14,10 @@ const LOOPBACK = 'http://127.0.0.1:4566';
 const CRM = ['--crm-url', 'https://crm.test/api/v1', '--auth-url', 'https://auth.test'];
 const crm = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
 
-/** Ctrl-U empties the line, which keeps an answer that was refused. */
+/** Ctrl-U empties the line, which still contains the refused answer. */
 const CLEAR = '\x15';
 
-/** A place for the configuration of a deployment, and what is there later. */
+/** A folder for the configuration of a deployment, and its later content. */
 function place() {
   const folder = tree({});
   const file = join(folder, 'prod.json');

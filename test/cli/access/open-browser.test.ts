@@ -17,7 +17,7 @@ test('a machine without any browser is no error', async () => {
   expect(await openBrowser('http://127.0.0.1:9/', ['no-such-browser'])).toBe(false);
 });
 
-/** A program in place of the browser, which writes down what it was started with. */
+/** A program that replaces the browser and records its arguments. */
 async function started(url: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'open-browser-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));

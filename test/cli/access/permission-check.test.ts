@@ -3,7 +3,7 @@ import { checkPermissions } from '../../../cli/access/authorize-flow.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 
-/** A permission check where the secret of the tokens, or the table, answers so. */
+/** A permission check in which the secret of the tokens, or the table, gives this answer. */
 async function permissionCheck(name: string, part: 'secret' | 'table') {
   const secrets = new FakeSecrets(
     () => new Date(0),

@@ -6,7 +6,7 @@ import { Simulation } from '../../oauth/support/simulation.ts';
 
 const OBTAINED = '2026-11-20T00:00:00.000Z';
 
-/** The sentence about what is stored, in a world of an hour later. */
+/** The sentence about the stored grant, an hour later. */
 async function sentence(world: Simulation, reached: Parameters<typeof whatStands>[1] = {}) {
   const store = createGrantStore(world.secrets.client, 'tokens');
   const ledger = createLedger(world.ledger.client, 'ledger', 'tokens');

@@ -117,7 +117,7 @@ test('a date is published by the configured plan alone: what a person asked for 
 test('a run that was under way and published nothing is followed by one of the backfill', async () => {
   const byHand = running('by-hand', { date: '2026-03-01', filters: [] });
   const cloud = await aws(denied('StartExecution'), executions([byHand]));
-  // It ends once it was looked at.
+  // The run ends after one status request.
   const status = () => (cloud.asked.includes('GetExecutionHistory') ? 'SUCCEEDED' : 'RUNNING');
   Object.defineProperty(byHand, 'status', { get: status, enumerable: true });
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];

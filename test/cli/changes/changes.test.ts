@@ -11,12 +11,12 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ changes: addChanges });
 
-/** A night: its file, settings that are others than before, and whether the head of the feeds is gone by then. */
+/** A night: its file, changed settings, and whether the head of the feeds is removed before it. */
 type Night = string | { csv: string; settings?: FeedSettings; anew?: boolean };
 
 /**
- * Feeds of leads as the steps write them, of nights from 2026-11-20 on by the runs night-1, night-2, …, in the bucket of a deployment.
- * The key is `id`.
+ * Feeds of leads by the real steps, for nights from 2026-11-20 on with the runs night-1, night-2, …, in the bucket of a
+ * deployment. The key is `id`.
  */
 async function feedsOf(...nights: Night[]) {
   const world = await publishedRuns();
@@ -34,7 +34,7 @@ async function feedsOf(...nights: Night[]) {
   return {
     ...cloud,
     changes: (...args: string[]) => cloud.cli('changes', 'leads', ...args),
-    /** Removes the rows of the feed of a night, or all of it. */
+    /** Removes the rows of the feed of a night, or the whole feed. */
     lose: (place: number, whole: boolean) => {
       const folder = `changes/entity=leads/date=${dateOf(place)}/`;
       const names = [...cloud.objects.keys()].filter((key) => key.startsWith(folder));
@@ -147,7 +147,7 @@ async function chain(stopped: object | null = null, key = ['id']) {
     put(recordKey('leads', record.to), record);
   put(headKey('leads'), headOf(stopped, key));
   return {
-    /** Conditional writes, and why the next feed is let through now. */
+    /** Conditional writes, and the reason for the release of the next feed. */
     written: () => calls.filter(({ operation }) => operation === 'PutObject').map(({ headers }) => headers['if-match']),
     reason: () => JSON.parse(String(objects.get(headKey('leads')))).release,
     cli: (...args: string[]) => cli('changes', ...args),

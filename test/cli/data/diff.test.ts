@@ -242,7 +242,7 @@ test('files without a column id are compared by columns, rows and bytes, unless 
 });
 
 describe('without dates', () => {
-  /** Three nights, and a file of the last one that a guard has stopped. */
+  /** Three nights, and a file of the last one that a check has stopped. */
   async function nights() {
     const cloud = await aws();
     const put = (date: string, content: string) => cloud.publish({ date, execution: `leads-${date}`, content });
@@ -295,7 +295,7 @@ describe('with published tables', () => {
   const header = ['id', 'Full name', 'n'];
   const contents = ['id,Full name,n\n1,Ann,01\n2,Bob,2\n3,Cem,\n', 'id,Full name,n\n1,Ann,1\n2,BOB,2\n4,Dan,5\n'];
 
-  /** Two dates with their tables. @param told of the metadata of the newer table */
+  /** Two dates with their tables. @param told metadata of the newer table */
   async function tabled(configuration: object, told: Record<string, string> = {}) {
     const cloud = await aws(configured({ entities: { leads: configuration } }));
     const keys = await Promise.all(

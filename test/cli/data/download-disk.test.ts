@@ -16,14 +16,14 @@ import { useCommands, WITHOUT_AWS } from '../support/run-cli.ts';
 
 useCommands({ download: addDownload });
 
-/** What the disk, another download, a link or Ctrl-C does to a download. */
+/** Tests the effect of the disk, another download, a link and Ctrl-C on a download. */
 
 const CONTENT = Buffer.alloc(110_000, 'id,name\n');
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
 const options = { force: false, onProgress: () => undefined };
 const errorOf = (promise: Promise<unknown>) => promise.then(() => 'no error').catch((error: unknown) => error);
 
-/** A published file, and a place for it. @param trouble in the place of the file */
+/** A published file and a target folder. @param trouble replaces the file's response */
 async function setting(trouble?: (response: ServerResponse) => unknown) {
   const cloud = await aws(fault(`GetObject ${FILE}`, trouble && new Reply(trouble)));
   const manifest = cloud.publish({ content: CONTENT });
@@ -32,7 +32,7 @@ async function setting(trouble?: (response: ServerResponse) => unknown) {
   return { ...cloud, manifest, path, args, download: () => downloadTo(cloud.target, manifest, path, options) };
 }
 
-/** The command on a disk that takes so many blocks of 512 bytes for a file: of 200 the last chunk fits in only partly. */
+/** Runs the command on a disk with so many blocks of 512 bytes per file; in 200, the last chunk fits only partly. */
 async function onFullDisk(args: string[], { output = '/dev/null', blocks = 200 } = {}) {
   const script = 'ulimit -f "$1"; out="$2"; shift 2; exec "$@" > "$out"';
   const command = [process.execPath, join(PROJECT, 'cli/main.js'), ...args];

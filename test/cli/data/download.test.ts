@@ -19,7 +19,7 @@ const endOf = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-/** A published file, and a place for it. */
+/** A published file and a target folder. */
 async function setting(...faults: Answers[]) {
   const cloud = await aws(...faults);
   const manifest = cloud.publish({ content: CONTENT });
@@ -63,7 +63,7 @@ test.each([
   expect(await readFile(path)).toEqual(CONTENT);
 });
 
-/** So many times the file breaks off behind so many bytes of what is requested. */
+/** Breaks the file off that many times after that many bytes of the requested range. */
 const cut = (bytes: number, times: number) => fault(`GetObject ${FILE}`, brokenOff(CONTENT, bytes), { times });
 
 test('a connection that breaks is followed by another, from where it broke', async () => {
@@ -152,7 +152,7 @@ test.each([
   expect(gets()).toEqual([]);
 });
 
-/** A stream that takes its time; `most` bytes, then it is closed as by `head`. */
+/** A slow stream, closed after `most` bytes as `head` does. */
 function sink(most = Number.POSITIVE_INFINITY, highWaterMark = 1000) {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -7,13 +7,17 @@ import { openDuckDb } from '../../core/table/support.ts';
 import { type FeedSettings, feedNights } from '../../support/feed-nights.ts';
 import { feedRecipe } from '../../support/feed-recipes.ts';
 
-/** What `docs/recipes` does with feeds, by DuckDB; thirty nights of it, and its Python: `test/long/feed-nights.test.ts`. */
+/**
+ * Runs the DuckDB queries of `docs/recipes`. `test/long/feed-nights.test.ts`: thirty nights, and the Python recipes.
+ */
 
 const SETTINGS: FeedSettings = { tables: {}, changes: { key: 'id', ignore: ['updatedAt'] } };
 const OTHER = { ...SETTINGS, changes: { ...SETTINGS.changes, maxRemoved: 1 }, tables: { columns: { name: 'text' } } };
 const COLUMNS = ['id', 'name', 'status', 'updatedAt'];
 
-/** Four nights: keys that are empty or repeated, a change of an ignored column alone, a snapshot in between, two runs of a date. */
+/**
+ * Four nights: empty and repeated keys, a change in an ignored column only, a snapshot in between, two runs of a date.
+ */
 const NIGHTS: [run: string, date: string, rows: string[], settings: FeedSettings][] = [
   ['n1', '2026-11-18', ['1,a,x,t1', '2,b,x,t1', '3,c,x,t1', ',k,x,t1', ',k,x,t1', '7,p,x,t1', '7,q,x,t1'], SETTINGS],
   ['n2', '2026-11-19', ['1,a,x,t2', '2,B,x,t2', '3,c,x,t1', ',k,x,t2', '7,p,x,t2', '7,r,x,t1'], SETTINGS],
@@ -41,10 +45,10 @@ async function runsOf(nights: typeof NIGHTS) {
 const read = mkdtempSync(join(tmpdir(), 'feed-recipes-'));
 afterAll(() => rmSync(read, { recursive: true }));
 
-/** What readers have behind these runs, as a folder. */
+/** A folder with the objects that readers have after these runs. */
 let bucket: string | undefined;
 
-/** DuckDB beside a folder of what readers have. @param gone runs whose feeds have expired */
+/** DuckDB with a folder of the readers' objects. @param gone runs whose feeds have expired */
 async function reader(gone: string[] = []) {
   if (bucket === undefined) {
     bucket = join(read, 'all');
@@ -63,7 +67,7 @@ async function reader(gone: string[] = []) {
 const rowsOf = (run: string) =>
   (NIGHTS.find(([name]) => name === run)?.[2] ?? []).map((row) => row.split(',').slice(0, 3)).toSorted();
 
-/** The rows of a date, by the history. */
+/** The rows of a date, from the history. */
 const tableAt = (date: string) =>
   `SELECT id, name, status FROM history, range(_copies::BIGINT)
    WHERE valid_from <= DATE '${date}' AND (valid_to IS NULL OR valid_to > DATE '${date}') ORDER BY ALL`;
@@ -170,7 +174,7 @@ test('where no snapshot is kept any more, the history begins with the oldest fee
   expect(await duckdb.rows(tableAt('2026-11-21'))).toEqual(rowsOf('n5'));
 });
 
-/** DuckDB beside a folder of these runs alone. A reader may change what is in the recipes. */
+/** DuckDB with a folder of these runs alone. A reader may adapt the recipes. */
 async function readerOf(nights: typeof NIGHTS) {
   const own = await mkdtemp(join(read, 'other-'));
   (await runsOf(nights)).copyTo(join(own, 'bucket'));

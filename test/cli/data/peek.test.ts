@@ -19,7 +19,7 @@ const FIELDS = [
 ];
 const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 
-/** A published file, and the command against it. `file`: changes of what the manifest says of it. */
+/** Runs the command on a published file. `file` changes its entry in the manifest. */
 async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}, other: Partial<Manifest> = {}) {
   const cloud = await aws();
   cloud.publish({ content, manifest: { fields: FIELDS, ...other, file } });

@@ -16,7 +16,9 @@ import { runCli, useCommands } from '../support/run-cli.ts';
 
 useCommands({ download: addDownload });
 
-/** What `docs/reading.md` tells readers to do, done as it is written there; `read_file.py`: `test/e2e/operator-reading.slow.test.ts`. */
+/**
+ * Follows the instructions of `docs/reading.md` for readers; `read_file.py`: `test/e2e/operator-reading.slow.test.ts`.
+ */
 
 const DOCUMENT = 'docs/reading.md';
 const RECORDS = [
@@ -31,7 +33,7 @@ const WRITTEN = [
 const csv = (separator: string) => WRITTEN.map((cells) => `${cells.join(separator)}\r\n`).join('');
 const CSV = csv(',');
 
-/** Publishes a file, and runs the documented command that downloads it. @returns the path of what it wrote */
+/** Publishes a file, and runs the documented download command. @returns the path of the downloaded file */
 async function downloaded(tool: string, content: string | Buffer, file: Partial<Manifest['file']> = {}) {
   const cloud = await aws();
   cloud.publish({ content, manifest: { file } });
@@ -44,7 +46,7 @@ async function downloaded(tool: string, content: string | Buffer, file: Partial<
   return path;
 }
 
-/** The documented query. @param change what the table of dialects says of an option */
+/** Runs the documented query. @param change an option from the table of dialects */
 async function queried(path: string, change = 'nothing') {
   const [, option] = /^`((\w+) = .*)`$/.exec(change) ?? [];
   const [name = ''] = option?.split(' = ') ?? [];
@@ -57,7 +59,7 @@ async function queried(path: string, change = 'nothing') {
   return { names: reader.columnNames(), rows: reader.getRowsJson() };
 }
 
-/** The line of the table of dialects whose first cell begins so: what it says of DuckDB. */
+/** The DuckDB cell of the row of the table of dialects whose first cell has this prefix. */
 function duckdbCell(says: string): string {
   const line = readFileSync(DOCUMENT, 'utf8')
     .split('\n')
@@ -138,7 +140,7 @@ describe('tables', () => {
   const settings = { columns: { createdAt: 'timestamp' as const } };
   const NEW = 'status,createdAt\nopen,2026-11-19T10:00:00Z\nopen,2026-11-20T10:00:00Z\nclosed,\n';
 
-  /** The folder of a bucket with the tables of two dates; that of the older one has no column `status`. */
+  /** A bucket folder with the tables of two dates. The older table has no column `status`. */
   async function folder() {
     const dir = await tempDir();
     for (const [date, content] of Object.entries({

@@ -16,7 +16,7 @@ const manifest = manifestOf({ execution: 'leads-1', startedAt, file });
 const pointer = pointerTo(manifest);
 const report = { entity: 'leads', manifestKey: MANIFEST };
 
-/** Verifies against a bucket with what a run published, changed as given; `undefined` takes an object away. */
+/** Verifies a bucket with the objects of a published run, with these changes; `undefined` removes an object. */
 async function verify(changes: Record<string, unknown> = {}, run: Parameters<typeof verifyPublished>[1] = report) {
   const standing = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, [LATEST]: pointer };
   const { objects, target } = await aws();

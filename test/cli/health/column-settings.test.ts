@@ -17,9 +17,9 @@ const feed = (date: string) => `changes/entity=leads/date=${date}/run=leads-${da
 const copy = (date: string) => `changes/entity=leads/base/run=leads-${date}.parquet`;
 
 interface Bucket {
-  /** Digests of Parquet files by their keys; '' for one of an earlier release. */
+  /** Digests of Parquet files by key; '' for a file of an earlier release. */
   objects?: Record<string, string>;
-  /** Published files by their dates. */
+  /** Published files by date. */
   files?: Record<string, ManifestChanges>;
 }
 

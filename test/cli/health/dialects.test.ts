@@ -8,17 +8,17 @@ import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { Settings } from '../../../sandbox/sandbox-settings.ts';
 import { deployment } from '../../support/builders.ts';
 
-/** CRMs that the interface document allows, and the points that a probe has to report as otherwise. */
+/** CRMs that the interface document allows, and the differences that a probe has to report. */
 
 interface Dialect {
   settings?: Partial<Settings>;
   faults?: FaultInput[];
   otherwise: string[];
-  /** Whether a run fails by it. */
+  /** Whether a run fails because of it. */
   fails: boolean;
 }
 
-/** In every cell of a record, every error and every link of the sandbox. */
+/** A marker in every cell of a record, every error and every link of the sandbox. */
 const CANARY = 'c4n4ry';
 
 const written = (as: NonNullable<FaultInput['written']>, more: Partial<FaultInput> = {}): FaultInput[] => [
@@ -34,7 +34,7 @@ const asAssumed = (settings: Partial<Settings>, faults: FaultInput[] = []): Dial
   ...{ settings, faults, otherwise: [], fails: false },
 });
 
-/** The good answers of each call, in the shape of another CRM. */
+/** The successful answers of each call, in the form of another CRM. */
 interface Shapes {
   fields: (list: { fieldName: string }[]) => unknown;
   create: (created: { id: string }) => unknown;
@@ -57,7 +57,7 @@ const OTHER_WORDS: Record<string, string> = { INITIATED: 'NEW', PROCESSING: 'RUN
 
 const linkedAt = (host: string) => answering({ download: ({ url }) => ({ url: url.replace('127.0.0.1', host) }) });
 
-/** The address says how long it lives, as those of S3 do. */
+/** Gives the address a lifetime in its query, as S3 does. */
 function linkedFor(seconds: number) {
   const date = () => new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   return answering({
@@ -185,7 +185,7 @@ const DIALECTS: Record<string, Dialect> = {
   'headers in capitals': asAssumed({}, written({ header: 'capitals' })),
 };
 
-/** Meets a CRM of that dialect, without waiting. */
+/** Probes a CRM of that dialect, without waiting. */
 async function met({ settings, faults = [] }: Dialect) {
   const sandbox = await startSandbox({ rows: 5, canary: CANARY, ...settings });
   onTestFinished(() => sandbox.close());

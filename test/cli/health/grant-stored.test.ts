@@ -7,7 +7,7 @@ import { aws } from '../support/cloud/cloud.ts';
 const obtainedAt = '2026-11-20T00:00:00.000Z';
 const tokens = { refreshToken: 'r', accessToken: 'a', expiresAt: null, obtainedAt, scope: '', earlierObtainedAt: [] };
 
-/** The check of `verify`, and how often it asked for the export. */
+/** Runs the check of `verify` and counts its requests for the export. */
 async function look(answers: Answers, readOnly?: string) {
   const { target } = await aws(answers);
   nameCalls(target, ['secrets']);
@@ -16,7 +16,7 @@ async function look(answers: Answers, readOnly?: string) {
     exports += 1;
     throw new Error('the export failed');
   };
-  // The check asks for nothing else of a verify.
+  // The check uses no other part of a verify.
   const [found] = await checked(GRANT_CHECK, { target, readOnly, runs: { exported } } as unknown as Verifying, {
     deployment: 'dev',
   });

@@ -4,7 +4,7 @@ import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { type Handler, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
-/** A ledger with one item, as conditional writes of the lock see it. */
+/** A ledger with one item for the conditional writes of the lock. */
 async function ledger(item: { owner?: string; deadline?: number } = {}) {
   const write: Handler = ({ operation, input }) => {
     const values = input.ExpressionAttributeValues as Record<string, { S?: string; N?: string }>;

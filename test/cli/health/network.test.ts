@@ -13,7 +13,7 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ doctor: addDoctor });
 
-/** What the local cloud does not answer; the rest is in `test/e2e/network.test.ts`. */
+/** Tests answers that the local cloud does not give; the rest is in `test/e2e/network.test.ts`. */
 
 const [subnet = ''] = NETWORK.subnetIds;
 const [group = ''] = NETWORK.securityGroupIds;
@@ -26,7 +26,7 @@ const listed = (operation: string, list: string, ...items: string[]) => ({
   ),
 });
 
-/** A VPC whose only way to AWS are interface endpoints. @param names whether AWS's names lead to them */
+/** A VPC that reaches AWS only by interface endpoints. @param names whether AWS's host names resolve to them */
 const endpointsWith = (names: boolean) =>
   ['s3', 'dynamodb', 'secretsmanager'].map(
     (service) =>
@@ -35,7 +35,7 @@ const endpointsWith = (names: boolean) =>
   );
 
 const VPC = `<vpcId>${network.vpcId}</vpcId>`;
-/** A VPC with the subnet and the group, and nothing else. */
+/** A VPC with only the subnet and the group. */
 const bare = {
   ...listed('DescribeSubnets', 'subnetSet', `<subnetId>${subnet}</subnetId>${VPC}`),
   ...listed('DescribeSecurityGroups', 'securityGroupInfo', `<groupId>${group}</groupId>${VPC}`),
@@ -59,7 +59,7 @@ test("an interface endpoint counts where AWS's own names lead to it", async () =
   ]);
 });
 
-/** The main table of the VPC with these routes. */
+/** The main route table of the VPC with these routes. */
 const routes = (...targets: string[]) =>
   listed(
     'DescribeRouteTables',

@@ -18,16 +18,16 @@ const QUEUE = 'arn:aws:sqs:us-east-1:000000000000:undelivered-starts';
 const StateMachineArn = 'arn:aws:states:us-east-1:000000000000:stateMachine:crm-export-prod-ExportRun';
 
 interface Given {
-  /** Entities whose nights are switched off in the template. */
+  /** Entities without nightly runs in the template. */
   off?: readonly Entity[];
-  /** What the account has otherwise than the template; null: the rule is gone. */
+  /** Differences of the account from the template; null: the rule is missing. */
   account?: Partial<Record<Entity, { State?: string; ScheduleExpression?: string; Arn?: string } | null>>;
   /** The entities of the next deployment. */
   entities?: object;
   denied?: string;
 }
 
-/** What is said of the rules of a deployment. */
+/** The report about the rules of a deployment. */
 async function check({ off = [], account = {}, entities, denied }: Given = {}) {
   const stateOf = (entity: Entity) => (off.includes(entity) ? 'DISABLED' : 'ENABLED');
   const answer = ({ operation, input }: Call) => {
@@ -45,7 +45,7 @@ async function check({ off = [], account = {}, entities, denied }: Given = {}) {
     const properties = { Name: `crm-export-prod-${entity}`, State: stateOf(entity), ScheduleExpression: SCHEDULE };
     return { logicalId: entity, type: 'AWS::Events::Rule', physicalId: properties.Name, properties };
   });
-  // The rules of the mails start no run, and have no name of their own.
+  // The rules of the mails start no run and have no fixed name.
   const properties = { State: 'ENABLED', ScheduleExpression: 'rate(15 minutes)' };
   const mails = { logicalId: 'Every', type: 'AWS::Events::Rule', physicalId: 'crm-export-prod-Every-1A2B', properties };
   const file = entities && deploymentSchema.parse({ crm, entities });

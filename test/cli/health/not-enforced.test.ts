@@ -9,9 +9,9 @@ import { aRun } from '../support/a-run.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
-/** What a local cloud leaves out is said at once, where a control request shows that it does. */
+/** A check reports at once what a local cloud does not enforce, if a control request proves it. */
 
-/** The result of a check in a local cloud that answers so, and what was asked. */
+/** The result of a check in a local cloud with these answers, and the requests. */
 async function checkedIn(id: string, answers: Answers) {
   const { client, asked, target: whole } = await aws(answers);
   const target = { ...whole, s3: client(S3Client), cloudwatch: client(CloudWatchClient) };
@@ -22,7 +22,7 @@ async function checkedIn(id: string, answers: Answers) {
     key: 'k',
     manifestKey: 'm',
   };
-  // The checks ask for the published run alone.
+  // The checks request only the published run.
   const runs = { published: async () => run } as unknown as Runs;
   const stack = stackOf([]);
   const pace = { everyMs: 10, patienceMs: 40, runMs: 0 };
@@ -38,7 +38,7 @@ const byDefault = xml(
   '<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>',
 );
 const stored = { PutObject: {}, DeleteObject: {} };
-/** What the bucket says of itself. */
+/** The bucket's answer about itself. */
 const says = (answer: object) => ({ ListObjectsV2: answer });
 const uncounted = { GetMetricData: { MetricDataResults: [] } };
 

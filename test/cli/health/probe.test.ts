@@ -12,7 +12,7 @@ import { type CliResult, startCli, useCommands } from '../support/run-cli.ts';
 
 useCommands({ probe: addProbe });
 
-/** A CRM whose exports are there at the first look, and have a canary in every value. */
+/** A CRM whose exports are ready at the first status request and have a canary in every value. */
 async function sandboxFor(options: SandboxOptions = {}, faults: FaultInput[] = []): Promise<Sandbox> {
   const sandbox = await startSandbox({ rows: 5, jobChecks: 1, canary: CANARY, ...options });
   onTestFinished(() => sandbox.close());
@@ -23,7 +23,7 @@ async function sandboxFor(options: SandboxOptions = {}, faults: FaultInput[] = [
 type Addresses = Pick<Sandbox, 'baseUrl' | 'authUrl' | 'issueTokens'> &
   Partial<Pick<Sandbox, 'clientId' | 'clientSecret'>>;
 
-/** A cloud with a deployment of this CRM whose grant is stored; a new one can be stored once. */
+/** A cloud with a deployment of this CRM and a stored grant. A new grant can be stored once. */
 async function deployedFor(
   { baseUrl, authUrl, issueTokens, clientId, clientSecret }: Addresses,
   tokens: object = {},

@@ -12,21 +12,21 @@ import type { Part } from '../support/cloud/world.ts';
 const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }];
 
 interface Given {
-  /** Entities of whose plans not all is known. */
+  /** Entities whose plans are only partly known. */
   incomplete?: 'leads'[];
-  /** Entities of a file that would change the plan of leads. */
+  /** Entities in a configuration file that would change the plan of leads. */
   file?: object;
-  /** What the CRM answers for the fields of every entity. */
+  /** The CRM's answer to a request for the fields, for every entity. */
   crm?: { status: number; body: string };
   entities?: object;
   parts?: Part[];
   /** The fields of the newest published export of leads. */
   published?: Manifest['fields'];
-  /** What else its manifest says. */
+  /** Other values of its manifest. */
   manifest?: Partial<Manifest>;
 }
 
-/** What is found at a CRM. */
+/** The findings at a CRM. */
 async function foundAt({ file, incomplete = [], crm, entities, parts = [], published, manifest }: Given) {
   const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
   const url = await servedOnLoopback((_request, _body, response) =>

@@ -13,7 +13,7 @@ import { LEFT_OVERS, reasonFor } from '../../../cli/health/verify-starts.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
-/** What AWS answers of things that a verify has made and removed; local clouds forget them at once. */
+/** Tests AWS's answers about resources that a verify made and removed. Local clouds forget these at once. */
 
 const TOPIC = 'arn:aws:sns:us-east-1:000000000000:alarms';
 const alarm = (name: string, StateValue: string, more: object = {}) => {

@@ -11,9 +11,9 @@ import { type Answers, refused } from '../support/cloud/answers.ts';
 import { aws, once } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
 
-/** What AWS answers by its documentation, and no local cloud does (docs/verify.md). */
+/** Tests documented AWS answers that local clouds do not give (docs/verify.md). */
 
-/** The result of a check where AWS answers as given, and what was asked. */
+/** The result of a check with these AWS answers, and the requests. */
 async function checkedWhere(id: string, answers: Answers) {
   const { client, calls, target: whole } = await aws(answers);
   const target = { ...whole, s3: client(S3Client), cloudwatch: client(CloudWatchClient) };
@@ -61,12 +61,12 @@ test.for(['plain-http', 'foreign-key'])(
 );
 
 test('plain http is used for the whole request, whatever the endpoint is', async () => {
-  // A server without TLS would end a connection that begins with it.
+  // A server without TLS closes a connection that starts with TLS.
   const { endpoint } = await aws(s3Denies('with an explicit deny in a resource-based policy'));
   const s3 = once(S3Client, endpoint.replace('http:', 'https:'));
   const check = ALL_CHECKS.find(({ id }) => id === 'plain-http');
 
-  // It uses nothing else of either.
+  // The check uses no other part of the two.
   expect(await check?.look({ target: { ...OUTPUTS, s3 } as unknown as Target, id: 'test' } as Verifying)).toMatchObject(
     {
       verdict: 'holds',

@@ -9,7 +9,7 @@ import { runCli, useCommands } from '../support/run-cli.ts';
 
 useCommands({ verify: addVerify });
 
-/** A verify of an account whose stack is as given; every other call would be noted. */
+/** Verifies an account whose stack has this status. The fake would record every other call. */
 async function verify(status: string, ...args: string[]) {
   const { cli, calls } = await aws(stack({}, status));
   return { ...(await cli('verify', ...args)), calls };

@@ -13,20 +13,20 @@ useCommands({ status: addStatus });
 
 const NIGHT = LAST_NIGHT;
 const COUNT = ENTITIES.length;
-/** The morning after. */
+/** The morning after the night. */
 clockAt('2026-11-20T07:00:00Z');
 const all = (startedAt: string) =>
   Object.fromEntries(ENTITIES.map((entity) => [entity, startedAt])) as Record<Entity, string>;
 const daysAgo = (days: number) => new Date(Date.parse(NIGHT) - days * 86_400_000).toISOString();
 const { leads: _, ...withoutLeads } = all(NIGHT);
-/** `status --all-deployments` of an account. */
+/** Runs `status --all-deployments` for an account. */
 async function statusOfAll(parts: Part[], ...options: string[]) {
   const cloud = await aws(...parts);
   const args = ['--all-deployments', '--endpoint-url', cloud.endpoint, ...options];
   return { ...cloud, ...(await runCli('status', ...args)) };
 }
 
-/** Fourteen good ones, and one of each kind of trouble; the names of two begin alike. */
+/** Fourteen good deployments, and one with each kind of fault. Two names have the same prefix. */
 const FLEET: FakeDeployment[] = [
   ...Array.from({ length: 14 }, (_, index) => ({
     name: `agency-${String(index).padStart(2, '0')}`,
@@ -181,7 +181,7 @@ test('an account without any deployment is no answer', async () => {
 
 test('a night that begins in local time is judged by what is deployed, without a configuration file', async () => {
   const published = all(NIGHT);
-  // 03:00 in Jerusalem: at 00:00 or 01:00 UTC.
+  // 03:00 in Jerusalem is 00:00 or 01:00 UTC.
   const nightly = { at: '03:00', spreadMinutes: 0 };
   const local = { configuration: { timeZone: 'Asia/Jerusalem', nightly } };
   const parts = fleet([

@@ -27,7 +27,7 @@ const failed = (entity: Entity, error: string): Execution => ({
 });
 const obtainedAt = `${NIGHT}T01:00:02.000Z`;
 const tokens = { refreshToken: 'r', accessToken: 'a', expiresAt: null, obtainedAt, scope: '', earlierObtainedAt: [] };
-/** A grant of one generation, and what the ledger holds of it. */
+/** A grant with one token set, and its item in the ledger. */
 const grant = (item?: object): Part => ({
   GetSecretValue: ({ input: { VersionId } }) =>
     VersionId ? refused('ResourceNotFoundException') : { VersionId: 'v1', SecretString: JSON.stringify(tokens) },
@@ -41,7 +41,7 @@ const alarms = (...names: string[]): Part => ({
 /** Starts from 01:00 UTC on, seven minutes apart; a run may take six hours. */
 const SIX_HOURS = configured({ polling: { deadlineSeconds: 21_600, largestWaitSeconds: 300 } });
 
-/** A deployment whose entities are published for a date, `BEFORE` where it is not named. */
+/** A deployment whose entities are published for a date; `BEFORE` for entities that are not named. */
 async function deployed(published: Partial<Record<Entity, string>>, ...parts: Part[]) {
   const cloud = await aws(...parts, SIX_HOURS, grant(), alarms());
   for (const entity of ENTITIES) {
@@ -161,7 +161,7 @@ test('where executions cannot be read, no start is advised: a run may be under w
 
   const { stdout } = await cli('status');
 
-  // A rule that is paused is certain.
+  // A paused rule makes the result certain.
   expect(stdout).toMatch(/^✕ Last night: /);
   expect(stdout).toContain(' resume employers ');
   expect(stdout).toMatch(/contacts +not known/);

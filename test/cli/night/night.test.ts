@@ -30,7 +30,7 @@ const attempt = (outcome: Outcome, date = NIGHT, startedAt = `${date}T01:00:05.0
   ...{ entity: 'leads', date, outcome, startedAt },
 });
 
-/** By default, at seven in the morning the night before is published, and of last night nothing is known. */
+/** Leads at seven in the morning: by default, the night before is published and last night has no record. */
 function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { at?: string } = {}) {
   const known: Facts = {
     deployment: 'prod',
@@ -49,7 +49,7 @@ function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { a
   return judgesOf(known)('leads');
 }
 
-/** The date that is looked at, what became of it, and whether it is missing. */
+/** The checked date, its result, and whether it is missing. */
 function judged(changes: Parameters<typeof leadsOf>[0], date?: string) {
   const { last, cellOf } = leadsOf(changes);
   const { outcome, missing } = cellOf(date ?? last);
@@ -146,7 +146,7 @@ describe('where clocks change', () => {
   };
 
   test.each([
-    // 02:30 is left out on 27 March: the start is at 03:30, 00:30 UTC.
+    // 02:30 is skipped on 27 March: the start is at 03:30, 00:30 UTC.
     ['a time that is left out is due an hour later', '2026-03-27T00:29:00Z', '2026-03-26', '2026-03-26 published'],
     ['and is still to come from then on', '2026-03-27T00:30:00Z', '2026-03-26', '2026-03-27 due'],
     [
@@ -332,6 +332,6 @@ test.each<[Entity[], string, string]>([
   const now = new Date('2026-11-20T12:00:00Z');
 
   expect(startText(entities, date, dated, now)).toBe(command);
-  // A template has digests in the place of filters.
+  // A template has digests instead of filters.
   expect(startText(entities, date, deployedOf(dated), now)).toBe(command);
 });

@@ -19,7 +19,7 @@ const crm = {
 };
 const filters = [{ field: 'createdAt', value: [{ $date: 'day-1d', as: 'instant' }, { $date: 'weekStart' }] }];
 
-/** What `plan` prints for a configuration. No credentials, no region and no local cloud are there. */
+/** The output of `plan` for a configuration, without credentials, region and local cloud. */
 async function plan(configuration: object, ...args: string[]) {
   const file = join(await tempDir(), 'prod.json');
   await writeFile(file, JSON.stringify({ local: true, crm, ...configuration }));
@@ -100,7 +100,7 @@ test('a person sees the kind, the request, the starts and the guards', async () 
   expect(code).toBe(0);
   expect(stdout).toMatch(/^leads of 2026-03-05 in UTC, kind: window\n {2}POST \/leads\/exports\n {4}\{\n/);
   expect(stdout).toContain('"2026-03-04T00:00:00.000Z"');
-  // Once: local time is UTC here.
+  // The time appears once: local time is UTC here.
   expect(stdout.match(/^ {4}\d{4}-\d\d-\d\d 01:00 UTC$/gm)).toHaveLength(5);
   expect(stdout).toMatch(/\n {2}Guards\n {4}maxShrink: 0\.5\n/);
 });

@@ -16,14 +16,14 @@ const ACCOUNT: Reader = { principal: '444455556666', entities: 'all', of: ['tabl
 const ROLE: Reader = { principal: 'arn:aws:iam::777788889999:role/analyst', entities: ['leads'], of: ['files'] };
 const MEMBERS: Reader = { principal: { organization: 'o-a1b2c3d4e5' }, entities: ['leads', 'contacts'], of: ['files'] };
 
-/** What the tag of a file of leads says where nothing is left out. */
+/** The tag value of a file of leads without left-out columns. */
 const TODAY = publishedValue('leads', deployment().entities.leads);
 
 const RESOURCES = xml(
   '<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries><member><LogicalResourceId>Key</LogicalResourceId><PhysicalResourceId>1234</PhysicalResourceId></member></StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>',
 );
 
-/** A deployment with these readers; objects are tagged as S3 does it. */
+/** A deployment with these readers. Objects have tags, as in S3. */
 async function sharing(readers: Reader[], PutObjectTagging?: Answers[string], leads: object = {}) {
   const tagged: string[] = [];
   const tags: Answers = {
@@ -128,7 +128,7 @@ test('with feeds of changes, the policy of who reads tables has the feeds, and n
     ['444455556666', 'o-a1b2c3d4e5'].map(async (one) => (await cli(one)).stdout.match(/changes\/[^"]*/g)),
   );
 
-  // Once to read, once to list.
+  // One statement to read and one to list.
   expect(policies).toEqual([Array(2).fill('changes/entity=*/date=*'), Array(2).fill('changes/entity=leads/date=*')]);
 });
 
@@ -245,7 +245,7 @@ describe('--tag after a column was left out', () => {
 
 test.each([
   ['never was there', refused('NoSuchKey', 'no', { status: 404 })],
-  // What a versioned bucket has in the place of what was deleted or has expired.
+  // The answers of a versioned bucket for deleted or expired objects.
   ['was deleted', refused('MethodNotAllowed', 'no', { status: 405 })],
 ])('--tag passes over a file that %s, and says so', async (_, gone) => {
   const tagged: string[] = [];

@@ -107,7 +107,7 @@ const EXPORT = { what: 'export', byVerify: false, kind: null, unjudged: false } 
 const FAILED = { ...EXPORT, outcome: 'failed', status: 'FAILED', error: 'ExportFailed' } as const;
 
 describe('in the middle of a night', () => {
-  /** 01:20: leads are published, agent numbers under way; the others are due at 01:14 and later. */
+  /** At 01:20 leads are published, agent numbers are running, and the others are due at 01:14 and later. */
   const night = () => {
     const month = madeUpMonth();
     const published = month.published.filter(({ manifest }) => manifest.date < NIGHT || manifest.entity === 'leads');
@@ -162,7 +162,7 @@ describe('in the middle of a night', () => {
 });
 
 describe('of a start whose run is not known', () => {
-  /** Leads at 01:00 and agent numbers at 01:07 have no run on the last night. */
+  /** Leads (01:00) and agent numbers (01:07) have no run on the last night. */
   const at = (time: string, change: (facts: Facts) => Partial<Facts> = () => ({})) => {
     const facts = madeUpMonth({ missing: ['leads', 'agent-numbers'] });
     return outcomes(reportDataOf({ ...facts, ...change(facts), now: new Date(`${NIGHT}T${time}Z`) })).slice(0, 2);
@@ -255,7 +255,7 @@ test('a date that no start belongs to, as where clocks are changed, is not missi
   expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('notStarted');
   expect(at('2026-03-27', '2026-03-30T12:00:00Z')).toBe('none');
   expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('notStarted');
-  // Two starts: of 24 October, 21:30 UTC, and of the 25th.
+  // Two starts: of 24 October, 21:30 UTC, and of 25 October.
   expect(at('2026-10-25', '2026-10-25T21:00:00Z')).toBe('notStarted');
 });
 

@@ -101,7 +101,7 @@ test('the headline names the deployment', () => {
 
 test.each([1, 2, 3, 30, 90])('no label of a drawing is clipped, with %d nights', (nights) => {
   const month = madeUpMonth();
-  // The widest labels: `100.0 MB`.
+  // The widest labels, such as `100.0 MB`.
   const published = month.published.map((run) => ({
     ...run,
     manifest: { ...run.manifest, file: { ...run.manifest.file, bytes: 98_765_432 } },
@@ -115,7 +115,7 @@ test.each([1, 2, 3, 30, 90])('no label of a drawing is clipped, with %d nights',
       const [left, right] = span(label);
       expect([label.textContent, left >= 0 && right <= width]).toEqual([label.textContent, true]);
     }
-    // A date is below the drawing once.
+    // Each date appears once below the drawing.
     const dates = labels.flatMap(({ textContent }) =>
       /[A-Z]/.test(textContent ?? '') && !/B$/.test(textContent ?? '') ? textContent : [],
     );
@@ -130,7 +130,7 @@ interface Label {
   getAttribute(name: string): string | null;
 }
 
-/** Where a text of 10 px begins and ends, with the widest of the usual fonts. */
+/** The start and end of a text of 10 px in the widest usual font. */
 function span(label: Label): [number, number] {
   const width = 6.2 * (label.textContent?.length ?? 0);
   let at = 0;

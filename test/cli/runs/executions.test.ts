@@ -14,7 +14,7 @@ const file = storedFile({ key: 'runs/leads.csv', bytes: 12 });
 const state = (more: object) =>
   JSON.stringify({ ...runState({ execution: 'leads-1', startedAt: '2026-11-20T02:00:00Z', run, checks: 0 }), ...more });
 
-/** A moment of an execution: what DescribeExecution says, and the states entered, newest first. */
+/** An execution at one moment: the answer of DescribeExecution, and the entered states, newest first. */
 interface Moment {
   status: string;
   output?: string;
@@ -23,7 +23,7 @@ interface Moment {
   entered: [name: string, input: string][];
 }
 
-/** A Step Functions that shows one moment after the other, and the last one for ever. */
+/** A Step Functions that shows the moments in turn, and the last one repeatedly. */
 async function machine(moments: Moment[]) {
   let turn = 0;
   const moment = () => moments[Math.min(turn, moments.length - 1)] ?? expect.unreachable('it has no moment');

@@ -13,7 +13,7 @@ const DENIED = refused('AccessDenied', 'no', { status: 403 });
 const line = (fields: object) => JSON.stringify({ level: 'INFO', message: 'moved', execution: EXECUTION, ...fields });
 const everyTime = { everyMs: 0 };
 
-/** A log that answers what is given, and may be given other answers later. */
+/** A log with these answers, which the test may replace later. */
 async function place(said: { refusal?: Reply | undefined; lines?: string[] }) {
   const cloud = await aws({
     FilterLogEvents: () => said.refusal ?? { events: (said.lines ?? []).map((message) => ({ message, timestamp: 1 })) },

@@ -5,7 +5,7 @@ import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
 
-/** Started by a rule (a name that says nothing), or by the command; newest first, and listed in pages of two. */
+/** Runs started by a rule (with a meaningless name) or by the command; newest first, in pages of two. */
 const runs: Execution[] = [
   ranOn(21, { name: 'contacts-20261121T020000Z-0a0a0a', status: 'RUNNING' }),
   ranOn(20, { name: 'f7d3_9b1c', input: { entity: 'leads', scheduledFor: 'x' } }),
@@ -36,7 +36,7 @@ test('an entity means its newest run, whoever started it', async () => {
     stopDate: undefined,
     what: 'export',
   });
-  // Nothing older was looked at.
+  // The command lists no older page.
   expect(asked.filter((line) => line === 'ListExecutions')).toHaveLength(1);
 });
 

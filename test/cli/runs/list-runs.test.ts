@@ -188,7 +188,7 @@ test('a pipe gets a line for each run, a terminal a table that says what is know
   expect(shown).toMatch(/published\* .*\n\n\* Step Functions forgets runs after 90 days/s);
 });
 
-/** A name that EventBridge gives to runs of a rule. */
+/** A name as EventBridge gives it to a rule's runs. */
 const RULE_RUN = '5c3e6f0a-1b2c-4d5e-8f90-a1b2c3d4e5f6_0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9';
 const long: Run = { ...row, run: RULE_RUN, entity: 'agent-numbers', standing: 'superseded' };
 const failed = { status: 'FAILED', outcome: 'failed', rows: null, bytes: null } as const;
@@ -229,7 +229,7 @@ describe('on the screen of a person', () => {
   });
 });
 
-/** A night with runs that are under way, failed, published with warnings, and published again. */
+/** A night with running, failed and published runs, with warnings and with a second publication. */
 async function aNight() {
   const deadline = '2026-11-20T07:00:00.000Z';
   const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline };
@@ -290,11 +290,11 @@ test('running and limit: only runs under way, only the newest', async () => {
   expect(await names({ running: true })).toEqual(['c']);
   cloud.asked.length = 0;
   expect(await names({ limit: 1 })).toEqual(['c']);
-  // The entities of two: the one that is shown is described then.
+  // Two runs are described for their entities; the shown one is already described then.
   expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toHaveLength(2);
   expect(await names({ limit: 3 })).toEqual(['c', 'b', 'a']);
   cloud.publish({ execution: 'a', manifest: { startedAt: '2026-11-20T04:00:00.000Z' } });
-  // A run that is not looked up is not one that Step Functions has forgotten.
+  // A run that is not described does not count as forgotten by Step Functions.
   expect(await names({ limit: 1 })).toEqual(['c']);
   expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
 });
@@ -305,7 +305,7 @@ test('once the newest that failed are found, no older run is looked at', async (
   const cloud = await aws(executions(ran));
   const runs = await listRuns(cloud.target, { ...silent, failed: true, limit: 1 });
   expect(runs.map(({ run }) => run)).toEqual(['run-0']);
-  // The inputs of ten are read at once.
+  // The command reads ten inputs at once.
   expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toHaveLength(10);
 });
 

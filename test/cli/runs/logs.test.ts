@@ -7,7 +7,7 @@ const NAME = 'leads-20261120T020000Z-1a2b3c';
 const START = Date.parse('2026-11-20T02:00:00Z');
 const timeOf = (second: number) => new Date(START + second * 1000).toISOString();
 const line = (second: number, fields: object) => ({
-  // All lines of an invocation may have one time; each says its own.
+  // All lines of an invocation may have the same timestamp; each contains its own time.
   timestamp: START,
   message: JSON.stringify({
     level: 'INFO',
@@ -19,7 +19,7 @@ const line = (second: number, fields: object) => ({
   }),
 });
 
-/** CloudWatch Logs with the events of groups, and a Step Functions that knows the run. */
+/** CloudWatch Logs with the events of groups, and a Step Functions with the run. */
 async function logged(groups: Record<string, object[]>) {
   const { target, calls } = await aws({
     FilterLogEvents: ({ input }) => {

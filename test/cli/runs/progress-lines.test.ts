@@ -14,7 +14,7 @@ const progress = (more: Partial<Progress> = {}): Progress => ({
   ...more,
 });
 
-/** The lines that are printed of what is seen of one run. */
+/** The printed lines for these observations of one run. */
 function linesOf(...seen: Partial<Progress>[]): string[] {
   const lines: string[] = [];
   const show = progressLines((line) => lines.push(line));

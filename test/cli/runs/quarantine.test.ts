@@ -17,7 +17,7 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ download: addDownload });
 
-/** What commands say of files that were stopped, released, or stored for no reader. */
+/** Tests the output of commands for files that were stopped, released, or stored without readers. */
 
 const NIGHT = 'leads-night';
 const RELEASE = 'leads-release-20261121T080000Z-1a2b3c';

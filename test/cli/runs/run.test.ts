@@ -15,7 +15,7 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ follow: addFollow, list: addList, show: addShow });
 
-/** What became of a run is the same in every command. */
+/** All commands report the same result of a run. */
 
 const NIGHT = 'leads-night';
 const DATE = '2026-11-20';
@@ -125,7 +125,7 @@ async function cloudWith({ execution, manifest, pointers = [] }: Case) {
   return cloud;
 }
 
-/** What only one of them can know: the history of a run that failed, and what Step Functions no longer has. */
+/** Facts that only one command knows: the history of a failed run, and runs that Step Functions has forgotten. */
 const KNOWN_TO_SOME = [
   'kind',
   'rows',
@@ -150,7 +150,7 @@ test.each(CASES)('a run that is $what has one outcome and the same fields in eve
   };
 
   const shown = await documentOf('show', NIGHT);
-  // A start that requested nothing is in no list.
+  // No list contains a start that requested no export.
   const listed = one.outcome === 'notDue' ? runSchema.parse(shown) : await found();
   const published = createPublished(target, () => undefined);
   const followed = await followRun(target.sfn, 'leads', arnOf(NIGHT), { published, timeZone: 'UTC' });

@@ -21,7 +21,7 @@ const stored = { ...ready, outcome: 'STORED', file: storedFile({ bytes: 96_000_0
 const MANIFEST = 'runs/entity=leads/run=leads-night/_manifest.json';
 const published = { ...stored, outcome: 'PUBLISHED', manifestKey: MANIFEST, rows: 240 };
 
-/** A run with a create at the second try, two checks, and a file that took two invocations. */
+/** A run whose create succeeded at the second attempt, with two status checks and two invocations for the file. */
 const night: Execution = {
   name: 'leads-night',
   status: 'SUCCEEDED',

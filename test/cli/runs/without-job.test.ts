@@ -14,7 +14,7 @@ useCommands({ retry: addRetry });
 const since = new Date('2026-11-20T00:00:00Z');
 const wanted = { entities: [], since, failed: false, timeZone: 'Asia/Jerusalem', warn: () => undefined };
 
-/** What a rule with two starts leaves behind in a night whose event was delivered twice; newest first. */
+/** The runs of a rule with two starts on a night whose event was delivered twice; newest first. */
 const night: Execution[] = [
   ended('event-3', '00:00:07', { outcome: 'ALREADY_STARTED', startedBy: 'event-2' }),
   { ...ended('event-2', '00:00:01', {}), status: 'FAILED', error: 'ExportFailed' },

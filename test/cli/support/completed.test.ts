@@ -89,7 +89,7 @@ test('each command has a line of its own, with nothing else on it', () => {
 test.each(Object.entries(ERRORS))('a command in the advice of %s ends where its sentence does', (_, { advice }) => {
   const commands = adviceLines(advice).filter((line) => /^(npm run|npx|aws) /.test(line));
 
-  // Behind the command only placeholders, options, and values.
+  // Only placeholders, options, and values may follow the command.
   for (const command of commands)
     expect(command).toMatch(
       /^(npx --no -- crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|-c rewrite=policies|[A-Z]+))*$/,

@@ -95,7 +95,7 @@ test('whoever may not read the template is told so, and works without settings',
   const denied = refused('AccessDenied', 'not authorized to perform: cloudformation:GetTemplate', { status: 403 });
   const { cli } = await aws({ GetTemplate: denied });
 
-  // One after the other: doctor leaves its exit code to the process.
+  // Runs one after the other, because doctor sets the exit code of the process.
   const listed = await cli('list');
   const paused = await cli('pause', 'leads');
   const doctor = await cli('doctor');

@@ -4,16 +4,16 @@ import { beforeAll, onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../../cli/command-line.ts';
 import type { CommandName, Loaders, Register } from '../../../cli/program.ts';
 
-/** What a command line wrote, and its exit code. */
+/** The output of a command line and its exit code. */
 export interface CliResult {
   code: number;
   stdout: string;
   stderr: string;
-  /** Both, in the order in which they came, as a person sees them. */
+  /** Both outputs in order, as a person sees them. */
   shown: string;
 }
 
-/** Nothing of the person's own AWS is used, and no address outside of this machine is asked for credentials. */
+/** Settings that hide the person's own AWS configuration and request no credentials outside this machine. */
 export const WITHOUT_AWS = {
   AWS_ENDPOINT_URL: undefined,
   AWS_PROFILE: undefined,
@@ -36,21 +36,21 @@ const command = new AsyncLocalStorage<CliResult>();
 let loaders: Partial<Loaders> = {};
 
 /**
- * The commands that the tests of a file run, so that the file imports only these: `npm run test:changed` runs it when one of them
- * has changed.
+ * Sets the commands that the tests of a file run, so that the file imports only these: `npm run test:changed` runs it
+ * after a change to one of them.
  */
 export function useCommands(commands: Partial<Record<CommandName, Register>>): void {
   useLoaders(Object.fromEntries(Object.entries(commands).map(([name, register]) => [name, async () => register])));
 }
 
-/** Files share this module: each one gives its own commands before its tests. */
+/** Sets the commands of a test file. Files share this module, so each does this before its tests. */
 export function useLoaders(own: Partial<Loaders>): void {
   beforeAll(() => {
     loaders = own;
   });
 }
 
-/** A command that the file does not name is registered too, for its name may be the value of an option. To run it is an error of the test. */
+/** Registers commands that the file does not name, too: a name may be an option's value. Running one is an error. */
 const named = new Proxy({} as Loaders, { get: (_, name: CommandName) => loaders[name] ?? (async () => unnamed) });
 
 function unnamed(command: Command): void {
@@ -60,14 +60,14 @@ function unnamed(command: Command): void {
   });
 }
 
-/** Runs a command line in this process, which is quicker than a process of its own; several at once are kept apart. */
+/** Runs a command line in this process, which is faster than a new one. Parallel command lines are kept apart. */
 export const runCli = (...args: string[]): Promise<CliResult> => startCli(...args).ended;
 
 /** Runs a command line in this process, with these environment variables. */
 export const runCliWith = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<CliResult> =>
   startWith({ ...WITHOUT_AWS, ...env }, args).ended;
 
-/** A command line that runs: what it has written so far, and all of it with its exit code at its end. */
+/** Starts a command line: its output so far, and all output with the exit code at its end. */
 export const startCli = (...args: string[]) => startWith(WITHOUT_AWS, args);
 
 function startWith(env: NodeJS.ProcessEnv, args: string[]): { soFar: Readonly<CliResult>; ended: Promise<CliResult> } {
@@ -84,7 +84,7 @@ function startWith(env: NodeJS.ProcessEnv, args: string[]): { soFar: Readonly<Cl
   return { soFar, ended };
 }
 
-/** Keeps what a command writes until the end of the test; the others write as before. */
+/** Captures the output of a command until the end of the test. Other output is unchanged. */
 function captureOutput(): void {
   if (vi.isMockFunction(process.stdout.write)) return;
   const spies = (['stdout', 'stderr'] as const).map((name) => {
@@ -99,7 +99,7 @@ function captureOutput(): void {
       return true;
     });
   });
-  // What the library for completion prints with.
+  // The function with which the completion library prints.
   const { log } = console;
   const logSpy = vi.spyOn(console, 'log').mockImplementation((...line) => {
     const written = command.getStore();

@@ -22,10 +22,10 @@ export const refusedLine: Partial<ResultLine> = {
   fields: ['city'],
 };
 export const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavailable', status: 503, attempts: 3 };
-/** Lines that end otherwise the first time, and are applied when they are sent again. */
+/** Lines that fail at the first batch and are applied when they are sent again. */
 export const atFirst = (line: number, batch: string) => (batch.endsWith('-r2') ? {} : lineOutcome(line));
 
-/** A batch of ten people, or of other lines, that was sent and has ended. */
+/** A finished batch of ten people, or of other lines. */
 export async function withBatch(options: Parameters<typeof updatingCloud>[0], lines = jsonl(people(10))) {
   const cloud = await updatingCloud(options);
   await cloud.cli('update', await fileOf(lines), '--yes');

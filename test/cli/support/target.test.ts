@@ -9,7 +9,7 @@ import type { Call } from './cloud/call.ts';
 import { aws } from './cloud/cloud.ts';
 import { halfStack, OUTPUTS, stack } from './cloud/stack.ts';
 
-/** Where CloudFormation answers so. */
+/** A cloud with this answer of CloudFormation. */
 async function cloud(part: Answers) {
   const { endpoint } = await aws(part);
   return { endpointUrl: endpoint };

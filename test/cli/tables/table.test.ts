@@ -17,7 +17,7 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ follow: addFollow, show: addShow, retry: addRetry, table: addTable });
 
-/** What commands do and say about tables that are written, and that are not. */
+/** Tests commands on tables that exist and that do not. */
 
 const NIGHT = 'leads-night';
 const DATE = '2026-11-20';

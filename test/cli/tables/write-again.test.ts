@@ -11,7 +11,7 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ table: addTable });
 
-/** `table ENTITY --outdated`: every table that stands under other settings than those that are deployed, one run for each date. */
+/** `table ENTITY --outdated`: rewrites every table with outdated settings, one run for each date. */
 
 const leads = { tables: { hash: ['id'] } };
 const TODAY = settingsDigest(deployment({ entities: { leads } }).entities.leads);
@@ -39,7 +39,7 @@ const failed: Ended = {
 };
 const superseded: Ended = { ...written, output: JSON.stringify(newState({}, { outcome: 'SUPERSEDED' })) };
 
-/** Tables by date, with their digests; '' for one of an earlier release. */
+/** A cloud with tables by date and digest; '' for a table of an earlier release. */
 async function cloudWith(
   tables: Record<string, string>,
   onStart: () => Ended = () => written,

@@ -13,7 +13,7 @@ import { recordingLog } from '../../support/deps.ts';
 
 const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 
-/** A value for each of the 57 fields, in forms that services are known to hold. */
+/** A value for each of the 57 fields, in forms that real services store. */
 const EVERYTHING = {
   updateRelated: false,
   idType: 1,

@@ -13,7 +13,7 @@ beforeEach(() => shortWaits());
 
 const unanswered: Partial<ResultLine> = { outcome: 'UNKNOWN', error: 'CrmUnavailable', status: null, attempts: 3 };
 
-/** A batch of four people for whom the CRM did not answer, then another batch. */
+/** A batch of four people without answers from the CRM, then another batch. */
 async function unansweredThen(later: object[], ...faults: Answers[]) {
   const place = (batch: string) => [...cloud.batches.keys()].indexOf(batch);
   const lineOutcome = (_: number, batch: string) => (place(batch) === 0 ? unanswered : {});
@@ -96,7 +96,7 @@ test('where AWS lets nobody describe so many executions at once, it goes on slow
     DescribeExecution: async ({ input }, next) => {
       if (!String(input.executionArn).includes(':later-')) return next();
       left -= 1;
-      // As often as the SDK asks by itself, and then some.
+      // As often as the SDK retries, and more.
       if (left < 0 && left % 6 !== 0) return refused('ThrottlingException', 'Rate exceeded');
       asked.push(String(input.executionArn));
       return next();

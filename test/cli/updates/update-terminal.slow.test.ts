@@ -10,9 +10,9 @@ import { jsonl, people, withBatch } from '../support/sent-batch.ts';
 
 useCommands({ update: addUpdate });
 
-/** The command as a person meets it, in a terminal of the operating system. */
+/** Runs the command as a person does, in a terminal of the operating system. */
 
-/** Updates two customers by a file, and waits for the question. */
+/** Updates two customers from a file, and waits for the question. */
 async function questioned({ looks = 2, size = 'cols 100 rows 30' } = {}) {
   const cloud = await updatingCloud({ looks });
   const file = join(await tempDir(), 'customers.csv');

@@ -31,7 +31,7 @@ useCommands({ update: addUpdate, 'update-status': addUpdateStatus });
 
 const NOBODY = 'http://127.0.0.1:9';
 
-/** The local configuration, changed so that null empties a field. */
+/** The local configuration, changed to let null empty a field. */
 async function nullsAllowed(): Promise<string> {
   const { $schema: _, ...local } = JSON.parse(await readFile(configurationFile('local'), 'utf8'));
   return fileOf(JSON.stringify({ ...local, updates: { allowNull: true } }), 'nulls.json');
@@ -89,7 +89,7 @@ const bad: [what: string, name: string, content: string | Uint8Array, sentence: 
   ['JSON in a .csv', 'a.csv', jsonl(people(1)), /a\.csv holds JSON: JSON Lines need a name that ends in \.jsonl\./],
 ];
 
-/** The command in this process: a process for each of so many files would take long. */
+/** Runs the command in this process: a process for each of so many files would take long. */
 async function refusalOf(args: string[], endpoint = NOBODY): Promise<unknown> {
   const command = new Command('update').exitOverride().configureOutput({ writeErr: () => undefined });
   addUpdate(command.option('--deployment <name>').option('--endpoint-url <url>'));
@@ -390,7 +390,7 @@ test('two who resume one batch at once make one batch, and a third gets its name
   expect([...batches.keys()]).toEqual([first, `${first}-r2`]);
   expect([...batches.values()][1]?.name).toBe(`${first}-r2`);
   expect(both.map(({ stdout }) => stdout && JSON.parse(stdout).batch)).toContain(`${first}-r2`);
-  // The slower one followed the same execution, or got its name.
+  // The slower command followed the same execution, or was told its name.
   expect(both.every(({ code, stderr }) => code === 0 || stderr.includes('was resumed already'))).toBe(true);
   expect(asked).toContain(`PutObject updates/${first}-r2/input.jsonl`);
   const told = `The batch ${first} was resumed already, as ${first}-r2: `;

@@ -20,14 +20,14 @@ import { idAt } from '../../../sandbox/data/records.ts';
 import type { Deployed } from './deployed.ts';
 import type { NamedText } from './everything.ts';
 
-/** What came of an execution of CustomerUpdates. */
+/** The result of an execution of CustomerUpdates. */
 export interface Ended {
   status: string;
   error: string;
   cause: string;
 }
 
-/** Lines that change so many customers, from one on; each holds the text. */
+/** Lines that change so many customers, from `first` on; each contains the text. */
 export function changes(count: number, text: string, first = 0): string {
   const lines = Array.from({ length: count }, (_, index) => ({
     id: idAt('customers', first + index),
@@ -38,7 +38,7 @@ export function changes(count: number, text: string, first = 0): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** What the tests do with batches. */
+/** Tools of the tests for batches. */
 export function batchTools(system: Deployed) {
   const read = async (key: string) => {
     return (await createBatchStore(system.target.s3, system.target.BucketName).read(key))?.text;

@@ -12,7 +12,7 @@ import type { Entity } from '../../../core/config/entities.ts';
 import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
 import { createBucket } from '../../../core/storage/bucket.ts';
 
-/** What tests do to the bucket besides reading what was published. */
+/** Tools of the tests for the bucket, besides reading published objects. */
 export function bucketTools({ s3, BucketName: Bucket }: Target) {
   return {
     pointer: async (entity: Entity, name: string): Promise<Pointer> => {
@@ -30,7 +30,7 @@ export function bucketTools({ s3, BucketName: Bucket }: Target) {
       return Contents.map(({ Key = '' }) => Key);
     },
     tags: async (Key: string) => (await s3.send(new GetObjectTaggingCommand({ Bucket, Key }))).TagSet ?? [],
-    /** Keys of the uploads in parts that were neither completed nor given up. */
+    /** Keys of the open multipart uploads. */
     uploads: async (): Promise<string[]> => {
       const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket }));
       return Uploads.map(({ Key = '' }) => Key);

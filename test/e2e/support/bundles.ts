@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { ALL_FUNCTIONS, folderOf } from '../../../core/step/steps.ts';
 import { bundleAhead, bundleOfStep, takeBundles } from '../../../lib/workflow/step-bundles.ts';
 
-/** The bundles of the functions, made once for all processes of a run, and kept until their sources change. */
+/** The bundles of the functions, made once for all processes of a test run, and kept until their sources change. */
 
 const ROOT = join(import.meta.dirname, '../../..');
 const CACHE = join(ROOT, '.cache', 'bundles');
 const DAY_MS = 86_400_000;
-/** What the bundles depend on: sources, versions of libraries, options of esbuild. */
+/** The inputs of the bundles: sources, versions of libraries, options of esbuild. */
 const SOURCES = [
   ...['core/**', 'lambdas/**', 'transfer/**', 'lib/workflow/step-bundles.ts'],
   ...['package.json', 'package-lock.json', 'tsconfig.json'],
 ];
 
-/** Bundles all functions, unless that was done for the same sources. @returns the folder of the bundles */
+/** Bundles all functions, unless bundles of the same sources exist. @returns the folder of the bundles */
 export async function keepBundles(): Promise<string> {
   const folder = join(CACHE, keyOfSources());
   if (statSync(folder, { throwIfNoEntry: false })) return folder;
@@ -27,13 +27,13 @@ export async function keepBundles(): Promise<string> {
     for (const { name, contents } of bundleOfStep(step))
       await writeFile(join(unfinished, folderOf(step), name), contents);
   }
-  // Another run of the tests may have been first: its bundles are the same.
+  // Another test run may have been faster: its bundles are the same.
   await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
   await forgetOld();
   return folder;
 }
 
-/** Lets this process deploy kept bundles. */
+/** Makes this process deploy kept bundles. */
 export function useKeptBundles(folder: string): void {
   const filesIn = (step: string) =>
     readdirSync(join(folder, step)).map((name) => ({ name, contents: readFileSync(join(folder, step, name)) }));
@@ -48,7 +48,7 @@ function keyOfSources(): string {
   return hash.digest('hex');
 }
 
-/** Another run of the tests may use bundles of today. */
+/** Removes old bundles. Another test run may still use today's. */
 async function forgetOld(): Promise<void> {
   const old = readdirSync(CACHE).filter((name) => statSync(join(CACHE, name)).mtimeMs < Date.now() - DAY_MS);
   await Promise.all(old.map((name) => rm(join(CACHE, name), { recursive: true, force: true })));

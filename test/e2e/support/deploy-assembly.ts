@@ -17,8 +17,8 @@ import { clientSettings } from '../../../cli/support/target.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../../local/ministack/ministack-environment.ts';
 
 /**
- * What `cdk deploy` and `cdk destroy` do, without their process, which takes almost three CPU seconds for each stack. The CDK CLI itself
- * deploys in `start.slow.test.ts`, `first-contact.slow.test.ts` and `test/long/cdk.test.ts`.
+ * Deploys and destroys stacks without the CDK CLI, whose process takes almost three CPU seconds for each stack. The CDK
+ * CLI itself deploys in `start.slow.test.ts`, `first-contact.slow.test.ts` and `test/long/cdk.test.ts`.
  */
 
 const WAIT = { maxWaitTime: 120, minDelay: 0.1, maxDelay: 1 };
@@ -32,7 +32,7 @@ const assetsSchema = z.object({
   ),
 });
 
-/** Uploads the assets of an assembly and makes its stack, or updates it. @throws Error where the stack does not become complete */
+/** Uploads the assets of an assembly and creates or updates its stack. @throws Error if the stack fails */
 export async function deployAssembly(endpoint: string, outputDir: string, StackName: string): Promise<void> {
   const settings = clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION });
   const s3 = new S3Client({ ...settings, forcePathStyle: true });
@@ -70,7 +70,7 @@ export async function destroyStack(endpoint: string, StackName: string): Promise
   await waitUntilStackDeleteComplete({ client, ...WAIT }, { StackName });
 }
 
-/** Begins an update. @returns whether it changes anything */
+/** Starts an update. @returns whether it changes the stack */
 async function updates(
   client: CloudFormationClient,
   stack: ConstructorParameters<typeof UpdateStackCommand>[0],
@@ -84,7 +84,7 @@ async function updates(
   );
 }
 
-/** The files of a folder as they are: compressing them would take longer than sending them. */
+/** Zips a folder without compression, which would take longer than sending the files. */
 function zipped(folder: string): Promise<Buffer> {
   const zip = new ZipFile();
   for (const name of readdirSync(folder)) zip.addFile(join(folder, name), name, { compress: false });

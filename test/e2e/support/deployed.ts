@@ -33,23 +33,23 @@ type Configuration = Omit<Parameters<typeof deploymentSchema.parse>[0] & object,
 const HALF_A_DAY_MS = 12 * 60 * 60_000;
 
 /**
- * `HH:MM`. The rules of the local cloud fire: a night that begins in the middle of a test starts runs that nobody expects. One that
- * would go on beyond midnight begins behind it: its starts would be of two dates.
+ * A time as `HH:MM`. The local cloud's rules fire, so a night during a test would start unexpected runs. A night that
+ * would cross midnight starts after it: otherwise its starts would have two dates.
  */
 export function halfADayFromNow(): string {
   const time = new Date(Date.now() + HALF_A_DAY_MS).toISOString().slice(11, 16);
   return time < '22:30' ? time : '00:30';
 }
 
-/** The local cloud of a run of tests: `inject('cloud')`. All files share it, so the names of what a file makes there are its own. */
+/** The local cloud of a test run: `inject('cloud')`. All files share it, so each file uses its own names there. */
 export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'> {
-  /** An interpreter with boto3 and moto, which only tests need. */
+  /** A Python interpreter with boto3 and moto, which only tests need. */
   python: string;
   /** The folder of the bundled functions. */
   bundles: string;
 }
 
-/** Options with which a command finds a deployment. */
+/** The options with which a command finds a deployment. */
 export function placeOf(name: string, { endpoint }: LocalCloud): string[] {
   return ['--deployment', name, '--region', LOCAL_REGION, '--endpoint-url', endpoint];
 }
@@ -59,7 +59,7 @@ export function lambdaOf({ endpoint }: LocalCloud): LambdaClient {
   return new LambdaClient({ endpoint, region: LOCAL_REGION, credentials: CREDENTIALS });
 }
 
-/** A stack of its own in the local cloud, authorized at a sandbox of its own. */
+/** A separate stack in the local cloud, authorized at its own sandbox. */
 export interface Deployed {
   /** The name of the deployment. */
   name: string;
@@ -68,7 +68,7 @@ export interface Deployed {
   cloud: LocalCloud;
   /** For tests that invoke or throttle functions, which no command does. */
   lambda: LambdaClient;
-  /** Options with which a command finds it. */
+  /** The options with which a command finds it. */
   place: string[];
   configurationFile: string;
   /** Every token, code, verifier and client secret that passed between the product and the sandbox. */
@@ -78,10 +78,10 @@ export interface Deployed {
   /** Starts the machine with any JSON and waits for the end. */
   runRaw(input: unknown): Promise<NamedRun>;
   authorize(): Promise<unknown>;
-  /** The folder of the assembly that is deployed. */
+  /** The folder of the deployed assembly. */
   assembly(): string;
   destroy(): Promise<void>;
-  /** Deploys again: the same assembly, or another one over it. */
+  /** Deploys again: the same assembly or another one. */
   deploy(assemble?: Assemble): Promise<void>;
   close(): Promise<void>;
 }
@@ -90,8 +90,8 @@ export interface Deployed {
 export type Assemble = (name: string, configurationFile: string, outdir: string, cloud: LocalCloud) => Promise<void>;
 
 /**
- * Brings up everything that the tests of a file need, under a name that no other file uses.
- * @param cloud by default the one that all files share
+ * Starts everything that the tests of a file need, under a name that only this file uses.
+ * @param cloud default: the cloud that all files share
  */
 export async function deployForTests(
   name: string,
@@ -129,7 +129,7 @@ export async function deployForTests(
       assembly: () => outputDir,
       destroy: () => destroyStack(cloud.endpoint, stack),
       close: async () => {
-        // Its rules and functions would go on for as long as the cloud is there.
+        // Its rules and functions would otherwise run as long as the cloud.
         await destroyStack(cloud.endpoint, stack);
         await witness.close();
         await sandbox.close();
@@ -146,7 +146,7 @@ export async function deployForTests(
 }
 
 /**
- * Synthesises as `bin/app.ts` does, in this process, with the bundles of this run of tests: loading the library is paid once for all
+ * Synthesises like `bin/app.ts`, in this process, with the bundles of this test run: the library is loaded once for all
  * files.
  */
 export async function synthesise(
@@ -162,7 +162,7 @@ export async function synthesise(
   app.synth();
 }
 
-/** Runs of a deployment. @param target asked at each run: a deployment that is made again has other resources */
+/** Runs entities of a deployment. @param target called for each run: a new deployment has new resources */
 export function runnersOn(target: () => Target): Pick<Deployed, 'run' | 'runRaw'> {
   return {
     run: (entity, input = {}) => runOn(target(), entity, input),

@@ -10,7 +10,7 @@ import type { Target } from '../../../cli/support/target.ts';
 import { jsonLines } from '../../support/written.ts';
 import type { Deployed } from './deployed.ts';
 
-/** A place where something could leak, and everything that is there. */
+/** A place of a possible leak, and its whole text. */
 export interface NamedText {
   name: string;
   text: string;
@@ -45,12 +45,12 @@ export async function logs({ cloud, target }: Pick<Deployed, 'cloud' | 'target'>
   return texts;
 }
 
-/** The same as the fields of each line, where a line has some. */
+/** The JSON fields of each line, for lines that have some. */
 export async function linesOf(of: Pick<Deployed, 'cloud' | 'target'>) {
   return (await logs(of)).flatMap(({ text }) => jsonLines(text));
 }
 
-/** Keys and metadata of all objects, and the texts of manifests and pointers: everything but the files themselves. */
+/** Keys and metadata of all objects, and the texts of manifests and pointers, but not of the files. */
 export async function objects({ s3, BucketName }: Target): Promise<{ metadata: NamedText[]; files: NamedText[] }> {
   const metadata: NamedText[] = [];
   const files: NamedText[] = [];

@@ -5,8 +5,8 @@ import type { Deployed } from './deployed.ts';
 const versionSchema = z.object({ Version: z.string() });
 
 /**
- * Gives a function another timeout, whole seconds, and lets the machine use it: a version of its own, which the alias names
- * from now on. The stack itself knows of no such setting.
+ * Gives a function another timeout, in whole seconds, and makes the machine use it: publishes a new version and moves
+ * the alias to it. The stack does not know this setting.
  */
 export async function setTimeoutOf({ cloud, target }: Deployed, step: StepName, seconds: number): Promise<void> {
   const address = `${cloud.endpoint}/2015-03-31/functions/${target.stack}-${step}`;

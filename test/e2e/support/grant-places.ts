@@ -10,7 +10,7 @@ import { tokensSchema } from '../../../core/oauth/secrets.ts';
 
 export type GrantPlaces = Awaited<ReturnType<typeof makePlaces>>;
 
-/** Two secrets without a value and a ledger, as the stack makes them, with clients of their own. */
+/** Creates two secrets without a value and a ledger, like the stack, with their own clients. */
 export async function makePlaces(endpoint: string) {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const settings = { endpoint, region: 'us-east-1', credentials, maxAttempts: 1 };
@@ -43,7 +43,7 @@ export async function makePlaces(endpoint: string) {
   };
 }
 
-/** A function that uses the stored grant, in a container of its own. */
+/** A function that uses the stored grant, in its own container. */
 export function functionAt(
   { target }: { target: GrantTarget },
   crm: AuthorizeOptions['crm'],
@@ -70,7 +70,7 @@ export function functionAt(
   );
 }
 
-/** Lets operations of a client fail by name: `failing(secrets, 'PutSecretValueCommand', 'AccessDeniedException')`. */
+/** Makes operations of a client fail by name: `failing(secrets, 'PutSecretValueCommand', 'AccessDeniedException')`. */
 export function failing(
   client: SecretsManagerClient | DynamoDBClient,
   command: string,

@@ -6,19 +6,19 @@ import type { LedgerCall } from '../../../sandbox/world.ts';
 
 type Effect = Omit<FaultInput, 'path' | 'customers'>;
 
-/** What the CRM does to a line, and what has to be said of it then. */
+/** The CRM's fault for a line, and its expected result. */
 export interface LineFault {
   effect: Effect;
   outcome: LineOutcome;
   status: number | null;
   attempts: number;
-  /** Calls that the CRM sees; as many as attempts unless told. */
+  /** The number of calls to the CRM. Default: the number of attempts. */
   calls?: number;
 }
 
 const FIRST = { calls: [1] };
 
-/** Met at the first attempt only: the change is applied, by one attempt more. */
+/** A fault at the first attempt only: the change is applied, with one more attempt. */
 export function once(effect: Effect): LineFault {
   return { effect: { ...FIRST, ...effect }, outcome: 'APPLIED', status: 200, attempts: 2 };
 }
@@ -33,19 +33,19 @@ export function alwaysInTrouble(status: number): LineFault {
 
 export const neverAnswered: LineFault = { effect: { reset: 'after' }, outcome: 'UNKNOWN', status: null, attempts: 3 };
 
-/** A token that is refused once is refreshed within the attempt. */
+/** A refused token, which is refreshed within the attempt. */
 export const refusedToken: LineFault = {
   ...once({ answer: { status: 401 } }),
   attempts: 1,
   calls: 2,
 };
 
-/** A tenth of the lines, ten in each hundred: line 5 meets the first fault, line 15 the second, and so around. */
+/** The fault of a line. A tenth of the lines have one: line 5 the first fault, line 15 the second, in turn. */
 export function faultOf(line: number, faults: LineFault[]): LineFault | undefined {
   return line % 10 === 5 ? faults[Math.floor(line / 10) % faults.length] : undefined;
 }
 
-/** Arms faults for the customers of so many lines (`changes`). */
+/** Arms the faults for the customers of that many lines (`changes`). */
 export function armFaults(sandbox: { faults: Faults }, faults: LineFault[], lines: number): void {
   const numbers = Array.from({ length: lines }, (_, index) => index + 1);
   for (const [fault, hit] of Map.groupBy(numbers, (line) => faultOf(line, faults))) {
@@ -56,7 +56,7 @@ export function armFaults(sandbox: { faults: Faults }, faults: LineFault[], line
 
 type CallsById = Map<string, LedgerCall[]>;
 
-/** Every line of the input once, in order; and what the ledger of the CRM says about each. */
+/** Expects every input line once, in order, in agreement with the CRM's ledger. */
 export function expectTruth(results: ResultLine[], lines: number, calls: CallsById): void {
   expect(results.map(({ line }) => line)).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
   for (const { id, outcome, attempts, line } of results) {
@@ -69,7 +69,7 @@ export function expectTruth(results: ResultLine[], lines: number, calls: CallsBy
   }
 }
 
-/** Each line ended as its fault says, all others were applied by one call; nothing was sent more often than that. */
+/** Expects each line to end as its fault determines, and all others after one call; no line was sent more often. */
 export function expectFaults(results: ResultLine[], faults: LineFault[], calls: CallsById): void {
   const untouched = { outcome: 'APPLIED', status: 200, attempts: 1 };
   const expected = results.map(({ line }) => {

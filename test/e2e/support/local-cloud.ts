@@ -16,20 +16,19 @@ const ROOT = join(import.meta.dirname, '../../..');
 declare module 'vitest' {
   interface ProvidedContext {
     cloud: LocalCloud;
-    /** An address that deploys the shared stack when it is first asked, and answers with the address of its sandbox. */
+    /** An address that deploys the shared stack at the first request, and returns the address of its sandbox. */
     sharedStack: string;
   }
 }
 
 /**
- * Started once, prepared for CDK. Waits of machines take no time (`waitScale` 0), so what paces a run is the number of status
- * reads that its sandbox lets pass.
+ * Starts the local cloud once, prepared for CDK. Waits of machines take no time (`waitScale` 0), so the number of
+ * status requests in the sandbox determines the pace of a run.
  */
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
-    // This is done before the files, which run beside each other: pip could not install into one environment twice at
-    // once.
+    // Runs before the test files, which run in parallel: two pip processes could not install into one environment.
     const command = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
     const options = { ...command, record, nodeBin: await recordingNode(), waitScale: 0 };
     const [ministack, bundles] = await Promise.all([startMinistack(options), keepBundles()]);
@@ -52,7 +51,7 @@ export default async function start(project: TestProject): Promise<() => Promise
 async function offerSharedStack(cloud: LocalCloud): Promise<{ url: string; close: () => Promise<void> }> {
   let deployed: Promise<Deployed> | undefined;
   const deploy = async () => {
-    // Loading the library of CDK takes a second, which most files alone do not need.
+    // Loading CDK takes a second, and most files do not need it.
     const { deploySharedStack } = await import('./shared-stack.ts');
     return deploySharedStack(cloud);
   };

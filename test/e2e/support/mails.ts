@@ -9,7 +9,7 @@ import {
 import { documentedExecutionPattern } from '../../support/event-pattern.ts';
 import type { Deployed } from './deployed.ts';
 
-/** What comes to a queue, by anything that sends to it. */
+/** A queue and its messages, from any sender. */
 async function queueNamed({ target: { sqs } }: Deployed, QueueName: string) {
   const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName }));
   const look = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] });
@@ -17,7 +17,7 @@ async function queueNamed({ target: { sqs } }: Deployed, QueueName: string) {
   const come: string[] = [];
   return {
     arn,
-    /** All that has come so far. */
+    /** All messages so far. */
     read: async () => {
       const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));
       for (const { Body = '', ReceiptHandle } of Messages) {
@@ -29,7 +29,7 @@ async function queueNamed({ target: { sqs } }: Deployed, QueueName: string) {
   };
 }
 
-/** Subscribes to the topic of the alarms; SNS sends to a queue what it sends to a mail address, in JSON. */
+/** Subscribes to the topic of the alarms. SNS sends the text of a mail to a queue as JSON. */
 export async function mailbox(system: Deployed) {
   const { sns, AlarmTopicArn: TopicArn } = system.target;
   const queue = await queueNamed(system, `${system.name}-mailbox`);
@@ -43,7 +43,7 @@ export async function mailbox(system: Deployed) {
   };
 }
 
-/** The ends of executions that a rule with the documented pattern passes on: `NAME STATUS`. */
+/** Collects the ends of executions that a rule with the documented pattern passes on: `NAME STATUS`. */
 export async function documentedEnds(system: Deployed): Promise<() => Promise<string[]>> {
   const { events, StateMachineArn } = system.target;
   const Name = `${system.name}-ended`;

@@ -8,9 +8,8 @@ import { waitUntil } from '../../../local/processes/wait-until.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 const READY_WITHIN_MS = 60_000;
 /**
- * One request after the other. With its threads, moto shows others an item that holds nothing but its key while it is
- * being made; in DynamoDB a write is seen whole or not at all. Of X-Ray the server needs no client for mocks in Python, which
- * would want a further package.
+ * Serves one request at a time. With threads, moto shows an unfinished item with only its key, while a write to
+ * DynamoDB is atomic. The X-Ray module, which needs another package, is not loaded.
  */
 const SERVER = `
 import sys, types
@@ -22,8 +21,8 @@ server.main()
 `;
 
 /**
- * moto's server on a port of its own, empty at first. Of Secrets Manager and DynamoDB it knows what MiniStack does not:
- * that a version is made once. It goes with the record: its process is ended however the test ends.
+ * Starts moto's server on its own port, empty at first. Unlike MiniStack, it writes a secret's version only once. Its
+ * process ends with the record, however the test ends.
  */
 export async function startMoto() {
   const record = await openRunRecord(join(ROOT, '.cache'));
@@ -31,7 +30,7 @@ export async function startMoto() {
     const { command } = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
     return { endpoint: await serve(command, record), close: () => record.close() };
   } catch (error) {
-    // The directory stays until the next start: the log in it says what went wrong.
+    // The directory stays until the next start: its log explains a failure.
     await record.close({ keepWorkDir: true });
     throw error;
   }
@@ -39,7 +38,7 @@ export async function startMoto() {
 
 async function serve(command: string, record: RunRecord): Promise<string> {
   const logFile = join(record.workDir, 'moto.log');
-  // Made from nothing, so that no credentials, proxies or settings of the user count. Port 0: any free one.
+  // Inherits no credentials, proxies or settings of the user. Port 0: any free port.
   const env = { PATH: '/usr/bin:/bin', HOME: record.workDir, LANG: 'C.UTF-8' };
   const args = ['-I', '-c', SERVER, '-H', '127.0.0.1', '-p', '0'];
   const server = await startProcess({ name: 'moto', command, args, env, cwd: record.workDir, logFile, record });

@@ -9,8 +9,8 @@ import { linesOf } from './everything.ts';
 type Place = Pick<Deployed, 'target' | 'cloud' | 'lambda'>;
 
 /**
- * Lets the deployed check look at the nights at `time`, and again until its log has counted `value` incomplete nights: the local
- * cloud may leave the last lines of a call to the log of the next.
+ * Makes the deployed check evaluate the nights at `time`, repeatedly until its log has counted `value` incomplete
+ * nights: the local cloud may log the last lines of a call only with the next call.
  */
 async function checkUntilCounted(system: Place, time: Date, value: number) {
   let checked = await check(system, time);
@@ -19,7 +19,7 @@ async function checkUntilCounted(system: Place, time: Date, value: number) {
   return checked;
 }
 
-/** Lets the check look now, from when on it watches, and just after the deadline of the next night, of which nothing is published. */
+/** Runs the check now, from when it watches, and just after the deadline of the next night, which is missing. */
 export async function missNextNight(system: Place) {
   const { counted } = await checkUntilCounted(system, new Date(), 0);
   const deployed = await deployedConfiguration(system.target);

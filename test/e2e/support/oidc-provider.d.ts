@@ -1,4 +1,4 @@
-/** The package has no types of its own; this is what is used of it here. */
+/** The package has no types. These are the parts that the tests use. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http';
 

@@ -4,21 +4,21 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 
 /**
- * Loaded into every function before its code: notes which calls of AWS it makes, beside this file. Nothing of what they carry
- * but names of resources: of a body the secret's or table's name, of a path the key, of a query its words without values, but
- * for the prefix of a listing.
+ * Loaded into every function before its code: records the function's AWS calls in files beside this one. It records
+ * only names of resources: the secret or table in a body, the key in a path, and the words of a query without their
+ * values, except for the prefix of a listing.
  */
 
-/** One call; each kind of call is written once per process. `status` 0: there was no answer. */
+/** One call. Each process writes each kind of call once. `status` 0: there was no answer. */
 export interface RecordedCall {
   function: string;
   method: string;
   path: string;
   query: string[];
-  /** What the keys of a listing begin with. */
+  /** The prefix of a listing. */
   prefix: string;
   target: string;
-  /** Which variable of the function's environment named the resource, or the name itself. */
+  /** The environment variables of the function with the name of the resource, or the name itself. */
   names: string[];
   encryption: Record<string, string>;
   status: number;
@@ -37,12 +37,12 @@ function variableOf(value: string): string {
   return found ? `{${found[0]}}` : value;
 }
 
-/** By the port: the address of a queue has the name of the host, where the endpoint may have its number. */
+/** Compares the port only: a queue's address has the host name where the endpoint may have an IP address. */
 function isOurs(request: ClientRequest): boolean {
   return endpoint !== undefined && String(request.getHeader('host')).split(':')[1] === new URL(endpoint).port;
 }
 
-/** The bodies of calls that name their resource there are kept until they are sent. */
+/** Keeps the body until it is sent, for calls that name their resource there. */
 function keepBody(request: ClientRequest): void {
   const parts: string[] = [];
   bodies.set(request, parts);
@@ -55,7 +55,7 @@ function keepBody(request: ClientRequest): void {
   }
 }
 
-/** What a call says in its body: JSON, or the query that SNS takes. */
+/** The fields of a body: JSON, or the query format of SNS. */
 function bodyOf(request: ClientRequest): Record<string, unknown> {
   const text = bodies.get(request)?.join('') ?? '';
   return text.startsWith('{') ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));

@@ -4,12 +4,12 @@ import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Where the functions' calls of this run of the tests are noted; the same for all of its files. */
+/** The folder in which this test run records the functions' calls, the same for all files. */
 const CALLS_DIR = process.env.RECORDED_CALLS ?? join(import.meta.dirname, '../../../.cache/calls', String(process.pid));
 
 /**
- * A directory with a `node` of its own, which loads record-calls.ts before a function's code. So the functions' variables,
- * NODE_OPTIONS among them, stay as the template sets them.
+ * Creates a directory with a `node` that loads record-calls.ts before a function's code. So the functions' variables,
+ * including NODE_OPTIONS, stay as in the template.
  */
 export async function recordingNode(): Promise<string> {
   await forgetEarlierRuns();
@@ -24,7 +24,7 @@ export async function recordingNode(): Promise<string> {
   return dir;
 }
 
-/** A run's directory is named after its process: vitest.config.ts. */
+/** Removes the folders of earlier runs. vitest.config.ts names a run's folder after its process. */
 async function forgetEarlierRuns(): Promise<void> {
   const all = dirname(CALLS_DIR);
   const runs = await readdir(all).catch(() => []);

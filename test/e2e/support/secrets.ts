@@ -11,7 +11,7 @@ export async function putTokens({ target }: Deployed, text: string): Promise<voi
   await target.secrets.send(new PutSecretValueCommand({ SecretId: target.TokensSecretId, SecretString: text }));
 }
 
-/** Tokens come and go during a suite; each that was ever stored must stay out of sight. */
+/** Remembers the stored tokens: every token of a suite must stay hidden. */
 export async function rememberSecrets(system: Deployed, seen: Set<string>): Promise<void> {
   const { accessToken, refreshToken } = await storedTokens(system);
   for (const secret of [system.sandbox.clientSecret, accessToken, refreshToken]) seen.add(secret);

@@ -5,10 +5,10 @@ import type { LedgerCall } from '../../../sandbox/world.ts';
 import { type Deployed, deployForTests, type LocalCloud, lambdaOf, placeOf, runnersOn } from './deployed.ts';
 
 /**
- * The stack that all files share which only read it, or run exports without faults. The set-up of a run of tests deploys it when the
- * first of these files asks, in its own process, for the processes of the files come and go. No file may change its configuration,
- * its rules, its grant, or how its sandbox answers, and none depends on what another one has published: what a file counts or compares
- * is of an entity or date of its own.
+ * The stack that test files share if they only read it, or run exports without faults. The set-up of a test run deploys
+ * it at the first request, in its own process, because test processes end early. No file may change its configuration,
+ * rules, grant or sandbox answers. No file depends on another's publications: it counts and compares only its own
+ * entity or date.
  */
 
 const NAME = 'shared';
@@ -36,19 +36,19 @@ const CONFIGURATION = {
   dashboard: true,
 };
 
-/** The shared stack, as a file sees it. */
+/** The shared stack for a test file. */
 export interface SharedStack
   extends Pick<Deployed, 'name' | 'target' | 'cloud' | 'lambda' | 'place' | 'run' | 'runRaw'> {
-  /** All that its sandbox has been asked, by whichever file. */
+  /** All calls to its sandbox, from any file. */
   calls(): Promise<LedgerCall[]>;
 }
 
-/** For the set-up, whose sandbox it uses. */
+/** Deploys the shared stack for the set-up, which owns its sandbox. */
 export function deploySharedStack(cloud: LocalCloud): Promise<Deployed> {
   return deployForTests(NAME, CONFIGURATION, {}, undefined, cloud);
 }
 
-/** For a file: the shared stack, deployed. */
+/** Returns the deployed shared stack to a test file. */
 export const sharedStack = once(async (): Promise<SharedStack> => {
   const cloud = inject('cloud');
   const answer = await fetch(inject('sharedStack'));

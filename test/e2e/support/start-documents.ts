@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { runSchema } from '../../../cli/runs/run.ts';
 
-/** The program behind `npm start`. */
+/** The program that `npm start` runs. */
 export const START = 'local/start.ts';
 
 const word = z.string().min(1);
@@ -23,11 +23,11 @@ export const publishedSchema = z.strictObject({
   checks: z.int().positive(),
   seconds: z.number().positive(),
 });
-/** The whole document of a start whose runs are all published. */
+/** The document of a start whose runs all published. */
 export const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });
 /** The document of a start with `--keep`. */
 export const keptSchema = documentSchema.extend({
   endpoints: z.strictObject({ aws: z.url(), crm: z.url(), auth: z.url() }),
 });
-/** The document of a start that came to no run. */
+/** The document of a start without a run. */
 export const refusedSchema = z.strictObject({ ok: z.literal(false), runs: z.tuple([]), error: word });

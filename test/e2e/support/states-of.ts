@@ -3,7 +3,7 @@ import { parseState } from '../../../cli/runs/run.ts';
 import type { Target } from '../../../cli/support/target.ts';
 import type { RunState } from '../../../core/step/states.ts';
 
-/** The states that an execution entered, in order, each with what it was given. */
+/** The states that an execution entered, in order, each with its input. */
 export async function statesOf(
   { sfn }: Target,
   executionArn: string,

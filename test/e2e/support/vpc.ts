@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { inject } from 'vitest';
 
-/** Where clients find the local cloud. */
+/** The settings with which clients reach the local cloud. */
 export function localPlace() {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   return { endpoint: inject('cloud').endpoint, region: 'us-east-1', credentials };
@@ -19,7 +19,7 @@ export function localPlace() {
 export interface Vpc {
   vpcId: string;
   group: string;
-  /** A subnet with a route table of its own, and such a default route, if any. */
+  /** Creates a subnet with its own route table and, if given, this default route. */
   subnet: (route?: object) => Promise<{ subnetId: string; routeTableId: string }>;
 }
 

@@ -4,7 +4,7 @@ import type { Target } from '../../../cli/support/target.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
 
-/** A plan that depends on the date. The sandbox passes all records through an operator that it does not know. */
+/** A plan that depends on the date. The sandbox ignores filters with its unknown operator. */
 export const WINDOW = {
   filters: [{ field: 'createdAt', operator: 'between', value: [{ $date: 'day-1d' }, { $date: 'day' }] }],
 };

@@ -3,12 +3,12 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** Fields of a form or of an answer that are as good as the grant, or that get it. */
+/** Fields of a form or response with the grant itself or a means to get it. */
 const SECRET_FIELDS = ['refresh_token', 'access_token', 'client_secret', 'code', 'code_verifier'];
 
 /**
- * Stands before the OAuth endpoints of a server and passes everything on as it is. Remembers every secret that goes by,
- * presented or issued, so that each of all generations can be looked for afterwards.
+ * A proxy in front of a server's OAuth endpoints. It remembers every secret in requests and responses, so that a test
+ * can search for all of them afterwards.
  */
 export async function startWitness(authUrl: string) {
   const secrets = new Set<string>();

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { AnyStepName } from '../../../core/step/steps.ts';
 import type { Deployed } from './deployed.ts';
 
-/** Kills the processes in which the local cloud runs a function of a deployment; how many there were. Linux only. */
+/** Kills the processes in which the local cloud runs a function of a deployment. Returns their number. Linux only. */
 export async function killWorkersOf({ cloud, target }: Deployed, step: AnyStepName): Promise<number> {
   const processes = readdirSync('/proc').map(Number).filter(Number.isInteger);
   const workers = processes.filter(
@@ -20,7 +20,7 @@ function runsFunction(pid: number, name: string): boolean {
   return textOf(`/proc/${pid}/environ`).split('\0').includes(`AWS_LAMBDA_FUNCTION_NAME=${name}`);
 }
 
-/** Processes come and go while they are looked at. */
+/** A process may end while its file is read. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

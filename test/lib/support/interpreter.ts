@@ -204,7 +204,7 @@ class Run {
   }
 }
 
-/** The longest delay before an attempt, and the only one without jitter; full jitter draws between nothing and this. */
+/** The longest delay before an attempt. Full jitter draws between zero and this delay. */
 function largestDelay(retrier: Retrier, times: number): number {
   return Math.min(retrier.IntervalSeconds * retrier.BackoffRate ** times, retrier.MaxDelaySeconds);
 }

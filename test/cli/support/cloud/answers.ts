@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Call } from './call.ts';
 
-/** Does to the connection what it likes. */
+/** A reply that handles the connection itself. */
 export class Reply {
   readonly send: (response: ServerResponse, call: Call) => unknown;
 
@@ -10,18 +10,18 @@ export class Reply {
   }
 }
 
-/** A document, a reply, or `undefined`: another may answer. */
+/** A document, a reply, or `undefined` to let another part answer. */
 export type Answer = object | undefined;
-/** @param next what the parts behind this one answer; it is asked of them by this call alone */
+/** @param next asks the parts after this one; the handler alone decides to call it */
 export type Handler = (call: Call, next: () => Promise<Answer>) => Answer | Promise<Answer>;
 
 /**
- * Answers by operation and key (`GetObject runs/leads.csv`), by operation, by service, or to `*`: to everything but
- * CloudFormation, by which a deployment is found.
+ * Answers by operation and key (`GetObject runs/leads.csv`), by operation, by service, or by `*` for every service but
+ * CloudFormation, which finds a deployment.
  */
 export type Answers = Record<string, Answer | Handler>;
 
-/** What the first that has an answer says. */
+/** The answer of the first part that has one. */
 export async function answerOf(call: Call, [first, ...others]: Answers[]): Promise<Answer> {
   if (!first) return refused('UnknownOperationException', `No part of this cloud answers ${call.operation}.`);
   const next = () => answerOf(call, others);
@@ -41,7 +41,7 @@ export function xml(body: string): Reply {
   return new Reply((response) => response.writeHead(200, { 'content-type': 'text/xml' }).end(body));
 }
 
-/** An error in the words of the service that is asked. @param more what a document says besides */
+/** An error in the format of the service. @param more other fields of the document */
 export function refused(
   code: string,
   message = 'refused',
@@ -57,16 +57,16 @@ export function refused(
   });
 }
 
-/** The answer never comes. */
+/** A reply that never comes. */
 export const silent = new Reply(() => undefined);
 
-/** What is asked for is done, and the connection breaks before the answer. */
+/** Carries the call out and breaks the connection before the answer. */
 export const lost: Handler = async (_, next) => {
   await next();
   return new Reply((response) => response.destroy());
 };
 
-/** An object that breaks off behind so many bytes of what was requested. */
+/** An object that breaks off after that many bytes of the requested range. */
 export function brokenOff(body: Buffer, bytes: number): Reply {
   return new Reply((response, { headers }) => {
     const from = Number(/^bytes=(\d+)-/.exec(headers.range ?? '')?.[1] ?? 0);
@@ -76,8 +76,8 @@ export function brokenOff(body: Buffer, bytes: number): Reply {
 }
 
 /**
- * A fault: from this call of an operation on (of a service, of all), for so many times, this in the place of the answer.
- * Faults stand before the parts that they disturb.
+ * A fault: replaces the answers of an operation (of a service, of all), from this call on, for so many times. Faults
+ * stand before the parts that they disturb.
  */
 export function fault(
   operation: string,
@@ -93,10 +93,10 @@ export function fault(
   return { [operation]: handler };
 }
 
-/** Operations for which the rights are lacking. */
+/** Denies these operations. */
 export function denied(...operations: string[]): Answers {
   return Object.fromEntries(operations.map((operation) => [operation, refused('AccessDeniedException', 'no')]));
 }
 
-/** A bucket that answers this to everything. */
+/** A bucket that gives this answer to every call. */
 export const bucketRefuses = (code: string, status: number) => fault('s3', refused(code, 'refused', { status }));

@@ -3,7 +3,7 @@ import { type Answers, Reply, refused, xml } from './answers.ts';
 import type { Call } from './call.ts';
 import type { World } from './world.ts';
 
-/** The bucket of the deployment: objects by key, read in ranges and listed by prefix, written once where that is asked for. */
+/** The bucket of the deployment: objects by key, with range reads, listings by prefix and conditional writes. */
 export function bucket({ objects, metadata, etags, written }: World): Answers {
   const get = (call: Call) => objectReply(call, objects.get(call.key), metadata.get(call.key), etags.get(call.key));
   return {

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import * as z from 'zod';
 
-/** What AWS is asked for: an operation of a service, with what. */
+/** A call to AWS: an operation of a service, with its input. */
 export interface Call {
-  /** The service as requests are signed for it: `states`, `s3`, `monitoring`. */
+  /** The service name in the signature: `states`, `s3`, `monitoring`. */
   service: string;
   operation: string;
-  /** The document of a service that speaks JSON, the form of one that takes queries, the query of S3. */
+  /** The JSON document, the form parameters, or the query of S3. */
   input: Record<string, unknown>;
-  /** The bucket of a call of S3, and the object in it ('' where the bucket itself is meant). */
+  /** The bucket and the object of a call to S3 ('' for the bucket itself). */
   bucket: string;
   key: string;
   headers: IncomingHttpHeaders;
@@ -45,7 +45,7 @@ function s3Operation(method: string | undefined, key: string, query: Record<stri
   return key === '' ? 'ListObjectsV2' : 'GetObject';
 }
 
-/** A call in a line: `StartExecution`, `GetObject runs/leads.csv bytes=100-`. */
+/** A call as one line: `StartExecution`, `GetObject runs/leads.csv bytes=100-`. */
 export function lineOf({ operation, key, headers }: Call): string {
   return [operation, key, headers.range].filter(Boolean).join(' ');
 }

@@ -10,12 +10,12 @@ import { rules } from './rules.ts';
 import { configured, DEPLOYMENT, stack } from './stack.ts';
 import { answersOf, newWorld, type Part } from './world.ts';
 
-/** The parts of a deployment that has nothing yet; they stand behind the parts that a test gives. */
+/** The parts of an empty deployment. They come after the parts of a test. */
 const NOTHING_YET: Part[] = [stack(), configured(), executions([]), rules(), bucket];
 
 /**
- * AWS on loopback with one deployment, for the length of a test, of the parts that the test is about: `aws(stack(…),
- * executions(…), fault(…))`. The first part that has an answer gives it. What no part answers is refused.
+ * AWS on loopback with one deployment, until the end of a test, made of the parts that the test needs: `aws(stack(…),
+ * executions(…), fault(…))`. The first part with an answer gives it. A call without an answer is refused.
  */
 export async function aws(...parts: Part[]) {
   const world = newWorld();
@@ -34,9 +34,9 @@ export async function aws(...parts: Part[]) {
   return {
     ...world,
     endpoint,
-    /** What was asked of the deployment once its stack was found, in order. */
+    /** The calls to the deployment after its stack was found, in order. */
     calls,
-    /** All of these calls, a line for each. */
+    /** All calls as lines. */
     asked,
     /** The options that name the deployment. */
     place,
@@ -58,7 +58,7 @@ export function once<C>(Client: ClientClass<C>, endpoint: string): C {
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const ONCE = { region: 'us-east-1', credentials, maxAttempts: 1, forcePathStyle: true };
 
-/** What commands work with. A test whose stack is refused has no use for it, and gets nothing. */
+/** The target of commands. A test whose stack is refused needs none and gets an empty one. */
 function reached(endpointUrl: string): Promise<Target> {
   return connect({ deployment: DEPLOYMENT, endpointUrl }).catch(() => ({}) as Target);
 }

@@ -18,15 +18,15 @@ export interface Execution {
 }
 
 interface Options {
-  /** What becomes of an execution that is started; without it nothing is known of it. */
+  /** The result of an execution that a test starts. Without it, a start leaves no record. */
   onStart?: (input: { entity: Entity } & Record<string, unknown>) => Omit<Execution, 'name' | 'input'>;
-  /** How many are listed at once; default: all. */
+  /** The page size of listings; default: all. */
   page?: number;
-  /** The machine; by default that of the deployment of the tests. */
+  /** The machine; default: that of the tests' deployment. */
   machine?: string;
 }
 
-/** A machine that had these executions, the newest first. */
+/** A machine with these past executions, the newest first. */
 export function executions(runs: Execution[], { onStart, page = runs.length, machine }: Options = {}): Part {
   const found = (arn: unknown) => runs.find(({ name }) => arnOf(name, machine) === arn);
   return ({ started }) => ({

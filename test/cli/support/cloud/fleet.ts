@@ -9,27 +9,27 @@ import { rules } from './rules.ts';
 import { type Configuration, configured, halfStack, machineOf, stack, stackMember } from './stack.ts';
 import { answersOf, newWorld, type Part, type World } from './world.ts';
 
-/** When the runs that failed were started. */
+/** The start of the failed runs. */
 export const LAST_NIGHT = '2026-11-20T01:00:00.000Z';
 
-/** A deployment of the account, as far as `status --all-deployments` looks. */
+/** A deployment of the account, with the data that `status --all-deployments` reads. */
 export interface FakeDeployment {
   name: string;
-  /** When the newest run of each entity started; what is not named was never published. */
+  /** The start of the newest run of each entity; other entities were never published. */
   published?: Partial<Record<Entity, string>>;
-  /** Errors of runs that failed, of `LAST_NIGHT`. */
+  /** Errors of the failed runs of `LAST_NIGHT`. */
   failed?: Partial<Record<Entity, string>>;
-  /** What is recorded of that night: the entities that it lacks. */
+  /** The missing entities in the record of that night. */
   recorded?: Entity[];
   paused?: Entity[];
-  /** Entities whose rule somebody has deleted. */
+  /** Entities whose rule was deleted. */
   gone?: Entity[];
   alarms?: string[];
-  /** What is deployed; by default all nights begin at 01:00 UTC. */
+  /** The deployed configuration; by default all nights begin at 01:00 UTC. */
   configuration?: Configuration;
   /**
-   * What is wrong: it is only half deployed; the bucket refuses; its stack never answers; it was deleted last week;
-   * an update did not end.
+   * The fault: half deployed; the bucket refuses; the stack never answers; deleted last week; an update that did not
+   * end.
    */
   trouble?: 'half' | 'denied' | 'silent' | 'deleted' | 'rolling back';
 }
@@ -37,13 +37,13 @@ export interface FakeDeployment {
 const STATUS: Record<string, string> = { deleted: 'DELETE_COMPLETE', 'rolling back': 'UPDATE_ROLLBACK_FAILED' };
 const PAGE = 20;
 const AT_ONCE = { spreadMinutes: 0 };
-/** A run may take six hours, as by default. */
+/** The default: a run may take six hours. */
 const POLLING = { deadlineSeconds: 21_600, largestWaitSeconds: 300 };
 const USUAL = configured({ nightly: AT_ONCE, polling: POLLING });
 const stackOf = (name: string) => `crm-export-${name}`;
 const topicOf = (name: string) => `arn:aws:sns:us-east-1:000000000000:${stackOf(name)}-topic`;
 
-/** The parts of an account with many deployments: what is asked of one of them, its own parts answer. */
+/** The parts of an account with many deployments. Each deployment's own parts answer its calls. */
 export function fleet(all: FakeDeployment[]): Part[] {
   const listed = [{ name: 'CDKToolkit', status: 'UPDATE_COMPLETE' }, ...all.map(summaryOf)];
   const alarms = all.flatMap(({ name, alarms = [] }) => alarms.map((alarm) => alarmOf(name, alarm)));
@@ -60,9 +60,7 @@ export function fleet(all: FakeDeployment[]): Part[] {
   ];
 }
 
-/**
- * The deployment that a call is about: a stack, a machine, an execution, rules or a bucket, which are all named alike.
- */
+/** The deployment of a call. Its stack, machine, executions, rules and bucket have the same name. */
 function nameOf({ bucket, input: { StackName, stateMachineArn, executionArn, Name } }: Call): string {
   const asked = StackName ?? stateMachineArn ?? executionArn ?? Name ?? bucket;
   return NAME_IN.exec(String(asked))?.[1] ?? '';
@@ -125,7 +123,7 @@ function outputsOf({ name, configuration }: FakeDeployment): Record<string, stri
   };
 }
 
-/** The alarms of deployments whose names begin alike are told apart by their topics. */
+/** Distinguishes the alarms of deployments with the same prefix by their topics. */
 function alarmOf(name: string, alarm: string) {
   return { AlarmName: `${stackOf(name)}-${alarm}`, AlarmActions: [topicOf(name)], StateValue: 'ALARM' };
 }

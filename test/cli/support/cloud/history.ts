@@ -1,11 +1,11 @@
 import { STEPS } from '../../../../core/step/steps.ts';
 
-/** A state that was entered: its name, when (ISO 8601), and what it was given. */
+/** An entered state: its name, time (ISO 8601) and input. */
 export type Entered = [name: string, at: string, state: object];
 
 const STEP_NAMES = Object.keys(STEPS);
 
-/** The events that AWS writes of states: of the Choice behind each task too, and of leaving each state. */
+/** The events that AWS writes for states, including the Choice after each task and the exit of each state. */
 export function historyOf(entered: Entered[]) {
   const states = entered.flatMap(([name, at, state], index) => {
     const next = entered[index + 1];

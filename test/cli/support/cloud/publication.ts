@@ -12,11 +12,11 @@ export interface Publication {
   execution?: string;
   content?: string | Buffer;
   manifest?: ManifestChanges;
-  /** Whether the pointers name it. */
+  /** The pointers that name it. */
   pointers?: ('date' | 'latest')[];
 }
 
-/** Puts a published run into the bucket: file, manifest, pointers. */
+/** Stores a published run in the bucket: file, manifest, pointers. */
 export function publishTo({ objects, written }: World, publication: Publication = {}): Manifest {
   const { entity = 'leads', date = '2026-11-20', content = 'id,name\n1,a\n' } = publication;
   const { execution = `${entity}-night`, pointers = ['date', 'latest'] } = publication;

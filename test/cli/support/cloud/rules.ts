@@ -5,7 +5,7 @@ import { DEPLOYMENT } from './stack.ts';
 interface Rules {
   /** Entities whose rule is switched off. */
   paused?: Entity[];
-  /** Entities whose rule somebody has deleted. */
+  /** Entities whose rule was deleted. */
   gone?: Entity[];
 }
 

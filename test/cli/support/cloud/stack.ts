@@ -12,7 +12,7 @@ export const UPDATES_MACHINE = `arn:aws:states:${ACCOUNT}:stateMachine:crm-expor
 export const arnOf = (run: string, machine = machineOf(DEPLOYMENT)) =>
   `${machine.replace(':stateMachine:', ':execution:')}:${run}`;
 
-/** What every stack says of itself. */
+/** The outputs of every stack. */
 export const OUTPUTS = {
   StateMachineArn: machineOf(DEPLOYMENT),
   BucketName: 'bucket',
@@ -27,12 +27,12 @@ export const OUTPUTS = {
 
 type Outputs = Partial<Record<string, string>>;
 
-/** A stack with these outputs besides those of every stack; `undefined` takes one away. */
+/** A stack with these outputs besides the common ones; `undefined` removes one. */
 export function stack(outputs: Outputs = {}, status = 'UPDATE_COMPLETE'): Answers {
   return described({ ...OUTPUTS, ...outputs }, status);
 }
 
-/** A stack whose first deployment failed: it has no more outputs than these. */
+/** A stack whose first deployment failed: it has only these outputs. */
 export function halfStack(outputs: Outputs = {}): Answers {
   return described(outputs, 'ROLLBACK_COMPLETE');
 }
@@ -48,12 +48,12 @@ function described(outputs: Outputs, status: string): Answers {
 
 export type Configuration = Parameters<typeof deployment>[0];
 
-/** The template of a stack with this configuration; what a test does not say has its default. */
+/** The template of a stack with this configuration; other settings have their defaults. */
 export function configured(configuration?: Configuration): Answers {
   return template({ Metadata: metadataOf(deployedOf(deployment(configuration))), Resources: {} });
 }
 
-/** A template as CloudFormation gives it back: what is not ASCII is a question mark. */
+/** A template as CloudFormation returns it, with question marks for non-ASCII characters. */
 export function template(body: object): Answers {
   const text = JSON.stringify(body).replace(/[^\0-\x7f]/gu, '?');
   const result = `<GetTemplateResult><TemplateBody><![CDATA[${text}]]></TemplateBody></GetTemplateResult>`;

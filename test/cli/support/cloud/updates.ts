@@ -6,18 +6,18 @@ import { aws } from './cloud.ts';
 import { arnOf, configured, stack, UPDATES_MACHINE } from './stack.ts';
 import type { Part, World } from './world.ts';
 
-/** What becomes of a line: the parts of its result that differ from an applied one. */
+/** The result of a line: the parts that differ from an applied one. */
 type LineOutcome = (line: number, batch: string) => Partial<ResultLine>;
 
 interface Options {
   lineOutcome?: LineOutcome;
-  /** Whether the deployed configuration allows null, at the moment when it is read. */
+  /** Whether the deployed configuration allows null, at the time of reading. */
   allowNull?: boolean;
-  /** Looks at the execution before it is over. */
+  /** The number of status requests before the execution ends. */
   looks?: number;
-  /** The machine ends without a summary, in this error. */
+  /** The error in which the machine ends without a summary. */
   crash?: { error: string; cause: string };
-  /** When a machine that is over ended, in seconds; else some days ago. */
+  /** The end of a machine in seconds; default: some days ago. */
   endedAt?: number;
 }
 
@@ -27,11 +27,11 @@ interface Batch {
   batch: string;
   input: string;
   looks: number;
-  /** In seconds. */
+  /** The start in seconds. */
   startedAt: number;
 }
 
-/** The local deployment with customer updates, and the batches that were started, by name. */
+/** The local deployment with customer updates, and the started batches by name. */
 export async function updatingCloud(options: Options = {}, ...faults: Answers[]) {
   const batches = new Map<string, Batch>();
   const template: Handler = (call) => {
@@ -53,8 +53,8 @@ const APPLIED = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at:
 const runOf = (name: string) => arnOf(name, UPDATES_MACHINE);
 
 /**
- * The machine of customer updates, which hands out outcomes by the number of the line, half of them at the first look.
- * @param batches what was started, by batch
+ * The machine of customer updates. It gives outcomes by line number, half of them at the first status request.
+ * @param batches the started executions, by batch
  */
 function updates(
   { lineOutcome = () => ({}), looks = 2, crash, endedAt = STARTED + 10 }: Options,
@@ -87,7 +87,7 @@ function updates(
 
 const isOver = ({ looks }: Batch) => looks <= 0;
 
-/** A look: half of the results, then all. */
+/** Advances by one status request: half of the results, then all. */
 function advance(
   execution: Batch,
   objects: World['objects'],

@@ -1,16 +1,16 @@
 import type { Answers } from './answers.ts';
 
-/** What the parts of a cloud share. */
+/** The shared state of a cloud's parts. */
 export interface World {
   /** The objects of the bucket, by key. */
   objects: Map<string, Buffer>;
   /** The metadata of objects, by key. */
   metadata: Map<string, Record<string, string>>;
-  /** The tags of objects that were stored elsewhere first, by key; of the others they are the MD5. */
+  /** ETags by key of objects that were stored elsewhere first; other objects have their MD5. */
   etags: Map<string, string>;
-  /** When objects were written, by key (ISO 8601); of the others it is now. */
+  /** The time of objects by key (ISO 8601); default: now. */
   written: Map<string, string>;
-  /** Inputs of the executions that were started. */
+  /** Inputs of the started executions. */
   started: object[];
 }
 
