@@ -6,7 +6,9 @@ import { type Deployed, deployForTests, halfADayFromNow } from '../e2e/support/d
 
 useAllCommands();
 
-/** Three deployments of one account, as a group of agencies has them; the cloud of the tests may hold others beside them. */
+/**
+ * Tests three deployments of one account, as a group of agencies has them. The cloud may also have other deployments.
+ */
 
 const NAMES = ['agency-good', 'agency-failed', 'agency-paused'];
 const systems: Deployed[] = [];

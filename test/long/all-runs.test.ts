@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { TEST_SEED } from '../support/seeds.ts';
 
-/** What `npm test` tries a fifth of, in full; in CI a quarter of it. */
+/** Runs all cases of the properties of which `npm test` tries a fifth; in CI a quarter. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const FILES = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/e2e/**', 'test/long/**'] }).filter((file) =>
@@ -13,7 +13,7 @@ const FILES = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/e2e/**'
 );
 
 test('the properties and large loops of the unit tests hold', async ({ signal }) => {
-  // Vitest tells the processes that it starts, by variables, that they are its workers.
+  // Vitest marks its child processes as its workers by variables.
   const own = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST|NODE_ENV)/.test(name));
   const env = { ...Object.fromEntries(own), TEST_RUNS: process.env.TEST_RUNS, TEST_SEED: String(TEST_SEED) };
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'slow', ...FILES];

@@ -22,7 +22,7 @@ afterAll(async () => {
 it('90 dates, a twentieth of which fail at first, and a kill in the middle: every date is published once', async () => {
   const options = ['--concurrency', '4', ...system.place];
   const begin = () => run('cli/main.ts', ['backfill', 'meetings', '--from', FROM, '--to', TO, ...options], WITHOUT_AWS);
-  // Each run looks once; a few of the numbers are of runs that repeat a date.
+  // Each run reads the status once; some calls belong to runs that repeat a date.
   system.sandbox.faults.add({ path: 'status', entity: 'meetings', status: 'FAILED', calls: [3, 20, 41, 66, 87] });
 
   const killed = begin();

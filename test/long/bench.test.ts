@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { missingPackages } from '../../bench/files/clients.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
-/** CI runs one of the experiments that need nginx and rclone. */
+/** CI runs only one of the experiments that need nginx and rclone. */
 const WITH_SERVERS = process.env.CI ? ['--only', 'T8,T7'] : [];
 const BENCHMARKS = Object.entries(packageJson.scripts).filter(([name]) => name.startsWith('bench:'));
 
-/** They keep processes to a core by `taskset`, which macOS lacks. */
+/** The benchmarks bind processes to a core with `taskset`, which macOS lacks. */
 describe.skipIf(process.platform !== 'linux')('every benchmark works with everything once and small', () => {
   it.each(BENCHMARKS)('%s', async (name, script) => {
     const args = [script.replace('node ', ''), '--quick', '--json'];

@@ -25,7 +25,7 @@ test('the CDK CLI and MiniStack deploy a stack whose function runs on Node 24, a
   expect(lines.some((line) => line.includes('CREATE_COMPLETE'))).toBe(true);
   const said = answer.parse(await invoke(cloud, outputs.EchoName ?? ''));
   expect(said).toMatchObject({ node: expect.stringMatching(/^v24\./), word: 'hello' });
-  // The function reaches nothing of the project.
+  // The function cannot reach the project's folder.
   expect(said.main).not.toContain(PROJECT);
 
   await cdkDestroy(common);

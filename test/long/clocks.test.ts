@@ -10,22 +10,22 @@ import { clockVariables, randomFrom, TEST_SEED } from '../support/seeds.ts';
 import { clockSensitiveTests } from './support/clock-sensitive.ts';
 
 /**
- * The tests without a local cloud pass at any hour of any day: those that touch the clock run at clocks that have made tests fail, or
- * may. In CI that is a short list, which is always the same. Otherwise they also run at a clock that the seed of the run draws.
+ * Tests that the tests without a local cloud pass at any time. Those that touch the clock run at clocks that have made
+ * tests fail, or may. In CI the list is short and fixed. Otherwise the seed of the run adds one clock.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
-/** In CI without the slow tests: they take as long as all others. */
+/** CI leaves out the slow tests, which take as long as all others. */
 const PROJECTS = process.env.CI ? ['unit'] : ['unit', 'slow'];
 const FILES = clockSensitiveTests(ROOT).filter((file) => PROJECTS.includes('slow') || !file.endsWith('.slow.test.ts'));
 
 /** A night begins at 01:00 by default: before it, within its first hour, long after it, and while a test crosses midnight. */
 const HOURS = ['00:30', '01:30', '12:00', '23:59'];
-/** Later than every date that tests name: time does not run back. */
+/** A leap day after every date in the tests: time does not run back. */
 const LEAP_DAY = '2028-02-29';
-/** The hours lie on both sides of the turn. */
+/** The dates of the hours around New Year. */
 const newYear = (hour: string) => (hour < '12:00' ? '2028-01-01' : '2027-12-31');
-/** The days on which clocks are set forward and back; UTC has those of Jerusalem. */
+/** The days on which the clocks change; UTC has those of Jerusalem. */
 const ZONES = {
   UTC: ['2027-03-26', '2027-10-31'],
   'Asia/Jerusalem': ['2027-03-26', '2027-10-31'],
@@ -36,7 +36,7 @@ const ALL = Object.entries(ZONES).flatMap(([zone, changes]) =>
     [LEAP_DAY, newYear(hour), ...changes].map((day): [string, string, string] => [day, hour, zone]),
   ),
 );
-/** Before the night, on a day that is an hour shorter. `npm test` runs at noon in UTC. */
+/** A time before the night, on a day that is an hour shorter. `npm test` runs at noon in UTC. */
 const IN_CI: typeof ALL = [['2027-03-26', '00:30', 'Asia/Jerusalem']];
 
 /** A clock that the seed of the run decides, any minute of four years. */
@@ -47,9 +47,9 @@ function drawnClock(): (typeof ALL)[number] {
   return [moment.slice(0, 10), moment.slice(11, 16), zones[Math.floor(random() * zones.length)] ?? 'UTC'];
 }
 
-/** The variables of a run of the tests at a clock. */
+/** The environment of a test run at a clock. */
 function runAt(at: Date, zone: string): NodeJS.ProcessEnv {
-  // Vitest tells the processes that it starts, by variables, that they are its workers.
+  // Vitest marks its child processes as its workers by variables.
   const own = Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST|NODE_OPTIONS|NODE_ENV)/.test(name));
   return { ...Object.fromEntries(own), TZ: zone, TEST_CLOCK: at.toISOString() };
 }
@@ -68,7 +68,7 @@ const reportSchema = z.object({
   ),
 });
 
-/** What is red at a clock, with why, and how many tests there were. @param given none: all of the unit project */
+/** The failed tests at a clock, with reasons, and the number of tests. @param given none: the whole unit project */
 async function redAt(
   at: Date,
   zone: string,
@@ -79,7 +79,7 @@ async function redAt(
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', ...PROJECTS.flatMap((name) => ['--project', name])];
   const args = [...vitest, '--reporter=json', `--outputFile=${report}`, ...given];
   const options = { cwd: ROOT, env: runAt(at, zone), maxBuffer: 1 << 28, signal };
-  // Red tests make its exit code 1: the report says which.
+  // Failed tests make the exit code 1: the report lists them.
   await promisify(execFile)(process.execPath, args, options).catch(() => undefined);
   const { numTotalTests, testResults } = reportSchema.parse(JSON.parse(await readFile(report, 'utf8')));
   const red = testResults.flatMap(({ name, status, message, assertionResults }) => [
@@ -135,7 +135,7 @@ test.for(process.env.CI ? IN_CI : [...ALL, drawnClock()])(
   },
 );
 
-// What the zone of the machine changes is not found by looking for the clock.
+// A search for the clock does not find the tests that depend on the machine's time zone.
 test.skipIf(process.env.CI).for(Object.keys(ZONES))(
   'on 29 February the whole unit project is green in %s',
   async (zone, { signal }) => {

@@ -17,7 +17,7 @@ import { fencedBlock } from '../support/fenced-block.ts';
 const PAGE = 'docs/company-rules.md';
 const StackName = 'crm-export-company';
 
-/** A person of that company, with the files of the page, and what they type. */
+/** A person of that company, with the files of the page and their commands. */
 async function person() {
   const { env, endpoint } = inject('cloud');
   const record = await openRunRecord(CACHE);

@@ -30,11 +30,11 @@ const ENVIRONMENT = {
   what: 'what reads workbooks',
 };
 const WORKBOOKS = process.env.CI ? 20 : 100;
-/** A whole sheet, without its header; in CI the limit is the same. */
+/** A whole sheet without its header; CI uses fewer rows and the same limit. */
 const ROWS = process.env.CI ? 100_000 : 1_048_575;
 const COLUMNS = Array.from({ length: 20 }, (_, column) => `column${column}`);
 const LIMIT_MB = 256;
-/** A slow core takes six minutes to make, write and read a whole sheet. */
+/** A slow core needs six minutes to make, write and read a whole sheet. */
 const WITHIN_MS = 1_200_000;
 
 async function* streamed<T>(values: Iterable<T>): AsyncGenerator<T> {
@@ -58,7 +58,7 @@ test('openpyxl reads every cell as a text, equal to what was written', async () 
     const { stdout } = await run(python, ['-I', script, ...paths], { maxBuffer: 2 ** 30 });
 
     const read = stdout.trimEnd().split('\n');
-    // Columns at the end that are empty in all rows are not there.
+    // The sheet omits trailing columns that are empty in all rows.
     const filled = (line: string) => JSON.parse(line).map(([id = '', a = '', b = '']: string[]) => [id, a, b]);
     expect(read.map(filled)).toEqual(written);
   } finally {

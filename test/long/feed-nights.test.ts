@@ -16,8 +16,8 @@ import { differencesOfCopy, differencesOfHistory } from './support/feeds/judge.t
 import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
 
 /**
- * Nights with everything that may befall them, through the steps themselves. Each morning a copy in SQLite is kept in step by the
- * Python of `docs/recipes`, which is killed at some line now and then, and the feeds are folded by its DuckDB.
+ * Tests nights with all kinds of events, by the real steps. Each morning the Python of `docs/recipes`, sometimes killed
+ * at some line, updates a copy in SQLite, and its DuckDB query folds the feeds.
  */
 
 const NIGHTS = 30;
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Nights that readers look at each morning. */
+/** Sets up nights that readers read each morning. */
 async function scene(draw: Draw) {
   const world = await feedNights();
   const nights = new ThirtyNights(world, draw);
@@ -49,7 +49,7 @@ async function scene(draw: Draw) {
 }
 type Scene = Awaited<ReturnType<typeof scene>>;
 
-/** Brings the copy on; now and then it is killed before, or two do so at once. */
+/** Updates the copy. Sometimes a run is killed first, or two runs do so at once. */
 async function keep({ copy, copies }: Scene, others: Copies, draw: Draw, seen: { killed: number; lines: number }) {
   const how = draw.next();
   if (how < 0.5) seen.killed += Number((await copies.run(copy, draw.int(1, seen.lines))).status === null);
@@ -59,7 +59,7 @@ async function keep({ copy, copies }: Scene, others: Copies, draw: Draw, seen: {
   if (lines > 50) seen.lines = lines;
 }
 
-/** The copy and the folded feeds against the newest table, where the last feed ended at it. @returns whether it did */
+/** Compares copy and folded feeds with the newest table, if the last feed ended there. @returns whether it did */
 async function compareNewest({ world, bucket, copy, duckdb }: Scene, where: string): Promise<string | undefined> {
   const { end } = await world.head();
   if (!end || !(await world.isCurrent())) return undefined;
@@ -70,7 +70,7 @@ async function compareNewest({ world, bucket, copy, duckdb }: Scene, where: stri
   return table;
 }
 
-/** The history at each date whose table somebody kept, as far back as the chain goes. @returns how many those were */
+/** Compares the history with each kept table, as far back as the chain goes. @returns the number of tables */
 async function compareHistory({ duckdb }: Scene, tables: Map<string, string>, where: string): Promise<number> {
   await duckdb.rows(feedRecipe('history', { bucket: '' }));
   const [[first]] = (await duckdb.rows('SELECT min(date)::TEXT FROM chain')) as [[string]];
@@ -95,7 +95,7 @@ test.each(PLACES)(
       const where = `${seed} ${place}, ${nights.date}, ${event}`;
       world.copyTo(bucket);
       const { end } = await world.head();
-      // Who is not there one morning applies several feeds the next one.
+      // A reader who is absent one morning applies several feeds on the next.
       if (!end || draw.chance(0.15)) continue;
       await keep(set, others, draw, seen);
       const base = join(bucket, baseKey('leads', end.run));
@@ -161,7 +161,7 @@ test('a copy that somebody else has changed is not changed further, and its plac
   expect(placeOf(copy)).toMatchObject({ sequence: 1 });
 });
 
-/** Where a copy stands, once this is done to it. */
+/** The position of a copy after this change. */
 function placeOf(copy: string, change = '') {
   const database = new DatabaseSync(copy);
   try {

@@ -7,8 +7,8 @@ import { type Case, runCase } from './support/gate/cases.ts';
 import { type Judged, judgeFiles } from './support/gate/oracle.ts';
 
 /**
- * Thousands of nights, good ones and bad ones, through the step that publishes: nothing is published of which Python finds
- * a promise broken, and every good file of an ordinary service is published.
+ * Tests thousands of good and bad nights with the publishing step: it publishes no file in which the Python oracle
+ * finds a broken promise, and it publishes every good file of an ordinary service.
  */
 
 const ENVIRONMENT = {
@@ -43,7 +43,7 @@ test('nothing is published that breaks a promise, and every good file is publish
 
   expect(withheld.map(({ number, end }) => `${number}: ${end.ended} ${end.cause}`)).toEqual([]);
   expect(broken.map((each) => lineOf(each, cases))).toEqual([]);
-  // It would have seen it.
+  // The oracle would have found the broken promises.
   expect(found.length).toBeGreaterThan(stopped.length * 0.7);
   expect(cases.filter(leaks).map(({ number }) => number)).toEqual([]);
 });
@@ -61,10 +61,10 @@ async function python(): Promise<string> {
 const lineOf = ({ number, broken }: Judged, cases: Case[]) =>
   `${number} (${cases[number]?.fault}): ${broken.join('; ')}`;
 
-/** What is told of a file holds no value of it. */
+/** Whether the texts about a file contain a value of it. */
 const leaks = ({ end: { told: text } }: Case) => /\.\d+=|1d000000-|\+97257|31234\d{4}/.test(text);
 
-/** Says of each kind of bad files how many were withheld, and by what. */
+/** For each kind of bad file, the number of withheld files and the checks that stopped them. */
 function kindsOf(cases: readonly Case[]): string[] {
   const kinds = Map.groupBy(
     cases.filter(({ fault }) => fault !== null),

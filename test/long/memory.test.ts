@@ -10,7 +10,7 @@ import { ensureMinistack } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 
-/** The file is smaller in CI, and the limit the same. */
+/** CI uses a smaller file and the same limit. */
 const BYTES = process.env.CI ? 200_000_000 : 2_000_000_000;
 const LIMIT_MB = 256;
 

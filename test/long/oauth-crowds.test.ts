@@ -1,6 +1,6 @@
 import { oauthCrowds } from '../oauth/support/crowds.ts';
 
-/** The crowds of processes: what a few prove in `test/e2e/oauth-processes.slow.test.ts`, with as many as a bad night may have. */
+/** Repeats `test/e2e/oauth-processes.slow.test.ts` with as many processes as on a bad night. */
 
 const { testOnExpiredToken, testGenerations, testNothingLeaked } = oauthCrowds();
 

@@ -6,13 +6,13 @@ import type { ClientAnswer } from '../oauth/support/clients-job.ts';
 import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
 import { randomFrom, TEST_SEED } from '../support/seeds.ts';
 
-/** CI kills fewer, by the same rules. */
+/** CI kills fewer processes, by the same rules. */
 const KILLS = process.env.CI ? 20 : 200;
-/** A lease of 45 seconds takes one and a half. */
+/** A lease of 45 seconds takes one and a half seconds. */
 const SCALE = 30;
-/** What processes and the local cloud take besides, in the world's time. */
+/** The overhead of processes and the local cloud, in virtual milliseconds. */
 const OVERHEAD_MS = 500;
-/** A refresh takes about this long here. */
+/** The approximate duration of a refresh here. */
 const REFRESH_MS = 300;
 const MINUTES = 60_000;
 
@@ -25,7 +25,7 @@ afterAll(() => cloud?.close());
 const served = (answers: ClientAnswer[], accessToken: string) =>
   answers.every((answer) => 'accessToken' in answer && answer.accessToken === accessToken);
 
-/** Kills a process of clients at a random instant of a refresh, and lets another one find what it left. */
+/** Kills a process of clients at a random moment of a refresh, then makes another one continue. */
 async function prepare(rotation: 'none' | 'strict') {
   cloud.sandbox.settings.rotation = rotation;
   const grant = await cloud.grant(3000);
@@ -45,7 +45,7 @@ async function prepare(rotation: 'none' | 'strict') {
     await sleep(random() * REFRESH_MS);
     victim.kill();
     const killedAt = Date.now();
-    // What it had sent still arrives.
+    // Requests that the process had sent still arrive.
     await sleep(100);
     const committed = cloud.refreshes().calls > before.calls;
     const stored = (await grant.store.version(successorOf(versionId))) !== undefined;
@@ -77,7 +77,7 @@ test(
       expect(round.calls).toBeLessThanOrEqual(2);
       if (round.tookMs > LEASE_MS / SCALE / 2) waited += 1;
     }
-    // The instants were in the middle of it, and not all before or after.
+    // Some kills happened during the refresh, not all before or after it.
     expect(waited).toBeGreaterThan(KILLS / 20);
   },
   10 * MINUTES,

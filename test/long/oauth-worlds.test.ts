@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { authorizeWorld } from '../oauth/support/authorize-worlds.ts';
 import { runs } from '../support/runs.ts';
 
-/** What `test/oauth/authorize-worlds.test.ts` tries in a few worlds. */
+/** Repeats `test/oauth/authorize-worlds.test.ts` with many more worlds. */
 
 test('in 12,000 worlds no grant is lost but by what the documents say', async () => {
   const lost: unknown[] = [];

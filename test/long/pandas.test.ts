@@ -8,7 +8,7 @@ import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 
-/** The line for pandas in docs/reading.md, and its column in the table of dialects. */
+/** Tests the line for pandas in docs/reading.md, and its column in the table of dialects. */
 
 const DOCUMENT = 'docs/reading.md';
 const ENVIRONMENT = {
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => record?.close());
 
-/** What the documented line reads, with a further argument of the table of dialects. */
+/** Reads with the documented line and another argument of the table of dialects. */
 async function read(content: string | Buffer, argument = 'nothing'): Promise<[names: unknown[], rows: unknown[][]]> {
   writeFileSync(join(record.workDir, 'leads.csv'), content);
   const [, option] = /^`(.*)`$/.exec(argument) ?? [];
@@ -48,7 +48,7 @@ async function read(content: string | Buffer, argument = 'nothing'): Promise<[na
   return JSON.parse(stdout);
 }
 
-/** What the table of dialects says of pandas, in the row that begins so. */
+/** The pandas cell of the row of the table of dialects with this prefix. */
 function pandasCell(says: string): string {
   const rows = readFileSync(DOCUMENT, 'utf8').split('\n');
   return rows.find((row) => row.startsWith(`| \`${says}`))?.split(' | ')[1] ?? '';

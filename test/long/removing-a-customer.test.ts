@@ -18,13 +18,15 @@ import { tree } from '../lib/support/files.ts';
 
 useAllCommands();
 
-/** Somebody is removed by the commands of docs/removing-a-customer.md, as they stand there: from files, tables, feeds and copies of tables. */
+/**
+ * Removes a customer with the commands of docs/removing-a-customer.md: from files, tables, feeds and copies of tables.
+ */
 
 const [FIRST, SECOND, THIRD] = ['2026-11-18', '2026-11-19', '2026-11-20'] as const;
 const ROWS = 30;
 const GONE = idAt('leads', ROWS - 1);
 const [, CHAPTER = ''] = readFileSync('docs/removing-a-customer.md', 'utf8').split('\n## Remove them earlier\n');
-/** The functions, the commands for files, and those for tables and feeds. */
+/** The documented shell functions, the commands for files, and those for tables and feeds. */
 const COMMANDS = [...CHAPTER.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)]
   .slice(0, 3)
   .map(([, text = '']) => text)
@@ -39,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.close());
 
-/** These commands are no part of this project: where they are not installed, nothing can be typed. */
+/** The commands are installed separately. Without them, the test cannot run. */
 function isInstalled(): boolean {
   try {
     return ['aws', 'jq'].every((program) => execFileSync(program, ['--version']).length > 0);
@@ -64,7 +66,7 @@ async function fileOf(Key: string, VersionId?: string): Promise<string> {
 
 const parquet = (path: string) => `read_parquet('${path}', hive_partitioning = false)`;
 
-/** Folders of all objects, older versions among them, that have the id of who is to be gone. */
+/** Folders of all objects, including older versions, that contain the customer's id. */
 async function traces(): Promise<string[]> {
   const { Versions = [] } = await system.target.s3.send(
     new ListObjectVersionsCommand({ Bucket: system.target.BucketName }),
@@ -86,7 +88,7 @@ test.skipIf(!isInstalled())(
     for (const date of [FIRST, SECOND])
       expect(await system.run('leads', { date })).toMatchObject({ status: 'SUCCEEDED' });
     system.sandbox.settings.rows = ROWS - 1;
-    // The newest date again: its file and table have older versions.
+    // Runs the newest date again: its file and table then have older versions.
     expect(await system.run('leads', { date: SECOND })).toMatchObject({ status: 'SUCCEEDED' });
     expect(await traces()).toEqual([
       'changes/entity/base/run',

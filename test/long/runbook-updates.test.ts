@@ -8,7 +8,7 @@ import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { type Entry, runbookEntries } from '../support/runbook.ts';
 import { type Operator, operatorOf } from './support/operator.ts';
 
-/** The entries of the runbook about customer updates: their commands, typed, after the trouble that they are about. */
+/** Runs the commands of the runbook's entries about customer updates after their fault. */
 
 const RECORDS = 20;
 const entries = new Map(runbookEntries().map((entry) => [entry.id, entry]));
@@ -42,7 +42,7 @@ function entryOf(id: string): Entry {
   return entry;
 }
 
-/** Types the commands under some of the labels of an entry; each has to end with one of the codes. */
+/** Runs the commands under some labels of an entry; each must end with one of the exit codes. */
 async function typeAll(operator: Operator, id: string, labels: string[], codes: number[]): Promise<string> {
   let said = '';
   for (const { label, command } of entryOf(id).commands.filter(({ label }) => labels.includes(label))) {
@@ -53,7 +53,7 @@ async function typeAll(operator: Operator, id: string, labels: string[], codes: 
   return said;
 }
 
-/** Sends the file, which does not end well, and returns an operator who knows the name of the batch. */
+/** Sends a batch that fails, and returns an operator with the name of the batch. */
 async function troubledBatch(...options: string[]): Promise<{ operator: Operator; batch: string }> {
   const { code, stderr } = await operatorOf(system).cli('update', file, '--yes', ...options);
   expect(code, stderr).toBe(1);

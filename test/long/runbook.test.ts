@@ -5,8 +5,7 @@ import { type Operator, operatorOf } from './support/operator.ts';
 import { CASES, type Case, ENTITY, FED, MAX_BYTES } from './support/runbook-cases.ts';
 
 /**
- * What the runbook tells an operator to type, typed: each entry's commands against the local cloud, with the trouble that
- * the entry is about. In CI one of each kind.
+ * Runs the commands of each runbook entry in the local cloud, after the entry's fault. CI runs one entry of each kind.
  */
 
 const IN_CI = [
@@ -24,7 +23,7 @@ beforeAll(async () => {
   system = await deployForTests('runbook', {
     polling: { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 45, createAgainSeconds: 1 },
     files: { maxBytes: MAX_BYTES },
-    // A file that has shrunk is for the feed to judge, not for the gate.
+    // The feed, and not the gate, must catch a file that has shrunk.
     entities: { [FED]: { tables: {}, changes: { key: 'id' }, guards: { maxShrink: 1 } } },
   });
 }, 180_000);
@@ -36,7 +35,7 @@ beforeEach(async () => {
   await system.authorize();
 });
 
-/** Looking shows the trouble, and may say so by its exit code. */
+/** Runs the commands under "Look": they show the fault, and may report it by their exit code. */
 async function look(operator: Operator, { id, commands }: Entry, error: string | null): Promise<void> {
   for (const { command } of commands.filter(({ label }) => label === 'Look')) {
     const { code, stdout, stderr } = await operator.type(command);

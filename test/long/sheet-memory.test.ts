@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readFile, SHEET_COLUMNS, SHEETS, writeParts, writeSheet } from '../../bench/check-files.ts';
 
-/** The memory that a process of PublishFile may have by default. */
+/** The default memory of PublishFile. */
 const FUNCTION_BYTES = 512 * 1024 * 1024;
 const ROWS = 1_048_575;
 const SIZE = process.env.CI ? 100_000_000 : 1_000_000_000;
 const WIDE_ROWS = process.env.CI ? 300 : 1000;
-/** Minutes of a slow core: not in CI. */
+/** These take minutes on a slow core, so CI leaves them out. */
 const SLOW = [
   'a million shared texts, each another, in no order',
   'ten million short texts',
@@ -17,7 +17,7 @@ const SLOW = [
   'all rows, with a value in the last column',
 ];
 
-/** Two columns are named in the first row. */
+/** A sheet with two column names in the first row. */
 function* sheet(rows: Iterable<string>): Generator<string> {
   yield '<worksheet><sheetData><row r="1"><c t="str"><v>column0</v></c><c t="str"><v>column1</v></c></row>';
   yield* rows;
@@ -56,7 +56,7 @@ interface Hostile {
   sheet: () => Iterable<string>;
   shared?: () => Iterable<string>;
   columns?: number;
-  /** Rows that are counted, or what the refusal says. */
+  /** The number of rows, or a pattern of the refusal. */
   read: number | RegExp;
 }
 

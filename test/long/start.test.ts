@@ -13,7 +13,7 @@ import { documentSchema, publishedSchema, refusedSchema, START } from '../e2e/su
 import { endAll, run, tracesOf, tracesUnder } from '../local/support/running.ts';
 import { CACHE, PROJECT } from '../local/support/support.ts';
 
-/** Ways to start `npm start`, and to end it, each with a deployment of its own. `test/e2e/start.slow.test.ts` has one. */
+/** Tests ways to start and end `npm start`, each with its own deployment. `test/e2e/start.slow.test.ts` has one. */
 
 afterAll(endAll);
 
@@ -81,7 +81,7 @@ test.concurrent('tables show the Parquet files of any entities, each of the publ
   }
 });
 
-/** A local cloud that this test runs, beside whatever the starts run. */
+/** A local cloud of this test, besides those of the starts. */
 async function ownCloud(record: RunRecord): Promise<string> {
   const command = await ensureMinistack({ record });
   return (await startMinistack({ ...command, record, nodeBin: dirname(process.execPath) })).endpoint;
@@ -108,7 +108,7 @@ test.concurrent('with another CRM and another cloud one run is published, one fa
 
   const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
   expect(await approveConsent(url)).toMatch(/^200 /);
-  // Nothing but the wait for Ctrl-C keeps this process alive.
+  // Only the wait for Ctrl-C keeps this process alive.
   await start.says(/Everything is left running; Ctrl-C ends it\./);
   await Promise.race([start.ended, sleep(1000)]);
   expect(start.child.exitCode, start.stderr()).toBeNull();

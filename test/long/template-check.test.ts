@@ -10,7 +10,7 @@ import { newApp } from '../../scripts/synthesise.ts';
 const outdir = mkdtempSync(join(tmpdir(), 'template-check-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
-/** Synthesises with the check, which is switched off in all other tests, for it takes seconds. */
+/** Synthesises with the check, which all other tests turn off because it takes seconds. */
 function synthesiseChecked(make: (app: App) => Stack): void {
   const app = newApp(mkdtempSync(join(outdir, 'app-')), { 'aws:cdk:bundling-stacks': [] });
   make(app);

@@ -5,7 +5,7 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { throttled } from './support/throttled.ts';
 
-/** Not among the end-to-end tests: what is throttled counts for the whole account, and raises alarms of every deployment in it. */
+/** Not an end-to-end test: throttling affects the whole account and raises alarms of all deployments in it. */
 let system: Deployed;
 
 beforeAll(async () => {

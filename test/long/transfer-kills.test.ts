@@ -19,7 +19,7 @@ test(`a process killed at a random moment, ${KILLS} times: digest equal each tim
     expect(ran.outcome).toBe('stored');
     expect(ran.equal).toBe(true);
     expect(transfers.open(ran.key)).toEqual([]);
-    // Killed after the end of its work, there is no upload any more: the file is fetched again, and found.
+    // If the process is killed after its end, no upload exists: the file is fetched again, and its object is found.
     if (ran.restarts === 0) expect(again).toBeLessThanOrEqual(connections);
     if (kept > 0) killedMidway += 1;
   }

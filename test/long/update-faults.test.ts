@@ -17,7 +17,7 @@ import {
 } from '../e2e/support/line-faults.ts';
 import { killWorkersOf } from '../e2e/support/workers.ts';
 
-/** Each kind of trouble by itself, at a tenth of the lines of a batch. In CI fewer lines, and all else the same. */
+/** Tests each kind of fault alone, at a tenth of the lines of a batch. CI uses fewer lines. */
 const LINES = process.env.CI ? 200 : 1000;
 const FAULTY = LINES / 10;
 const CANARY = 'canary-u8f20b';
@@ -39,7 +39,7 @@ afterAll(() => system?.close(), 60_000);
 
 beforeEach(() => system.sandbox.faults.clear());
 
-/** Applies a batch of lines of which a tenth meet the faults, and holds its result against the ledger of the CRM. */
+/** Applies a batch in which a tenth of the lines meet the faults, and compares its result with the CRM's ledger. */
 async function apply(batch: string, faults: LineFault[], drive: (file: string) => Promise<Ended> = toItsEnd) {
   armFaults(system.sandbox, faults, LINES);
   const since = batches.lastCall();
@@ -60,7 +60,7 @@ async function toItsEnd(file: string): Promise<Ended> {
 }
 
 const nine = (fault: LineFault) => Array.from({ length: 9 }, () => fault);
-/** The change is made, and the answer does not say so. */
+/** The change is made, but the answer does not confirm it. */
 const unclear = (status: number) => ({ done: true as const, answer: { status, body: `<html>${CANARY}</html>` } });
 const asked = (status: number) => once({ answer: { status, headers: { 'retry-after': '1' } } });
 const notFound = [refusedWith(404, { error: { message: CANARY } })];
@@ -88,8 +88,7 @@ const told: [what: string, batch: string, faults: LineFault[]][] = [
       .concat(alwaysInTrouble(500)),
   ],
   ['429 and the wait that it asks for', '429', [asked(429)]],
-  // This fault comes before any token is refreshed: with another than the function had, a line that is refused with 403
-  // is sent once more.
+  // This fault comes before any refresh: with a new token, a line that is refused with 403 would be sent once more.
   ['403, each for itself', '403', [{ ...refusedWith(403), outcome: 'FAILED' }]],
   ['401, and a fresh token', '401', [refusedToken]],
   ['404', '404', notFound],
@@ -113,7 +112,7 @@ it(`${LINES} lines stop at the first 401 to a fresh token`, async () => {
 
   const { results, counts, ended } = await apply('401-always', faults);
 
-  // Each of ten chunks may have had one under way.
+  // Each of ten chunks may have had one line in progress.
   expect(counts.FAILED).toBeGreaterThanOrEqual(1);
   expect(counts.FAILED).toBeLessThanOrEqual(10);
   expect(counts.NOT_SENT).toBe(LINES - counts.FAILED - (counts.APPLIED ?? 0));

@@ -7,11 +7,11 @@ import { batchState, fakeExchange, fakeStore, inputOf, KEYS, sleepingDeps } from
 import { deployment } from '../support/builders.ts';
 import { testDeps } from '../support/deps.ts';
 
-/** CI has fewer lines, and all else the same. */
+/** CI uses fewer lines. */
 const LINES = process.env.CI ? 20_000 : 100_000;
-/** The most children that a configuration allows at once. */
+/** The largest number of parallel children in a configuration. */
 const AT_ONCE = 40;
-/** The most bytes of a state, and of what a Map's children answer together, before any of it is thrown away. */
+/** The size limit in bytes of a state, and of the answers of a Map's children before they are discarded. */
 const STATE_BYTES = 262_144;
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));

@@ -23,9 +23,9 @@ import { MORE, nextRelease } from './support/next-release.ts';
 useAllCommands();
 
 /**
- * Deploys the release of the fixture, this release over it, the next release, which has a state, an output and a setting more, and
- * this release again (`docs/upgrading.md`). Each test continues where the one before ended. `test/lib/upgrade.test.ts` compares
- * the templates.
+ * Deploys the fixture's release, this release over it, the next release with one more state, output and setting, and
+ * this release again (`docs/upgrading.md`). Each test continues after the one before. `test/lib/upgrade.test.ts`
+ * compares the templates.
  */
 
 const MIB = 1024 * 1024;
@@ -54,7 +54,7 @@ const start = (entity: Entity, input: object = {}) => startRun(system.target, en
 const end = (entity: Entity, executionArn: string) =>
   followRun(system.target.sfn, entity, executionArn, { everyMs: 200 });
 
-/** @returns what the command wrote on standard output */
+/** @returns the standard output of the command */
 async function cli(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runCli(...args, ...system.place);
   expect(code, `${args.join(' ')}\n${stdout}\n${stderr}`).toBe(0);
@@ -71,7 +71,7 @@ async function outputs(): Promise<string[]> {
   return (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey = '' }) => OutputKey);
 }
 
-/** As a later release may write the same pointers: with another version and fields more. */
+/** Writes the pointers as a later release may: with another version and more fields. */
 async function saysMore(...keys: string[]): Promise<void> {
   const { s3, BucketName: Bucket } = system.target;
   for (const Key of keys) {
@@ -89,12 +89,12 @@ async function enters(executionArn: string, name: string) {
   expect(await waitUntil(there, { withinMs: 60_000, everyMs: 200 }), name).toBe(true);
 }
 
-/** Its answer is late for as long as a deployment may take, so that the second chunk is begun by the functions of the next release. */
+/** Delays an answer as long as a deployment may take, so that functions of the next release start the second chunk. */
 async function holdBatch(batch: string): Promise<string> {
   system.sandbox.faults.add({ path: 'update', customers: [idAt('customers', 0)], delaySeconds: 8 });
   const before = batches.lastCall();
   const executionArn = await batches.start(await batches.upload(batch, changes(LINES, batch)));
-  // A function whose code is replaced as its first line is sent may be ended by the local cloud.
+  // The local cloud may end a function whose code is replaced while it sends its first line.
   const sending = () => batches.callsSince(before).size > 0;
   expect(await waitUntil(sending, { withinMs: 60_000, everyMs: 100 })).toBe(true);
   return executionArn;
@@ -105,13 +105,13 @@ function holdRun(entity: Entity): Promise<string> {
   return start(entity);
 }
 
-/** Runs one entity to its end; its first call is refused, so that the grant is refreshed. */
+/** Runs one entity to its end. Its first call is refused, so the grant is refreshed. */
 async function runRefreshing(entity: Entity, date: string) {
   const refreshed = system.sandbox.ledger.count({ kind: 'token' });
   system.sandbox.faults.add({ path: 'create', entity, calls: [1], answer: { status: 401 } });
   const report = await system.run(entity, { date });
   expect(report).toMatchObject({ status: 'SUCCEEDED', error: null });
-  // The first run refreshes what a person gave, too.
+  // The first run also refreshes the grant from a person.
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBeGreaterThan(refreshed);
   return report;
 }
@@ -121,7 +121,7 @@ async function expectApplied(batch: string, since: number) {
   expect([...batches.callsSince(since).values()].filter((calls) => calls.length !== 1)).toEqual([]);
 }
 
-/** Executions that are under way, by what holds them up. */
+/** Running executions, by the step that holds them. */
 interface Held {
   workflows: string;
   contacts: string;

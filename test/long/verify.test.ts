@@ -4,7 +4,7 @@ import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { endAll, run } from '../local/support/running.ts';
 
-/** Rules fire at full minutes, here as on AWS, and the whole command has such a rule: the rest of `verify` is in test/e2e. */
+/** Runs all of `verify`, with a rule that fires at the next full minute. test/e2e tests its other parts. */
 
 let system: Deployed;
 

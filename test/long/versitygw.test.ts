@@ -7,7 +7,7 @@ import { ensureVersitygw } from '../support/versitygw.ts';
 import { killedIn } from './support/killed-transfer.ts';
 import { MIB, PART, type SecondStore, startSecondStore, toTheEnd } from './support/second-store.ts';
 
-/** The engine against an S3 server that others wrote, and that checks all that is to be checked on AWS. */
+/** Tests the engine with an independent S3 server, which checks what AWS checks. */
 
 const found = await ensureVersitygw();
 if ('missing' in found) process.stderr.write(`SKIPPED: ${found.missing}.\n`);
@@ -28,7 +28,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     Object.assign(world.proxy, { meddler: () => undefined, flips: 0, losses: 0 });
   });
 
-  /** The object is the file, the store has measured it whole, and no upload is left. */
+  /** Expects that the object equals the file, the store has measured it as a whole, and no upload is left. */
   async function expectStored(file: OriginFile): Promise<void> {
     const { sha256, crc32 } = file.digests();
     const object = { sha256, crc32: crc32Text(crc32), contentType: 'text/csv', checksumType: 'FULL_OBJECT' };
@@ -88,7 +88,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     expect(stored.done).toBe(true);
     await expectStored(file);
     const again = file.requests.slice(requests).reduce((sum, { bytesSent }) => sum + bytesSent, 0);
-    // A connection may be sent some of what another one took over from it.
+    // A connection may receive bytes that another one took over from it.
     expect(again).toBeLessThan(file.size - before + PART);
   });
 
@@ -182,7 +182,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     await expectNothing();
   });
 
-  /** The reason of the failure. What is left of it is given up, as the step does. */
+  /** The reason of the failure. Cleans up afterwards as the step does. */
   async function outcomeOf(url: string): Promise<string> {
     let open: Resume | null = null;
     const upload = (resume: Resume | null) => {

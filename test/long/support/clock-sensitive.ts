@@ -2,8 +2,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Makes a date of what the clock shows, gives a clock to a test, or runs a command line, which reads one. `Date.now()` by itself
- * measures how long something takes.
+ * Code that makes a date from the clock, sets a clock for a test, or runs a command line, which reads one. `Date.now()`
+ * alone measures durations.
  */
 const TOUCHES_CLOCK = /new Date\(\)|new Date\(Date\.now|offsetsNow\(|useFakeTimers|clockAt\(|\b(?:run|start)Cli\(/;
 
@@ -11,7 +11,7 @@ const TOUCHES_CLOCK = /new Date\(\)|new Date\(Date\.now|offsetsNow\(|useFakeTime
 export function clockSensitiveTests(root: string): string[] {
   const texts = new Map<string, string>();
   const textOf = (file: string): string => {
-    // Texts of tests may look like imports.
+    // Texts in tests may look like imports.
     const text = texts.get(file) ?? (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : '');
     texts.set(file, text);
     return text;

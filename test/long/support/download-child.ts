@@ -9,7 +9,7 @@ import { fieldNames } from '../../../sandbox/data/entity-columns.ts';
 import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { run, runState } from '../../support/builders.ts';
 
-/** Stores one file and verifies it as the functions do, and prints the most memory that this took. A process of its own. */
+/** Stores and verifies one file as the functions do, in its own process, and prints the peak memory. */
 const { url, bucket: name, endpoint } = JSON.parse(process.argv[2] ?? '{}');
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const addresses = { baseUrl: 'http://127.0.0.1/api/v1', authUrl: 'http://127.0.0.1/auth' };
@@ -26,7 +26,7 @@ const common = {
   requests: { crm: 0, file: 0, store: 0 },
   requestId: 'child',
 };
-// The client of the CRM answers the link that the parent has asked for.
+// The CRM client answers with the link that the parent requested.
 const crm = { call: async () => ({ url }) } as never;
 const store = { ...storeFromEnv(env, deployment), credentials: async () => credentials };
 const time = new Date().toISOString();
@@ -39,7 +39,7 @@ const begun = runState({ execution: 'long', startedAt: time, run: asked });
 const { file } = await stored(begun);
 const downloadMb = mostMemoryMb();
 
-// Loaded only now: DownloadFile has no SDK for the bucket either.
+// Loads the SDK only now: DownloadFile has none for the bucket.
 const { S3Client } = await import('@aws-sdk/client-s3');
 const { createBucket } = await import('../../../core/storage/bucket.ts');
 const bucket = createBucket(new S3Client({ endpoint, region: 'us-east-1', credentials }), name);
@@ -48,13 +48,13 @@ const read = file && begun.run ? await readStored(file, begun.run, deps) : null;
 const maxMb = mostMemoryMb();
 process.stdout.write(JSON.stringify({ file, facts: read?.facts ?? null, downloadMb, maxMb }));
 
-/** Invokes the step until the file is stored: a large one is put on record first. */
+/** Invokes the step until the file is stored: a large upload is recorded first. */
 async function stored(state: RunState): Promise<RunState> {
   const answer = { ...state, ...(await downloadFile(state, { ...common, crm, store, transfer, abortUpload })) };
   return answer.outcome === 'STORED' ? answer : stored(answer);
 }
 
-/** Linux counts the memory of the process that started this one into `maxRSS`; the status of the process does not. */
+/** On Linux, `maxRSS` includes the memory of the parent process. The process status does not. */
 function mostMemoryMb(): number {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? process.resourceUsage().maxRSS) / 1024;

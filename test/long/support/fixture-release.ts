@@ -8,9 +8,9 @@ import type { Assemble } from '../../e2e/support/deployed.ts';
 const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'release.tar.br');
 
 /**
- * The assembly of this release (`test/long/fixtures/README.md`), whose functions get the addresses of a CRM. The deployment is
- * called `upgrade`, and bundles keep the names that they had with other addresses: there is one in a cloud. What the template
- * says of its configuration has the other addresses still: commands that ask it cannot reach the CRM.
+ * The assembly of the fixture's release (`test/long/fixtures/README.md`), with the addresses of a CRM in its functions.
+ * The deployment is called `upgrade`. Bundles keep their names despite the new addresses, so a cloud has only one. The
+ * template still has the old addresses: commands that read it cannot reach the CRM.
  */
 export const fixtureRelease: Assemble = async (_, configurationFile, outdir) => {
   unpackFixture(outdir);
@@ -27,7 +27,7 @@ interface Bundled {
   crm: object;
 }
 
-/** The configuration that is bundled with each function. */
+/** Changes the configuration that is bundled with each function. */
 export async function changeSettings(outdir: string, change: (bundled: Bundled) => object): Promise<void> {
   for (const bundle of (await readdir(outdir)).filter((name) => name.startsWith('asset.'))) {
     const file = join(outdir, bundle, 'deployment.json');

@@ -9,7 +9,7 @@ const CHILD = join(import.meta.dirname, '../fixtures/transfer-child.ts');
 const saidSchema = z.object({ upload: z.looseObject({}).nullish(), bytes: z.number().optional() });
 
 /**
- * Moves a file in a process of its own, which is killed once it says that so many bytes are stored.
+ * Moves a file in its own process, and kills it once it reports that so many bytes are stored.
  * @returns the upload that it left
  */
 export async function killedIn(

@@ -5,7 +5,7 @@ import type { Definition, Template } from '../../../scripts/template.ts';
 import { type Assemble, synthesise } from '../../e2e/support/deployed.ts';
 import { changeSettings } from './fixture-release.ts';
 
-/** What the next release has more than this one. */
+/** The additions of the next release. */
 export const MORE = {
   state: 'NoteTaken',
   outcome: 'NOTED',
@@ -13,7 +13,7 @@ export const MORE = {
   setting: { noteAs: 'read by the function' },
 };
 
-/** PublishFile of the next release: it answers the new outcome to runs that began with a state for it. */
+/** PublishFile of the next release: it returns the new outcome to runs that started with a state for it. */
 const PUBLISH_FILE = `
 import { readFileSync } from 'node:fs';
 import { handler as today } from './index.mjs';
@@ -25,7 +25,7 @@ export const handler = async (event, context) => {
 };
 `;
 
-/** The release after this one: the code of today with a state, an output and a setting more. */
+/** The next release: today's code with one more state, output and setting. */
 export const nextRelease: Assemble = async (name, configurationFile, outdir, cloud) => {
   await synthesise(name, configurationFile, outdir, cloud);
   await changeSettings(outdir, (bundled) => ({ ...bundled, ...MORE.setting }));
@@ -47,7 +47,7 @@ export const nextRelease: Assemble = async (name, configurationFile, outdir, clo
   await writeFile(assets, withOwnCode(template, await readFile(assets, 'utf8')));
 };
 
-/** Code under other keys and in other versions of the functions, as synthesis names the code of another release. */
+/** Gives code other keys and functions other versions, as the code of another release has. */
 function withOwnCode({ Resources }: Template, text: string): string {
   const versions = Object.keys(Resources).filter((id) => Resources[id]?.Type === 'AWS::Lambda::Version');
   const renamed = versions.reduce((whole, id) => whole.replaceAll(`"${id}"`, `"${id}Next"`), text);
@@ -67,7 +67,7 @@ function addState({ States }: Definition): void {
 
 type Joined = { 'Fn::Join': [separator: string, parts: unknown[]] };
 
-/** Changes the definition within its parts: what only CloudFormation knows stands for itself meanwhile. */
+/** Changes the definition between its joined parts. Values that only CloudFormation knows are kept. */
 function changed({ 'Fn::Join': [separator, parts] }: Joined, change: (definition: Definition) => void): Joined {
   const text = parts.map((part, place) => (typeof part === 'string' ? part : `<<${place}>>`)).join(separator);
   const definition: Definition = JSON.parse(text);

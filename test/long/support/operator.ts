@@ -8,14 +8,14 @@ interface Said {
   stderr: string;
 }
 
-/** A person who types what the runbook says, with the names filled in. */
+/** A person who runs the commands of the runbook with the names filled in. */
 export interface Operator {
-  /** A command as it is in the runbook. */
+  /** Runs a command of the runbook. */
   type(command: string): Promise<Said>;
   cli(...args: string[]): Promise<Said>;
 }
 
-/** These commands read the configuration, which lies elsewhere for deployments of tests. */
+/** Commands that read the configuration, which is elsewhere for test deployments. */
 const READS_CONFIGURATION = ['doctor'];
 
 export function operatorOf(system: Deployed, names: Record<string, string> = {}): Operator {
@@ -33,7 +33,7 @@ export function operatorOf(system: Deployed, names: Record<string, string> = {})
   return { type, cli };
 }
 
-/** `npx cdk deploy` and `npx cdk destroy`, by the real CLI, with the configuration of the test. */
+/** Runs `npx cdk deploy` and `npx cdk destroy` with the real CLI and the configuration of the test. */
 async function deployment(system: Deployed, verb: string | undefined): Promise<Said> {
   if (verb === 'destroy') await system.destroy();
   else await system.deploy();

@@ -12,22 +12,22 @@ import { putTokens } from '../../e2e/support/secrets.ts';
 import { operatorOf } from './operator.ts';
 
 export const ENTITY: Entity = 'leads';
-/** The one that has feeds; the runs of others would wait for their tables. */
+/** The entity with feeds. Runs of other entities would otherwise wait for their tables. */
 export const FED: Entity = 'contacts';
 const FED_ROWS = 40;
-/** The largest file: small, so that one which is too large is not large. */
+/** The maximum file size: low, so that a file above it is still small. */
 export const MAX_BYTES = 2_000_000;
 
-/** An entry of the runbook, and how its trouble comes about. */
+/** An entry of the runbook, and how to cause its fault. */
 export interface Case {
   entry: string;
-  /** Returns the run that met the trouble. */
+  /** Causes the fault and returns the run that met it. */
   fault: (system: Deployed) => Promise<NamedRun>;
   /** Default: `ENTITY`. */
   entity?: Entity;
-  /** What a run is to end in; default: the entry's name. */
+  /** The expected end of a run; default: the entry's name. */
   error?: string | null;
-  /** What a person does outside of the command, at the CRM or in the console. */
+  /** The actions of a person outside the command, at the CRM or in the console. */
   mend?: (system: Deployed) => Promise<unknown>;
 }
 
@@ -47,8 +47,7 @@ function atTheService(entry: string, fault: Fault): Case {
 
 function atTheTokenEndpoint(fault: Omit<Fault, 'path'>): Case['fault'] {
   return async (system) => {
-    // All functions have the same token, the stored one; then that is refused, and another is to be had at a faulty
-    // place.
+    // All functions have the same stored token. Then the CRM refuses it, and its token endpoint is faulty.
     system.sandbox.expireAccessTokens();
     await system.run(ENTITY);
     system.sandbox.expireAccessTokens();
@@ -57,14 +56,14 @@ function atTheTokenEndpoint(fault: Omit<Fault, 'path'>): Case['fault'] {
   };
 }
 
-/** Runs until one ends so: a function asks again half a minute after a refresh that brought nothing, and not before. */
+/** Runs until one run ends as expected: a function retries half a minute after a failed refresh, and not before. */
 async function runUntil(system: Deployed, ends: (report: NamedRun) => boolean): Promise<NamedRun> {
   let report = await system.run(ENTITY);
   for (let runs = 0; runs < 12 && !ends(report); runs += 1) report = await system.run(ENTITY);
   return report;
 }
 
-/** The first runs leave refreshes without an answer; the next ones find that the CRM is left alone. */
+/** The first refreshes get no answer. Later runs find that calls to the CRM are paused. */
 async function unansweredRefreshes(system: Deployed): Promise<NamedRun> {
   await atTheTokenEndpoint({ reset: 'after' })(system);
   return runUntil(system, ({ error }) => error !== 'CrmUnavailable');
@@ -75,7 +74,7 @@ async function authorizedAgain(system: Deployed): Promise<void> {
   await runUntil(system, ({ status }) => status === 'SUCCEEDED');
 }
 
-/** Entries whose own trouble cannot be made here: that each command of theirs does what it says, after a run that failed. */
+/** An entry whose fault cannot be made here: runs its commands after another failed run. */
 function commandsOnly(entry: string): Case {
   return { ...atTheService(entry, { path: 'status', status: 'FAILED' }), error: 'ExportFailed' };
 }
@@ -126,7 +125,7 @@ const OF_A_PERSON: Case[] = [
   { entry: 'ChangesNotWritten', entity: FED, fault: unreadableHead, mend: removedHead },
 ];
 
-/** The cases run in this order: the last one makes the deployment again. */
+/** The cases run in this order: the last one creates the deployment again. */
 export const CASES: Case[] = [
   ...OF_THE_SERVICE,
   ...OF_THE_GRANT,
@@ -145,7 +144,7 @@ export const CASES: Case[] = [
 
 async function brokenSecret(system: Deployed): Promise<NamedRun> {
   await putTokens(system, 'no JSON');
-  // The functions are warm: they look at the secret again only when the CRM refuses the token that they hold.
+  // Warm functions read the secret again only when the CRM refuses their token.
   system.sandbox.expireAccessTokens();
   return system.run(ENTITY);
 }
@@ -163,7 +162,7 @@ async function pausedRule(system: Deployed): Promise<NamedRun> {
   return system.run(ENTITY);
 }
 
-/** Something else stands where the run will write. */
+/** Puts another object at the key that the run will write. */
 async function takenManifest({ target }: Deployed): Promise<NamedRun> {
   const { sfn, s3, StateMachineArn: stateMachineArn, BucketName: Bucket } = target;
   const name = `taken-${Date.now()}`;
@@ -174,7 +173,7 @@ async function takenManifest({ target }: Deployed): Promise<NamedRun> {
   return followRun(sfn, ENTITY, executionArn);
 }
 
-/** Half of the records are gone at the CRM, after a feed that has them all. */
+/** Removes half of the records from the CRM, after a feed with all of them. */
 async function massDeletion(system: Deployed): Promise<NamedRun> {
   const { settings } = system.sandbox;
   settings.rows = FED_ROWS;
@@ -183,7 +182,7 @@ async function massDeletion(system: Deployed): Promise<NamedRun> {
   return system.run(FED);
 }
 
-/** Somebody has put something else in the place of the head. */
+/** Replaces the head by another object. */
 async function unreadableHead(system: Deployed): Promise<NamedRun> {
   const { s3, BucketName: Bucket } = system.target;
   await s3.send(new PutObjectCommand({ Bucket, Key: headKey(FED), Body: 'something else' }));

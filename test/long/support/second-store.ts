@@ -14,7 +14,7 @@ import { startOrigin } from '../../support/origin/origin.ts';
 import { startVersitygw } from '../../support/versitygw.ts';
 
 export const MIB = 1024 * 1024;
-/** The smallest part that S3 takes. */
+/** The smallest part that S3 accepts. */
 export const PART = 5 * MIB;
 const BUCKET = 'exports';
 
@@ -29,7 +29,7 @@ const LIMITS: TransferOptions['limits'] = {
 
 export type SecondStore = Awaited<ReturnType<typeof startSecondStore>>;
 
-/** versitygw behind a proxy that can meddle, an origin, and transfers from the one to the other. */
+/** versitygw behind a proxy that can inject faults, an origin, and transfers between them. */
 export async function startSecondStore(program: string) {
   const origin = await startOrigin();
   const gateway = await startVersitygw(program);
@@ -49,7 +49,7 @@ export async function startSecondStore(program: string) {
     /** The options of a transfer; through the proxy with `meddled`. */
     options: (key: string, url: string, changes: Partial<TransferOptions> & { meddled?: boolean } = {}) =>
       transferOptions(key, url, on(changes.meddled ? proxy.endpoint : gateway.endpoint), changes),
-    /** SHA-256 of the object as it is read back, and what the store says of it; `undefined` when there is none. */
+    /** The SHA-256 of the object's content, and its metadata in the store; `undefined` if it does not exist. */
     object: async (key: string) => {
       const head = await s3.send(new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' })).catch(() => undefined);
       if (!head) return undefined;
@@ -75,7 +75,7 @@ export async function startSecondStore(program: string) {
   };
 }
 
-/** The options of a transfer of a file of the origin, in place of what the step passes. */
+/** The options of a transfer of a file of the origin, which replace those of the step. */
 export function transferOptions(
   key: string,
   url: string,
@@ -96,7 +96,7 @@ export function transferOptions(
   };
 }
 
-/** Calls the engine until the file is stored, as one invocation after the other does: time is up after some bytes more. */
+/** Calls the engine until the file is stored, like successive invocations: time is up after some more bytes. */
 export async function toTheEnd(options: TransferOptions): Promise<{ stored: Stored; calls: number }> {
   let stored = 0;
   let resume: Resume | null = null;

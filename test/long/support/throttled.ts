@@ -5,9 +5,9 @@ import type { Deployed } from '../../e2e/support/deployed.ts';
 const STEPS_OF_A_RUN = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
 
 /**
- * Does the work while one call of each function may run. MiniStack refuses as Lambda does, calls of the function though, not of
- * its alias, and for Step Functions has another name for it than AWS: the machine is changed meanwhile. Waits and pauses before retries
- * take a hundredth of their time, in other files too: without any, ten retries end sooner than the call that is in their way.
+ * Runs work while each function allows one concurrent call. MiniStack throttles a function but not its alias, and names
+ * the error differently for Step Functions, so the machine is changed meanwhile. All waits and retry pauses take a
+ * hundredth of their time: without them, ten retries would end before the blocking call.
  */
 export async function throttled<T>({ target, cloud, lambda }: Deployed, work: () => Promise<T>): Promise<T> {
   const { sfn, stack, StateMachineArn: stateMachineArn } = target;

@@ -13,17 +13,17 @@ const ENVIRONMENT = {
   what: 'what keeps a copy',
 };
 
-/** What became of one run of the recipe. */
+/** The result of one run of the recipe. */
 export interface Ran {
-  /** `null`: it was killed. */
+  /** `null`: killed. */
   status: number | null;
-  /** What it said at its end. */
+  /** Its final output. */
   said: string;
-  /** How many lines of it were run. */
+  /** The number of executed lines. */
   lines: number;
 }
 
-/** An interpreter with what the recipe needs. */
+/** A Python interpreter with the packages of the recipe. */
 export async function pythonForCopies(): Promise<string> {
   const record = await openRunRecord(join(import.meta.dirname, '..', '..', '..', '..', '.cache'));
   try {
@@ -34,8 +34,8 @@ export async function pythonForCopies(): Promise<string> {
 }
 
 /**
- * `docs/recipes/copy_feeds.py`, which keeps a copy of leads, against a server of S3's interface.
- * @param dir takes the script and the copies
+ * `docs/recipes/copy_feeds.py`, which keeps a copy of leads, against an S3-compatible server.
+ * @param dir the folder for the script and the copies
  */
 export function openCopies(python: string, endpoint: string, dir: string) {
   const script = join(dir, 'copy.py');
@@ -48,7 +48,7 @@ export function openCopies(python: string, endpoint: string, dir: string) {
   });
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    /** @param killAt how many lines of the recipe are run before it is killed; `null`: all */
+    /** @param killAt the number of lines after which it is killed; `null`: never */
     run: async (file: string, killAt: number | null = null): Promise<Ran> => {
       child.stdin.write(`${JSON.stringify({ args: ['exports', 'leads', file], killAt })}\n`);
       const { value, done } = await answers.next();

@@ -6,8 +6,8 @@ import type { openDuckDb } from '../../../core/table/support.ts';
 type DuckDb = Awaited<ReturnType<typeof openDuckDb>>;
 
 /**
- * Rows that a copy of leads in SQLite has and a table has not, or the other way round.
- * @param ignored columns that are left aside
+ * Rows that only a SQLite copy of leads or only a table has.
+ * @param ignored columns to ignore
  */
 export async function differencesOfCopy(duckdb: DuckDb, copy: string, table: string, ignored: readonly string[]) {
   const source = `read_parquet('${table}', hive_partitioning = false)`;
@@ -23,7 +23,7 @@ export async function differencesOfCopy(duckdb: DuckDb, copy: string, table: str
   return duckdb.differences(copied, `SELECT ${names} FROM ${source}`);
 }
 
-/** Every row, its values as texts. */
+/** All rows with their values as texts. */
 function rowsOf(copy: string): Record<string, string | null>[] {
   const database = new DatabaseSync(copy, { readOnly: true });
   try {
@@ -39,11 +39,13 @@ function rowsOf(copy: string): Record<string, string | null>[] {
   }
 }
 
-/** Rows that the view `history` has of a date and its table has not, or the other way round: as texts, for types may have changed since. */
+/**
+ * Rows that only the view `history` of a date or only its table has. As texts, because types may have changed since.
+ */
 export async function differencesOfHistory(duckdb: DuckDb, date: string, table: string) {
   const source = `read_parquet('${table}', hive_partitioning = false)`;
   const columns = await duckdb.rows(`DESCRIBE SELECT * EXCLUDE (updatedat) FROM ${source}`);
-  // Both zeros are one value, of two texts.
+  // 0 and -0 are equal but have different texts.
   const value = (name: unknown, type: unknown) => (type === 'DOUBLE' ? `"${name}" + 0` : `"${name}"`);
   const texts = columns.map(([name, type]) => `CAST(${value(name, type)} AS VARCHAR) AS "${name}"`).join(', ');
   const valid = `valid_from <= DATE '${date}' AND (valid_to IS NULL OR valid_to > DATE '${date}')`;

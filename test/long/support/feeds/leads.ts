@@ -1,6 +1,6 @@
 import type { Draw } from '../../../../sandbox/data/draw.ts';
 
-/** What the CRM has of leads, and how it changes from day to day. */
+/** The leads in the CRM, and their changes from day to day. */
 
 export const COLUMNS = [
   'id',
@@ -50,7 +50,7 @@ const VALUES: Record<string, (draw: Draw) => string> = {
   active: (draw) => draw.pick(['', 'true', 'false']),
   day: (draw) => draw.pick(['', '2026-02-28', '1999-12-31', '0099-01-01']),
   createdAt: (draw) => draw.pick(['', '2026-11-20T10:00:00Z', '2026-03-27T02:30:00+03:00', '1969-12-31T23:59:59.5Z']),
-  // A name that SQLite knows itself, and no key.
+  // A name that SQLite reserves, and not a key.
   rowId: (draw) => draw.pick(['1', '2', '3']),
   updatedAt: (draw) => `2026-11-20T10:00:${draw.digits(2)}`,
 };
@@ -59,12 +59,12 @@ function drawLead(id: string, draw: Draw): Lead {
   return COLUMNS.map((name) => (name === 'id' ? id : (VALUES[name]?.(draw) ?? '')));
 }
 
-/** @param next number of the first id */
+/** @param next the number of the first id */
 export function drawLeads(count: number, next: number, draw: Draw): Lead[] {
   return Array.from({ length: count }, (_, place) => drawLead(String(next + place), draw));
 }
 
-/** A day at the CRM: edits, deletions, new records, keys that get lost, come twice or become right again. */
+/** A day in the CRM: edits, deletions, new records, and keys that get lost, repeated or corrected. */
 export function nextDay(leads: readonly Lead[], next: number, draw: Draw): Lead[] {
   const kept = leads.filter((lead) => !draw.chance(isOdd(lead, leads) ? 0.2 : 0.02)).map((lead) => edited(lead, draw));
   const again = kept.filter(() => draw.chance(0.02)).map((lead) => (draw.chance(0.5) ? lead : edited(lead, draw, 1)));

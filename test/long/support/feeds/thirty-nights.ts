@@ -6,7 +6,7 @@ import type { Dialect } from '../gate/service.ts';
 import { csvText, encoded, packed } from '../gate/write-csv.ts';
 import { COLUMNS, drawLeads, type Lead, nextDay, shuffled, TYPES } from './leads.ts';
 
-/** What may befall a night; each does at least once in thirty. */
+/** The events of a night. Each occurs at least once in thirty nights. */
 const EVENTS = [
   ...[
     'failed',
@@ -31,9 +31,9 @@ const EVENTS = [
 ] as const;
 export type Event = (typeof EVENTS)[number] | 'ordinary';
 
-/** Requests of a feed are about so many: some kills come too late. */
+/** The approximate number of requests of a feed: some kills come too late. */
 const REQUESTS = 28;
-/** Rows of a night that the gate stops. */
+/** The number of rows of a night that the gate stops. */
 const FEW = 3;
 const FIRST_DAY = Date.UTC(2026, 9, 1);
 const dateOf = (night: number) => new Date(FIRST_DAY + night * 86_400_000).toISOString().slice(0, 10);
@@ -55,22 +55,22 @@ const DIALECTS: List<Dialect> = [
   { ...LIKE, separator: ',', lineBreak: '\r\n', encoding: 'windows-1255', byteOrderMark: false, quoting: 'all' },
 ];
 
-/** Nights of leads, with what befalls them. */
+/** Nights of leads with their events. */
 export class ThirtyNights {
   readonly world: FeedNights;
   readonly #draw: Draw;
   #leads: Lead[];
-  /** Records that are back in the next night. */
+  /** Records that return on the next night. */
   #lost: Lead[] = [];
   #nextId = 1;
   #night = 0;
   #runs = 0;
   #settings: FeedSettings = { tables: { columns: TYPES }, changes: { key: 'id', ignore: ['updatedAt'] } };
-  /** What is done behind the next night. */
+  /** Actions after the next night. */
   #late: (() => Promise<void>)[] = [];
   /** Whether a feed may be stopped. */
   #gone = false;
-  /** What became of the feeds. */
+  /** The results of the feeds. */
   readonly ends = new Map<string, number>();
 
   constructor(world: FeedNights, draw: Draw) {
@@ -89,7 +89,7 @@ export class ThirtyNights {
     this.#night += 1;
     this.#leads = event === 'reordered' ? shuffled(this.#leads, this.#draw) : this.#nextDay();
     const late = this.#late.splice(0);
-    // What is stopped for a second night, a person lets through.
+    // A person releases a feed that is stopped for a second night.
     if ((await this.world.head()).stopped) late.push(() => this.#letThrough());
     await this.#befall(event);
     for (const action of late) await action();
@@ -106,7 +106,7 @@ export class ThirtyNights {
     if (event === 'failed') return;
     if (event === 'base expired') await this.#expireBase();
     if (event === 'head expired' || event === 'begun anew') await world.expire(headKey('leads'));
-    // Its feed belongs where that of the chain before stands.
+    // Its feed replaces that of the former chain.
     if (event === 'begun anew') await this.#tellNewest();
     if (event.startsWith('other ')) this.#change(event);
     if (event === 'mass deletion' || event === 'lost for a night') this.#lose(event);
@@ -122,7 +122,7 @@ export class ThirtyNights {
     await this.#tellAs(event, run);
   }
 
-  /** What the settings are from this night on. */
+  /** Changes the settings from this night on. */
   #change(event: Event): void {
     const { tables, changes } = this.#settings;
     if (event === 'other ignored') this.#settings = { tables, changes: { key: changes.key } };
@@ -146,7 +146,7 @@ export class ThirtyNights {
   async #publish(leads: readonly Lead[], ends: string, date = this.date): Promise<string> {
     this.#runs += 1;
     const execution = `leads-${date}-${this.#runs}`;
-    // A few rows may have too little Hebrew to be known as such.
+    // A few rows may have too little Hebrew for its detection.
     const dialect = this.#draw.pick(leads.length > FEW ? DIALECTS : UNICODE);
     const table = { header: COLUMNS, rows: leads.map((lead) => [...lead]), tail: [] };
     const compression = this.#draw.pick([null, null, 'gzip'] as const);
@@ -159,7 +159,7 @@ export class ThirtyNights {
     return execution;
   }
 
-  /** Runs of a date come one behind the other. */
+  /** Runs of a date follow each other. */
   #startedAt(minutes = 0): string {
     return new Date(FIRST_DAY + this.#night * 86_400_000 + (this.#runs * 5 + minutes) * 60_000).toISOString();
   }
@@ -210,7 +210,7 @@ export class ThirtyNights {
     await this.#again(execution);
   }
 
-  /** A person lets through what is gone, and asks for the feed. */
+  /** A person releases the deletions and requests the feed. */
   async #letThrough(): Promise<void> {
     const { stopped } = await this.world.head();
     if (!stopped) return;
@@ -223,7 +223,7 @@ export class ThirtyNights {
     if (newest) await this.#tell(newest.execution);
   }
 
-  /** The function dies before or behind a request. */
+  /** The function dies before or after a request. */
   async #kill(run: string): Promise<void> {
     const { world } = this;
     const deps = mortal(this.#deps(), ['bucket', 'objects'], this.#draw.int(1, REQUESTS), this.#draw.chance(0.5));

@@ -14,14 +14,14 @@ const FAULTS: Fault[] = [...COLUMN_FAULTS, ...ROW_FAULTS, ...BYTE_FAULTS];
 const TONIGHT = 20;
 const dateOf = (day: number) => `2026-11-${day}`;
 
-/** What became of one generated file, and what is known of its making. */
+/** The result of one generated file, and how it was made. */
 export interface Case {
   number: number;
   service: Service;
-  /** What a bad file was made by; `null`: it is a good one of an ordinary service. */
+  /** The fault of a bad file; `null`: a good file of an ordinary service. */
   fault: string | null;
   bytes: Buffer;
-  /** Rows of the nights that were published before. */
+  /** The row counts of earlier published nights. */
   before: number[];
   exportId: string;
   /** Ids of those nights. */
@@ -32,7 +32,7 @@ export interface Case {
 /** @param kinds of files that services may write */
 export async function runCase(seed: string, number: number, kinds: readonly Service['kind'][]): Promise<Case> {
   const draw = new Draw(seed, number);
-  // Faults take turns, so that each occurs; between them are as many good files.
+  // Faults take turns, so that each occurs, with as many good files between them.
   const faults = FAULTS.filter(({ wish }) => wish?.kind === undefined || kinds.includes(wish.kind));
   const fault = number % 2 === 0 ? null : (faults[(number >> 1) % faults.length] ?? null);
   const service = drawService(draw, kinds, fault?.wish);
@@ -57,10 +57,10 @@ export async function runCase(seed: string, number: number, kinds: readonly Serv
   return { number, service, fault: fault?.name ?? null, bytes, before, exportId, seenIds, end };
 }
 
-/** A number of rows up to a seventh more or fewer. */
+/** A number of rows that differs by at most a seventh. */
 const near = (rows: number, draw: Draw) => Math.max(1, Math.round(rows * (1 + (draw.next() - 0.5) / 3.5)));
 
-/** A night that is published, once a person has released what has to be looked at once. */
+/** A night that is published after a person has released the differences that need one look. */
 async function goodNight(nights: Nights, service: Service, date: string, rows: number, draw: Draw): Promise<void> {
   const end = await nights.night({ date, bytes: fileOf(service, rows, null, draw), run: runOf(service) });
   const mayWait = (service.header === 'unknown' || service.total) && end.releasable;

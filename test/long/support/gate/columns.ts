@@ -1,20 +1,20 @@
 import type { Draw } from '../../../../sandbox/data/draw.ts';
 
-/** How the texts of a service look. */
+/** The form of a service's texts. */
 export interface Texture {
   hebrew: boolean;
-  /** What may stand in a text besides: separators, quotation marks, line breaks. */
+  /** Special characters in texts: separators, quotation marks, line breaks. */
   odd: readonly string[];
 }
 
 /**
- * A column whose every value tells, by its form, of which column and row it is: so a reader that trusts no header sees what
- * is delivered. The forms stand in `oracle.py` once more.
+ * A column whose values encode their column and row, so that a reader can check them without a header. `oracle.py`
+ * repeats the forms.
  */
 export interface Column {
   name: string;
   label: string | null;
-  /** The type by which a spreadsheet stores it. */
+  /** The type in a spreadsheet. */
   type: 'text' | 'number' | 'date';
   value: (row: number, draw: Draw, texture: Texture) => string;
 }
@@ -36,7 +36,7 @@ const textColumn = (name: string, label: string | null): Column => ({
   value: (row, draw, texture) => text(name, row, draw, texture),
 });
 
-/** What the CRM lists, and `extra`, which it does not. */
+/** The columns that the CRM lists, and `extra`, which it does not list. */
 export const COLUMNS = {
   id: {
     name: 'id',
@@ -62,5 +62,5 @@ export const COLUMNS = {
 export type ColumnName = keyof typeof COLUMNS;
 
 export const LISTED = (Object.keys(COLUMNS) as ColumnName[]).filter((name) => name !== 'extra');
-/** The one that is left out, where any is. */
+/** The left-out column, if there is one. */
 export const LEFT_OUT = COLUMNS.idNumber;

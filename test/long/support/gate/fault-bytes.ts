@@ -3,7 +3,7 @@ import type { Draw } from '../../../../sandbox/data/draw.ts';
 import { zipOfFiles } from '../../../support/small-workbook.ts';
 import type { Fault } from './fault.ts';
 
-/** What cuts and damages a file, and what comes in its place. */
+/** Faults that cut, damage or replace a file. */
 
 const LAST_LINES = [
   'ERROR: canceling statement due to statement timeout',

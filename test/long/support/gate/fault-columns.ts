@@ -130,21 +130,21 @@ const LEFT_OUT_FAULTS: Fault[] = [
   },
 ];
 
-/** Puts another header below the rows, with the left-out column in the place of the last one, and rows of it. */
+/** Adds another header below the rows, with the left-out column in the last position, and rows for it. */
 function below(table: Table, text: string, draw: Draw): void {
   const header = [...(table.header ?? []).slice(0, -1), text];
   const rows = table.rows.slice(0, 3).map((cells) => [...cells.slice(0, -1), `31234000${draw.int(1, 9)}`]);
   table.rows.push(header, ...rows);
 }
 
-/** The archive ends with the length of its comment, and the comment (APPNOTE.TXT, 4.3.16). */
+/** Adds a comment to an archive, which ends with the comment's length and text (APPNOTE.TXT, 4.3.16). */
 function withComment(archive: Buffer, comment: string): Buffer {
   const end = Buffer.from(archive);
   end.writeUInt16LE(comment.length, end.length - 2);
   return Buffer.concat([end, Buffer.from(comment)]);
 }
 
-/** Columns other than requested. */
+/** Faults with columns other than requested. */
 const OTHER_FAULTS: Fault[] = [
   { name: 'required column missing', wish: { named: true, required: true, width: 2 }, table: lacksRequired },
   {

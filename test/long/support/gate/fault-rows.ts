@@ -1,7 +1,7 @@
 import type { Fault } from './fault.ts';
 import type { Table } from './table.ts';
 
-/** Faults that leave fewer rows than usual or promised, and what hides that. */
+/** Faults that give fewer rows than usual or promised, and faults that hide that. */
 
 const keep = (table: Table, rows: number) => {
   table.rows = table.rows.slice(0, rows);

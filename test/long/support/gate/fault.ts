@@ -2,15 +2,15 @@ import type { Draw } from '../../../../sandbox/data/draw.ts';
 import type { Service, Wish } from './service.ts';
 import type { Table } from './table.ts';
 
-/** Makes a bad file of a good one, at one stage of its writing. */
+/** Turns a good file into a bad one, at one stage of its writing. */
 export interface Fault {
   name: string;
   wish?: Wish;
   table?: (table: Table, draw: Draw, service: Service) => void;
   /** Changes the text of a CSV file. */
   text?: (text: string, draw: Draw, service: Service) => string;
-  /** Changes the file as it is delivered. */
+  /** Changes the delivered file. */
   packed?: (bytes: Buffer, draw: Draw, service: Service) => Uint8Array;
-  /** The CRM serves the export of the night before again, by its id. */
+  /** Whether the CRM serves the export of the night before again, by its id. */
   oldExport?: true;
 }

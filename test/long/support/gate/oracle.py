@@ -33,7 +33,7 @@ FORMS = {
 
 
 TITLES = ["Records of the night", "Made by the CRM", "2 pages"]
-# Of a generated file; empty rows with a style may follow by the million.
+# The maximum number of rows in a generated file. Millions of empty styled rows may follow.
 MOST_ROWS = 5000
 
 
@@ -63,7 +63,7 @@ def unpacked(data, besides):
     names = [name for name in archive.namelist() if not name.endswith("/")]
     besides.append(archive.comment.decode("latin-1"))
     if "xl/workbook.xml" in names:
-        # Without marks, so that the parts of a value stand together.
+        # Removes XML tags, so that the parts of a value are adjacent.
         besides += [re.sub(r"<[^>]*>", " ", archive.read(name).decode("utf-8", "replace")) for name in names]
         besides += [archive.read(name).decode("utf-8", "replace") for name in names]
         return data, True
@@ -156,7 +156,7 @@ def judge(case):
     if case["except"] and any(FORMS["idNumber"].search(each) for each in [whole, *besides]):
         yield "values of the column that is left out"
     yield from judge_values(case, records, whole)
-    # Outside of quotation marks a lone carriage return is a line break for some, and none for others.
+    # Outside of quotation marks, some programs read a lone carriage return as a line break, and others do not.
     doubtful = text is not None and "\n" in text and re.search(r"\r(?!\n)", re.sub(r'"[^"]*"', "", text))
     if text is not None and records:
         yield from judge_ending(case, records, text, doubtful)
@@ -166,9 +166,9 @@ def judge(case):
 
 def judge_values(case, records, whole):
     found = {name: [match.group(1) if match.lastindex else "" for match in form.finditer(whole)] for name, form in FORMS.items()}
-    # A value may stand in another program's quotation marks: the rows are those that any value names.
+    # A value may be quoted in another program's way: a row counts if any value names it.
     rows = {int(row) for name in FORMS for row in found[name] if row}
-    # A header in the middle is a row for every program that reads CSV.
+    # Every program that reads CSV counts a header in the middle as a row.
     repeated = max(0, sum(record == records[0] for record in records) - 1) if records else 0
     case["seen"] = len(rows) + repeated
     later = [record for record in records[1:] if case["kind"] == "csv" and is_header(case, record)]

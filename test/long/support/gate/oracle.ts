@@ -8,18 +8,20 @@ import { COLUMNS } from './columns.ts';
 import { headerText } from './service.ts';
 
 const SCRIPT = join(import.meta.dirname, 'oracle.py');
-/** Fewer usual rows than this are not judged for shrinking. */
+/** With fewer usual rows than this, shrinking is not checked. */
 const LEAST_USUAL_ROWS = 20;
 
 export interface Judged {
   number: number;
-  /** Rows that are delivered, by their values. */
+  /** The number of delivered rows, by their values. */
   rows: number | null;
-  /** Promises, in sentences. */
+  /** Broken promises, in sentences. */
   broken: string[];
 }
 
-/** Asks Python, which knows nothing of the product, whether a promise were broken by publishing these files. @param python an interpreter with openpyxl */
+/**
+ * Asks an independent Python script whether publishing these files would break a promise. @param python has openpyxl
+ */
 export async function judgeFiles(python: string, cases: readonly Case[]): Promise<Judged[]> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-'));
   try {
@@ -41,7 +43,7 @@ export async function judgeFiles(python: string, cases: readonly Case[]): Promis
   }
 }
 
-/** The settings in the words of the script, and what is known of the nights before. */
+/** The settings in the script's format, with the facts of the earlier nights. */
 function promisesOf({ number, service, before, exportId, seenIds, end }: Case): object {
   const { columns, required, drift, header, dialect, total, kind, minRows = null, except } = service;
   const { rows = null, header: named = null } = end.manifest?.file ?? {};

@@ -11,11 +11,11 @@ export interface Service {
   dialect: Dialect;
   sheet: SheetStyle;
   texture: Texture;
-  /** Nights that are published before. */
+  /** The number of earlier published nights. */
   nights: number;
-  /** About so many rows each night. */
+  /** The approximate number of rows each night. */
   rows: number;
-  /** A last line that tells their number; a person has released one. */
+  /** Whether a last line contains the row count; a person has released one. */
   total: boolean;
   except: boolean;
   required: ColumnName[];
@@ -24,7 +24,7 @@ export interface Service {
   maxShrink: number | undefined;
 }
 
-/** `told`: texts of `columns.labels`. `unknown`: texts that nobody lists; a person has released one. `none`: there is no header. */
+/** `told`: texts of `columns.labels`. `unknown`: unlisted texts; a person has released one. `none`: no header. */
 export type HeaderStyle = 'plain' | 'labels' | 'capitals' | 'separated' | 'path' | 'told' | 'unknown' | 'none';
 
 export interface Dialect {
@@ -35,34 +35,34 @@ export interface Dialect {
   separatorLine: boolean;
   quoting: 'needed' | 'all';
   finalBreak: boolean;
-  /** Rows that are empty in every cell, behind the others. */
+  /** The number of completely empty rows after the others. */
   emptyRows: number;
-  /** Lines above the header; only where its texts are listed. */
+  /** The number of lines above a header of listed texts. */
   titles: number;
-  /** The header, or the rows, end with a separator. */
+  /** Whether the header, or the rows, end with a separator. */
   trailing: 'none' | 'header' | 'rows';
 }
 
 export interface SheetStyle {
   titles: number;
   strings: 'inline' | 'shared';
-  /** Numbers and dates are stored as such. */
+  /** Whether numbers and dates have their types. */
   typed: boolean;
   emptyStyledRows: number;
-  /** A further sheet without a value. */
+  /** Whether there is another sheet without values. */
   emptySheet: boolean;
   wrongDimension: boolean;
 }
 
-/** What a bad file needs of its service for that to be a promise. */
+/** The properties of a service for which a bad file breaks a promise. */
 export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'drift' | 'header'>> & {
   required?: true;
   minRows?: true;
-  /** The rows are judged by those of nights before. */
+  /** Whether the row counts of earlier nights must exist. */
   usual?: true;
   /** The least number of columns. */
   width?: number;
-  /** The header is of listed texts. */
+  /** Whether the header has listed texts. */
   named?: true;
 };
 
@@ -92,16 +92,16 @@ export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish:
   };
 }
 
-/** Below titles a header is found by its texts. A single column has no other width. */
+/** Below titles, a header is found by its texts. A single column has no different width. */
 function fitting(dialect: Dialect, header: HeaderStyle, width: number): Dialect {
   if (isUnlisted(header)) return { ...dialect, titles: 0, trailing: 'none' };
   return width === 1 ? { ...dialect, trailing: 'none' } : dialect;
 }
 
-/** Among so many records, one of another width is no great share. */
+/** With this many records, one with a different width is a small share. */
 const MANY = 120;
 const ENCODINGS = ['utf-8', 'utf-8', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1255'] as const;
-/** Columns by which such files are known. */
+/** The minimum number of columns for recognising such files. */
 const NARROWEST: Partial<Record<HeaderStyle, number>> = { unknown: 3, none: 2 };
 const DRIFTS: List<Service['drift']> = [
   {},
@@ -127,7 +127,7 @@ function drawPromises(
   };
 }
 
-/** A spreadsheet is packed already. */
+/** A spreadsheet is already compressed. */
 function drawCompression(draw: Draw, kind: Service['kind']): Service['compression'] {
   return kind === 'xlsx' && draw.chance(0.8) ? null : draw.pick([null, null, 'gzip', 'zip'] as const);
 }
@@ -137,7 +137,7 @@ function drawTexture(draw: Draw, dialect: Dialect): Texture {
   return { hebrew, odd: draw.chance(0.6) ? oddTexts(draw, dialect) : [] };
 }
 
-/** Tells whether names are not listed: no column may be left out of such files. */
+/** Whether the header has no listed names: then no column may be left out. */
 const isUnlisted = (header: HeaderStyle | undefined) => header === 'unknown' || header === 'none';
 const KNOWN: List<HeaderStyle> = [
   ...(['plain', 'plain', 'plain', 'labels', 'labels'] as const),
@@ -181,7 +181,7 @@ function drawSheet(draw: Draw): SheetStyle {
   };
 }
 
-/** Texts with the file's own line break are among these, which puts them into quotation marks. */
+/** Special texts, including ones with the file's own line break, which need quotes. */
 function oddTexts(draw: Draw, { lineBreak }: Dialect): string[] {
   return [', ', '; ', ' "quoted" ', '\t', lineBreak, draw.pick(['\n', '\r\n']), '\r', '  ', "'"].filter(() =>
     draw.chance(0.6),
@@ -211,7 +211,7 @@ const TOLD: Partial<Record<ColumnName, string>> = {
   notes: 'Anmerkung',
 };
 
-/** Settings of the entity, as the configuration has them. */
+/** The settings of the entity in the configuration. */
 export function settingsOf({ header, except, required, drift, minRows, maxShrink, columns }: Service): object {
   const told = Object.fromEntries(columns.flatMap((name) => (TOLD[name] ? [[TOLD[name], name]] : [])));
   const chosen = {
@@ -224,7 +224,7 @@ export function settingsOf({ header, except, required, drift, minRows, maxShrink
   return { ...(Object.keys(chosen).length > 0 && { columns: chosen }), drift, guards };
 }
 
-/** However a person may write it. */
+/** A column setting in any form that a person may write. */
 function entryFor(columns: readonly string[]): string {
   return ['idNumber', 'IdNumber', 'id_number', 'מספר זהות'][columns.length % 4] ?? 'idNumber';
 }

@@ -2,18 +2,18 @@ import type { Draw } from '../../../../sandbox/data/draw.ts';
 import { COLUMNS, type ColumnName } from './columns.ts';
 import { headerTexts, type Service } from './service.ts';
 
-/** What a file shows, before it is written. */
+/** The content of a file before it is written. */
 export interface Table {
-  /** The fields of the columns, which decide the types of a spreadsheet; texts where there is none. */
+  /** The fields of the columns, which decide the types in a spreadsheet; texts by default. */
   columns: ColumnName[];
   header: string[] | null;
   rows: string[][];
-  /** Lines behind the rows, as they are. */
+  /** Raw lines after the rows. */
   tail: string[];
-  /** What only a spreadsheet has besides. */
+  /** Additional sheets of a spreadsheet. */
   sheets: { name: string; hidden: boolean; rows: string[][] }[];
   comment: string | null;
-  /** A row in the last place that a sheet has. */
+  /** A row at the last position of a sheet. */
   lastRow: string[] | null;
 }
 
@@ -38,7 +38,7 @@ export function tableOf(service: Service, rows: number, draw: Draw): Table {
   };
 }
 
-/** Takes a column out of it. */
+/** Removes a column from the table. */
 export function withoutColumn(table: Table, name: ColumnName): void {
   const place = table.columns.indexOf(name);
   const others = <T>(cells: readonly T[]) => cells.filter((_, at) => at !== place);
@@ -47,7 +47,7 @@ export function withoutColumn(table: Table, name: ColumnName): void {
   table.rows = table.rows.map(others);
 }
 
-/** Puts the values of a column under a text: as a further column, or in the place of another one. */
+/** Adds the values of a column under a header text: as a new column, or in place of another one. */
 export function withColumn(table: Table, name: ColumnName, text: string | null, place: number, draw: Draw): void {
   const texture = { hebrew: false, odd: [] };
   const put = <T>(cells: readonly T[], cell: T) => [...cells.slice(0, place), cell, ...cells.slice(place + 1)];

@@ -29,7 +29,7 @@ export function encoded(text: string, { encoding, byteOrderMark }: Dialect): Buf
   return encoding === 'utf-16be' ? wide.swap16() : wide;
 }
 
-/** Hebrew letters and ASCII alone. */
+/** Encodes Hebrew letters and ASCII only. */
 function windows1255(text: string): Buffer {
   return Buffer.from(
     [...text].map((letter) => (letter >= 'א' ? letter.charCodeAt(0) - 0x05d0 + 0xe0 : letter.charCodeAt(0))),

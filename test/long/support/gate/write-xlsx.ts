@@ -9,7 +9,7 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const LAST_ROW = 1_048_576;
-/** Serial number of 1970-01-01 in the calendar of 1900. */
+/** The serial number of 1970-01-01 in Excel's 1900 calendar. */
 const EPOCH = 25_569;
 const DATE_STYLE = 1;
 
@@ -80,7 +80,7 @@ function rowXml(
   return `<row r="${number}">${xml.join('')}</row>`;
 }
 
-/** A to Z are enough. */
+/** The letter of a column, A to Z. */
 const letterOf = (place: number) => String.fromCharCode('A'.charCodeAt(0) + place);
 
 const XML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\r': '_x000D_' };
@@ -115,5 +115,5 @@ function contentTypes(sheets: number, shared: boolean, comment: boolean): string
   return `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${each.join('')}</Types>`;
 }
 
-/** Formats: as it is, and a date (14). */
+/** Cell formats: general, and a date (14). */
 const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="1"><fill><patternFill patternType="none"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="14" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs></styleSheet>`;
