@@ -7,10 +7,10 @@ import { CANARY, deployment, EXPORT_ID, runState } from '../support/builders.ts'
 import { metricsIn } from '../support/emf.ts';
 import { type Exchange, serverFor } from '../support/http-server.ts';
 
-/** Abuse case: somebody switches on whatever there is to switch on in the environment of a function in production. */
+/** Abuse case: a person turns on every debug setting in the environment of a function in production. */
 
 const FUNCTION = join(import.meta.dirname, 'fixtures/debugged-function.ts');
-/** One secret for each place where a log could take it from. */
+/** One secret for each place from which a log could take it. */
 const SECRETS = { token: `${CANARY}-token`, input: `${CANARY}-input`, answer: `${CANARY}-answer` };
 const DEBUG = {
   LOG_LEVEL: 'DEBUG',
@@ -60,7 +60,7 @@ test('at log level DEBUG no line has more than at INFO: no event, token, answer 
   expect(new Set(lines.map(({ message }) => message))).toEqual(new Set(['called', 'answered', 'crashed', undefined]));
   const allowed = [...LISTED, ...COUNTED, ...OTHERS];
   for (const line of lines) expect(allowed).toEqual(expect.arrayContaining(Object.keys(line)));
-  // The alarms go on.
+  // The alarms still work.
   expect(metricsIn(lines.find((line) => '_aws' in line)).map(({ name }) => name)).toContain('RunsEnded');
 });
 

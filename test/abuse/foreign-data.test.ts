@@ -9,7 +9,7 @@ import { composed, lambdaContext, testDeps } from '../support/deps.ts';
 import { type Reply, serverFor } from '../support/http-server.ts';
 import { written } from '../support/written.ts';
 
-/** Abuse case: an answer of the CRM holds data of another customer, where none was due. */
+/** Abuse case: a response of the CRM contains data of another customer. */
 
 const EMAIL = 'anna.cohen@example.com';
 const PHONE = '0501234567';

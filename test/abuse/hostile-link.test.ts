@@ -12,11 +12,11 @@ import { asked } from '../support/downloads.ts';
 import { fakeCrm } from '../support/fake-crm.ts';
 import { NO_STORE } from '../support/fake-transfer.ts';
 
-/** Abuse cases: what the CRM answers for the address of a file leads into the function's own surroundings. */
+/** Abuse cases: the file address from the CRM leads into the function's own network. */
 
 const FILES = 'files.example.com';
 const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com/auth' };
-/** The deployment as it is on AWS. */
+/** The deployment with its settings on AWS. */
 const production = deployment({ local: false, crm: { ...crm, fileHosts: [FILES] } });
 const POLICY = { hosts: [FILES], local: false };
 
@@ -45,7 +45,7 @@ describe('the CRM returns a link', () => {
 
     expect(answer.failure?.error).toBe('DownloadUrlRejected');
     expect(JSON.stringify([answer.failure, deps.log.lines])).not.toContain(CANARY);
-    // Neither the file server nor the bucket was asked for anything.
+    // The file server and the bucket received no request.
     expect(deps.log.lines).toMatchObject([{ message: 'answered', fields: { fileRequests: 0, storeRequests: 0 } }]);
   });
 });

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { FIRST_VERSION, Simulation } from '../oauth/support/simulation.ts';
 
-/** Abuse case: somebody replaces the secret of the tokens by an old version of it. */
+/** Abuse case: a person replaces the secret of the tokens by an old version of it. */
 
-/** Three generations on from the first, the newest at its end: whoever wants a token now has to refresh. */
+/** Three token sets after the first; the newest has expired, so every client has to refresh. */
 async function afterThreeRefreshes() {
   const world = new Simulation().stored(-1);
   const old = world.secrets.tokens;

@@ -29,7 +29,7 @@ const below = (prefix: string) => ({ 's3:prefix': prefix });
 const ofUpdates = ['ValidateBatch', 'ApplyChunk', 'SummarizeBatch'];
 const secure = { 's3:tlsversion': '1.3' };
 
-/** What every role is refused, whoever has it. */
+/** Requests that every role must be refused. */
 const NEVER: [action: string, resource: string, context?: Record<string, string>][] = [
   ['s3:DeleteObject', `${bucket}/runs/leads/a/data.csv`],
   ['s3:DeleteObjectVersion', `${bucket}/runs/leads/a/data.csv`],
@@ -72,7 +72,7 @@ const NEVER: [action: string, resource: string, context?: Record<string, string>
   ['logs:DeleteLogGroup', `arn:aws:logs:${REGION}:${ACCOUNT}:log-group:/aws/lambda/crm-export-example-CreateExport:*`],
 ];
 
-/** What some roles may, and others must not. */
+/** Requests that some roles may make and others must not. */
 const OTHERS: [steps: string[], action: string, resource: string, context?: Record<string, string>][] = [
   [steps, 'kms:Decrypt', key, via('sns')],
   [steps, 'kms:Decrypt', key, via('sqs')],

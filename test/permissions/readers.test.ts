@@ -19,7 +19,7 @@ const readers = fullDeployment().readers as [Reader, Reader, Reader];
 interface Who {
   principal: string;
   organization?: string;
-  /** What their own account allows. */
+  /** The rights from their own account. */
   policy: object;
 }
 
@@ -32,7 +32,7 @@ const member: Who = {
   organization: 'o-a1b2c3d4e5',
   policy: policyFor(2),
 };
-/** Allows all that there is, so that the policies of bucket and key alone decide. */
+/** Allows every action, so that the policies of bucket and key alone decide. */
 const ALL = { Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }] };
 const all = (who: Who): Who => ({ ...who, policy: ALL });
 
@@ -71,7 +71,7 @@ const OF_FILES: What[] = [object(FILE, TODAY), object(MANIFEST, TODAY)];
 
 type Reading = [who: string, Who, What[]];
 
-/** What they read, by the statements of the policies. */
+/** The objects that the policies let them read. */
 const READS: [Reading, ...Reading[]] = [
   [
     'an account that reads tables',
@@ -82,7 +82,7 @@ const READS: [Reading, ...Reading[]] = [
   ['an organization that reads files of leads', member, [...OF_POINTERS, ...OF_FILES]],
 ];
 
-/** What none of them reads, even where their own account allows everything. */
+/** The objects that no reader may read, even if their own account allows everything. */
 const NEVER: What[] = [
   object(FILE),
   object(FILE, 'false'),
@@ -119,7 +119,7 @@ function request({ principal, organization, policy }: Who, [action, resource, co
   return { principal, policy, action, resource, context: said };
 }
 
-/** What is allowed of these. */
+/** The allowed requests among these. */
 async function allowed(who: Who, whats: What[]): Promise<What[]> {
   const { requests } = await decide(
     policies,

@@ -15,7 +15,7 @@ const answerVersion = (version: string) => `if [ "$1" = -c ]; then echo ${versio
 /** A venv module that makes an interpreter of which pip and the check always succeed. */
 const FAKE_VENV = `mkdir -p "$3/bin"; echo made >> "$FAKE_LOG"; printf '#!/bin/sh\\nexit 0\\n' > "$3/bin/python"; chmod +x "$3/bin/python"`;
 
-/** Installs with nothing but the given interpreters in PATH. */
+/** Installs with only the given interpreters in PATH. */
 async function install(pythons: Record<string, string>, env: NodeJS.ProcessEnv = {}) {
   const bin = await tempDir();
   for (const [name, body] of Object.entries(pythons)) await script(join(bin, name), body);

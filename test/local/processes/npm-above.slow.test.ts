@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { endLeftovers, npmAbove } from '../../../local/processes/run-record.ts';
 import { eventually, isAlive, tempDir } from '../support/support.ts';
 
-/** What a supervisor leaves behind that ends npm alone. */
+/** The processes that remain after a supervisor ends npm alone. */
 
 const announcement = z.object({ pid: z.number(), npm: z.number(), sleeper: z.number() });
 const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'npm-start.ts');
@@ -47,7 +47,7 @@ test('what outlives its npm all the same is ended by the next start, and what ha
   const { pid, npm, sleeper, cacheDir, runs } = await npmStart();
   expect(await endLeftovers(cacheDir)).toEqual([]);
   expect([pid, sleeper].map(isAlive)).toEqual([true, true]);
-  // It cannot end itself.
+  // The process cannot end itself.
   process.kill(pid, 'SIGSTOP');
   process.kill(npm, 'SIGKILL');
   await eventually(() => !isAlive(npm));

@@ -1,6 +1,6 @@
 import type { Resource, Template } from '../../../scripts/template.ts';
 
-/** Where the template is thought to be deployed: the names that AWS would give are made from the logical ids. */
+/** A made-up place of deployment: logical ids give the names that AWS would give. */
 export const ACCOUNT = '111122223333';
 export const REGION = 'eu-central-1';
 

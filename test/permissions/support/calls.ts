@@ -3,7 +3,7 @@ import type { Template } from '../../../scripts/template.ts';
 import type { RecordedCall } from '../../e2e/support/record-calls.ts';
 import { type Names, REGION } from './arns.ts';
 
-/** A call as IAM sees it. `context`: the keys of conditions, in lower case. */
+/** A call as IAM sees it. `context`: condition keys in lower case. */
 export interface Request {
   role: string;
   action: string;
@@ -13,7 +13,7 @@ export interface Request {
 
 const SECURE = { 's3:tlsversion': '1.3' };
 
-/** Every kind of call that was noted below a directory. */
+/** Every kind of call that was recorded in a directory. */
 export function readCalls(directory: string): RecordedCall[] {
   const lines = globSync(`${directory}/*/calls.jsonl`).flatMap((file) => readFileSync(file, 'utf8').split('\n'));
   return [...new Set(lines)].filter((line) => line !== '').map((line) => JSON.parse(line) as RecordedCall);
@@ -36,9 +36,9 @@ export function requestsOf(call: RecordedCall, template: Template, names: Names)
 interface Made {
   action: string;
   resource: string;
-  /** What the service asks KMS for on the caller's behalf. */
+  /** The KMS requests that the service makes for the caller. */
   via?: string[];
-  /** What the request says beside: keys of conditions, in lower case. */
+  /** Additional condition keys of the request, in lower case. */
   context?: Record<string, string>;
 }
 

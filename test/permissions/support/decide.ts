@@ -14,21 +14,21 @@ const decisionsSchema = z.object({
   rights: z.array(z.array(z.int())),
 });
 
-/** Somebody in any account, with a policy of their own. */
+/** A principal in any account, with its own policy. */
 export type ForeignRequest = Omit<Request, 'role'> & {
   /** As `aws:PrincipalArn` has it. */
   principal: string;
   policy: unknown;
-  /** The Sid of a statement that the resource's policy does not have then. */
+  /** The Sid of a statement to remove from the resource's policy. */
   without?: string;
-  /** Of that statement only this pattern of keys is left out. */
+  /** Removes only this pattern of keys from that statement. */
   pattern?: string;
 };
 
-/** A service of AWS, which comes by itself. */
+/** An AWS service as the caller. */
 export type ServiceRequest = Omit<Request, 'role'> & { service: string };
 
-/** What each request is answered, and which requests each right alone would allow. */
+/** The answer to each request, and the requests that each right alone would allow. */
 export type Decisions = z.infer<typeof decisionsSchema>;
 
 /** Asks the engine that the local cloud enforces IAM with; it knows conditions, policies of resources and of keys. */

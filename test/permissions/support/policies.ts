@@ -22,7 +22,7 @@ export interface Policies {
   resources: Record<string, Policy>;
 }
 
-/** One right as small as it can be: one action on one pattern of resources. */
+/** One minimal right: one action on one pattern of resources. */
 export interface Right {
   role: string;
   action: string;
@@ -50,7 +50,7 @@ export function policiesOf(template: Template, names: Names): Policies {
   return { roles: Object.fromEntries(roles), resources: Object.fromEntries([...buckets, ...keys]) };
 }
 
-/** Policies of another kind would be passed over: there must be none. */
+/** Other kinds of policies would be missed, so there must be none. */
 function refuseUnread(roles: [string, Resource][], managed: [string, Resource][]): void {
   const unread = [
     ...roles.filter(([, { Properties }]) => Properties.ManagedPolicyArns ?? Properties.Policies),
