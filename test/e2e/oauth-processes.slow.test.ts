@@ -3,7 +3,7 @@ import { oauthCrowds } from '../oauth/support/crowds.ts';
 
 /**
  * Repeats the simulations with processes, real calls to secrets and table, and a real authorization server.
- * `test/long/oauth-crowds.test.ts` has larger crowds. oauth-moto.test.ts covers versions that are written once.
+ * `test/long/oauth-crowds.test.ts` has larger crowds. test/long/oauth-moto.test.ts covers versions that are written once.
  */
 
 const { cloud, refreshesOf, testOnExpiredToken, testGenerations, testNothingLeaked } = oauthCrowds();

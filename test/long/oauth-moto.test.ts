@@ -4,8 +4,8 @@ import { storeGrant } from '../../cli/access/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { functionAt, makePlaces } from '../e2e/support/grant-places.ts';
 import { deployment } from '../support/builders.ts';
-import { functionAt, makePlaces } from './support/grant-places.ts';
 import { startMoto } from './support/moto.ts';
 
 /**
