@@ -9,7 +9,7 @@ import { openRunRecord, type RunRecord } from '../../local/processes/run-record.
 import { NETWORK, updatingDeployment } from '../deployments.ts';
 import { synthesise } from '../synthesise.ts';
 import type { Template } from '../template.ts';
-import { compare, type Finding, readAnswers } from './answers.ts';
+import { ACCEPTED, compare, type Finding } from './accepted.ts';
 import { auditPackages } from './audit.ts';
 import { findPackageProblems, readLockfile, readManifest } from './packages.ts';
 
@@ -46,10 +46,9 @@ async function templates(): Promise<Result> {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
     const { findings, passed } = await scanTemplates(record);
-    const answers = readAnswers();
     const errors = findings.filter(({ check }) => check.startsWith('E')).length;
-    const note = `cfn-lint ${errors} errors; checkov ${passed} passed; ${findings.length} findings, ${answers.length} answers`;
-    return { problems: [...compare(findings, answers), ...(passed === 0 ? ['checkov checked nothing'] : [])], note };
+    const note = `cfn-lint ${errors} errors; checkov ${passed} passed; ${findings.length} findings, ${ACCEPTED.length} reasons`;
+    return { problems: [...compare(findings, ACCEPTED), ...(passed === 0 ? ['checkov checked nothing'] : [])], note };
   } finally {
     await record.close();
   }

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readAnswers } from '../../scripts/scan/answers.ts';
 
 const document = readFileSync('docs/security.md', 'utf8');
 
@@ -25,16 +24,5 @@ describe('docs/security.md', () => {
     );
 
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
-  });
-
-  test('answers findings of scanners, each once, with a reason and a page', () => {
-    const answers = readAnswers();
-
-    expect(answers.length).toBeGreaterThan(0);
-    expect(new Set(answers.map(({ check, resource }) => `${check} ${resource}`)).size).toBe(answers.length);
-    for (const { reason, link } of answers) {
-      expect(reason.length).toBeGreaterThan(20);
-      expect(link).toMatch(/^\[[\w-]+\]\(https:\/\/[^)]+\)$/);
-    }
   });
 });
