@@ -25,10 +25,10 @@ export async function withSession(
 ): Promise<void> {
   await withRecord(async (record) => {
     const own = { keep: false, secondNight: false, tables: false, pollSeconds: 1, updates: false };
-    const { signal } = new AbortController();
+    const interrupt = new AbortController();
     const session = await openSession(
       { entities: [...ENTITIES], json, ...own },
-      { screen, record, signal, sandboxOptions },
+      { screen, record, interrupt, sandboxOptions },
     );
     await work(session);
     await session.close();

@@ -1,99 +1,109 @@
 import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import * as z from 'zod';
-import { appContext } from './app-context.ts';
+import {
+  AlreadyExistsException,
+  CloudFormationClient,
+  CreateStackCommand,
+  waitUntilStackCreateComplete,
+} from '@aws-sdk/client-cloudformation';
+import cdkJson from '../cdk.json' with { type: 'json' };
+import { clientSettings } from '../cli/support/target.ts';
+import { ConfigurationError } from '../core/config/configuration.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
-import { ConfigurationError, EnvironmentError } from './processes/environment-error.ts';
-import { type CommandResult, runCommand } from './processes/processes.ts';
+import { LOCAL_REGION } from './ministack/ministack-environment.ts';
+import { EnvironmentError } from './processes/environment-error.ts';
+import { runCommand } from './processes/processes.ts';
 import type { RunRecord } from './processes/run-record.ts';
 
 const PROJECT = join(import.meta.dirname, '..');
 const CLI = join(PROJECT, 'node_modules', 'aws-cdk', 'bin', 'cdk');
 const APP = join(PROJECT, 'bin', 'app.ts');
-const PLAIN = ['--no-color', '--no-notices', '--no-version-reporting', '--ci', '--yes'];
-const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
+const PLAIN = ['--no-color', '--no-notices', '--no-version-reporting', '--ci', '--yes', '--progress', 'events'];
+/** The template that `cdk bootstrap` deploys, from the package of the CDK CLI. */
+const TEMPLATE = createRequire(import.meta.url).resolve('aws-cdk/lib/api/bootstrap/bootstrap-template.yaml');
+const StackName = 'CDKToolkit';
+/** The parameters that the CLI uses for an account without its own encryption key. */
+const PARAMETERS = [{ ParameterKey: 'FileAssetsBucketKmsKeyId', ParameterValue: 'AWS_MANAGED_KEY' }];
 
 /** Options of every CDK command. `env` is MiniStack's environment for clients. */
-export type CdkOptions = {
+export interface CdkOptions {
   record: RunRecord;
   env: Record<string, string>;
   logFile: string;
-  onLine?: ((line: string) => void) | undefined;
+  /** The directory of the assembly; one per run. */
+  outputDir: string;
   signal?: AbortSignal | undefined;
   /** The time limit of the command: a deployment on MiniStack may hang forever. */
   withinSeconds?: number;
-};
+}
 
-/** The app to synthesise and its output directory. */
-export type SynthOptions = CdkOptions & {
-  context: Record<string, string>;
-  /** The directory of the assembly; one per run. */
-  outputDir: string;
-  /** The module that defines the app; the project's own by default. */
-  app?: string | undefined;
-};
+/**
+ * Prepares the account of a local cloud for CDK deployments, if needed. The CDK CLI would take a second to start.
+ * @throws EnvironmentError when it fails
+ */
+export async function bootstrap(endpoint: string, signal?: AbortSignal): Promise<void> {
+  const client = new CloudFormationClient(clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION }));
+  const options = { ...(signal && { abortSignal: signal }) };
+  try {
+    const TemplateBody = await readFile(TEMPLATE, 'utf8');
+    const stack = { StackName, TemplateBody, Parameters: PARAMETERS, Capabilities: ['CAPABILITY_NAMED_IAM' as const] };
+    await client.send(new CreateStackCommand(stack), options);
+    await waitUntilStackCreateComplete(
+      { client, maxWaitTime: 60, minDelay: 0.1, maxDelay: 1, ...options },
+      { StackName },
+    );
+  } catch (cause) {
+    signal?.throwIfAborted();
+    if (cause instanceof AlreadyExistsException) return;
+    const why = cause instanceof Error ? cause.message : cause;
+    const message = `The local cloud could not be prepared for the deployment: its CloudFormation made no stack ${StackName}: ${why}`;
+    throw new EnvironmentError(message, { cause });
+  } finally {
+    client.destroy();
+  }
+}
 
 /**
  * Runs the app as the CDK CLI does, without the CLI's second of start time. May run at the same time as `bootstrap`.
  * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when it fails
  */
-export async function synthesise(options: SynthOptions): Promise<void> {
-  const { app = APP, context, outputDir, env } = options;
+export async function synthesise(
+  options: CdkOptions & { context: Record<string, string>; app?: string | undefined },
+): Promise<void> {
+  const { app = APP, context, outputDir, logFile } = options;
   await mkdir(outputDir, { recursive: true });
-  const settings = { CDK_CONTEXT_JSON: JSON.stringify({ ...appContext(), ...context }), CDK_VALIDATION: 'false' };
-  const environment = { ...env, CDK_OUTDIR: outputDir, ...settings };
-  const result = await runNode('synthesis', [app], { ...options, cwd: PROJECT, env: environment });
-  if (result.code !== 0) refuseConfiguration(result.lines);
-  failUnlessDone(result, 'The stack could not be synthesised.', options);
+  // The context of cdk.json as the CDK CLI gives it. Without it CDK uses the defaults of old releases.
+  const contextJson = JSON.stringify({ ...cdkJson.context, ...context });
+  const settings = { CDK_CONTEXT_JSON: contextJson, CDK_VALIDATION: 'false' };
+  const env = { ...options.env, CDK_OUTDIR: outputDir, ...settings };
+  const { code, lines } = await runNode('synthesis', [app], PROJECT, { ...options, env });
+  if (code === 0) return;
+  // CDK may repeat the lines in which the app reports configuration errors.
+  const texts = lines.map((line) => stripVTControlCharacters(line).trim());
+  const refused = new Set(texts.filter((text) => text.startsWith('ConfigInvalid:')));
+  if (refused.size > 0) throw new ConfigurationError([...refused].join('\n'));
+  throw new EnvironmentError('The stack could not be synthesised. The log says why.', { logFile });
 }
 
-/** Deploys all stacks of an assembly. @returns the stacks' outputs @throws EnvironmentError when it fails */
-export async function cdkDeploy(options: CdkOptions & { outputDir: string }): Promise<Record<string, string>> {
-  const { outputDir } = options;
-  const outputsFile = `${outputDir}.outputs.json`;
-  const output = ['--progress', 'events', '--outputs-file', outputsFile];
-  const args = ['deploy', '--all', '--require-approval', 'never', '--app', outputDir, ...output];
-  const result = await runCdk(args, { ...options, cwd: options.record.workDir });
-  failUnlessDone(result, 'The stack could not be deployed to the local cloud (cdk deploy).', options);
-  return readOutputs(outputsFile);
+/** Deploys all stacks of an assembly. @throws EnvironmentError when it fails */
+export async function cdkDeploy(options: CdkOptions): Promise<void> {
+  const args = ['deploy', '--all', '--require-approval', 'never', '--app', options.outputDir];
+  const { code } = await runNode('cdk deploy', [CLI, ...args, ...PLAIN], options.record.workDir, options);
+  if (code === 0) return;
+  const message = 'The stack could not be deployed to the local cloud (cdk deploy). The log says why.';
+  throw new EnvironmentError(message, { logFile: options.logFile });
 }
 
-/** Destroys all stacks of an assembly. @throws EnvironmentError when it fails */
-export async function cdkDestroy(options: CdkOptions & { outputDir: string }): Promise<void> {
-  const args = ['destroy', '--all', '--force', '--app', options.outputDir];
-  const result = await runCdk(args, { ...options, cwd: options.record.workDir });
-  failUnlessDone(result, 'The stack could not be removed from the local cloud (cdk destroy).', options);
-}
-
-function runCdk(args: string[], options: CdkOptions & { cwd: string }): Promise<CommandResult> {
-  return runNode(`cdk ${args[0]}`, [CLI, ...args, ...PLAIN], options);
-}
-
-function runNode(name: string, args: string[], options: CdkOptions & { cwd: string }): Promise<CommandResult> {
+async function runNode(name: string, args: string[], cwd: string, options: CdkOptions) {
   const { logFile, signal, withinSeconds = 300 } = options;
   const timeout = AbortSignal.timeout(withinSeconds * 1000);
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   const env = { ...options.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
-  return runCommand({ ...options, name, command: 'node', args, env, signal: either }).catch((error: unknown) => {
+  return runCommand({ ...options, name, command: 'node', args, cwd, env, signal: either }).catch((error: unknown) => {
     if (!timeout.aborted || signal?.aborted) throw error;
     const message = `${name} did not end within ${withinSeconds} seconds and was stopped. Start again; the log shows how far it came.`;
     throw new EnvironmentError(message, { logFile, cause: error });
   });
-}
-
-/** Reads the lines in which the app reports configuration errors. CDK may repeat them. */
-function refuseConfiguration(lines: string[]): void {
-  const refused = lines
-    .map((line) => stripVTControlCharacters(line).trim())
-    .filter((line) => line.startsWith('ConfigInvalid:'));
-  if (refused.length > 0) throw new ConfigurationError([...new Set(refused)].join('\n'));
-}
-
-function failUnlessDone({ code }: CommandResult, sentence: string, { logFile }: CdkOptions): void {
-  if (code !== 0) throw new EnvironmentError(`${sentence} The log says why.`, { logFile });
-}
-
-async function readOutputs(file: string): Promise<Record<string, string>> {
-  return Object.assign({}, ...Object.values(outputsSchema.parse(JSON.parse(await readFile(file, 'utf8')))));
 }

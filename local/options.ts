@@ -2,9 +2,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { callbackOf } from '../cli/access/consent.ts';
 import { entitiesArgument, numberArgument } from '../cli/support/command-options.ts';
-import { configurationProblems } from '../core/config/configuration.ts';
+import { ConfigurationError, configurationProblems } from '../core/config/configuration.ts';
 import { ENTITIES, type Entity, entitySchema } from '../core/config/entities.ts';
-import { ConfigurationError } from './processes/environment-error.ts';
 
 /** A CRM to export from instead of the sandbox. */
 export interface OtherCrm {
@@ -13,9 +12,9 @@ export interface OtherCrm {
   clientId: string;
   clientSecret: string;
   /** Hosts of its files, if they differ from the host of the interface. */
-  fileHosts?: string[];
+  fileHosts?: string[] | undefined;
   /** The redirect address that the client has registered. Default: any free port of 127.0.0.1. */
-  callback?: { port?: number; redirectUri?: string };
+  callback?: { port?: number | undefined; redirectUri?: string | undefined };
 }
 
 const optionsSchema = z.object({
@@ -32,9 +31,6 @@ const optionsSchema = z.object({
   secondNight: z.boolean().default(false),
   /** The first and the largest wait between two status requests. */
   pollSeconds: z.number().optional(),
-});
-
-const otherCrmSchema = z.object({
   crmUrl: z.string().optional(),
   authUrl: z.string().optional(),
   clientId: z.string().optional(),
@@ -42,8 +38,10 @@ const otherCrmSchema = z.object({
   port: z.number().optional(),
   redirectUri: z.string().optional(),
 });
+type Parsed = z.infer<typeof optionsSchema>;
 
-export interface StartOptions extends Omit<z.infer<typeof optionsSchema>, 'entity'> {
+export interface StartOptions
+  extends Pick<Parsed, 'keep' | 'json' | 'endpointUrl' | 'updates' | 'tables' | 'secondNight' | 'pollSeconds'> {
   entities: Entity[];
   crm?: OtherCrm | undefined;
 }
@@ -90,10 +88,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
       '--second-night',
       'another night, in which most meetings are gone: their file is quarantined, then released; shows what has changed in customers',
     )
-    .option(
-      '--tables',
-      'makes a Parquet table of every file; with the sandbox, some columns of leads and customers have types, one is hashed, unless the file names the entity',
-    )
+    .option('--tables', 'makes a Parquet table of every file')
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
     .option(
       '--poll-seconds <n>',
@@ -103,8 +98,17 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
-  const { entity: entities, ...options } = optionsSchema.parse(program.opts());
-  const crm = otherCrm(otherCrmSchema.parse(program.opts()), env.CRM_CLIENT_SECRET);
+  const {
+    entity: entities,
+    crmUrl,
+    authUrl,
+    clientId,
+    fileHost,
+    port,
+    redirectUri,
+    ...options
+  } = optionsSchema.parse(program.opts());
+  const crm = otherCrm({ crmUrl, authUrl, clientId, fileHost, port, redirectUri }, env.CRM_CLIENT_SECRET);
   if (options.secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
       '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
@@ -112,24 +116,26 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
   return { ...options, entities, crm };
 }
 
-function otherCrm(given: z.infer<typeof otherCrmSchema>, clientSecret: string | undefined): OtherCrm | undefined {
-  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts, port, redirectUri } = given;
-  const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId };
+type CrmOptions = Pick<Parsed, 'crmUrl' | 'authUrl' | 'clientId' | 'fileHost' | 'port' | 'redirectUri'>;
+
+function otherCrm(options: CrmOptions, clientSecret: string | undefined): OtherCrm | undefined {
+  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts, port, redirectUri } = options;
   if (!url && !authUrl && !clientId) {
     if (port === undefined && redirectUri === undefined) return undefined;
     throw new ConfigurationError('--port and --redirect-uri are for a client of another CRM: add --crm-url.');
   }
-  const missing = Object.entries({ ...parts, CRM_CLIENT_SECRET: clientSecret }).filter(([, value]) => !value);
-  if (url && authUrl && clientId && clientSecret) {
-    const problems = configurationProblems({ local: true, crm: { baseUrl: url, authUrl, fileHosts } });
-    if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
-    const callback = { ...(port !== undefined && { port }), ...(redirectUri !== undefined && { redirectUri }) };
-    if (callbackOf(callback).hosts.length === 0)
-      throw new ConfigurationError('--redirect-uri must be an http address of this machine: nothing else can listen.');
-    return { url, authUrl, clientId, clientSecret, fileHosts, callback };
+  if (!url || !authUrl || !clientId || !clientSecret) {
+    const secret = 'the environment variable CRM_CLIENT_SECRET';
+    const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId, [secret]: clientSecret };
+    const missing = Object.entries(parts).flatMap(([name, value]) => (value ? [] : [name]));
+    throw new ConfigurationError(`Another CRM needs its addresses and its client: ${missing.join(', ')} is missing.`);
   }
-  const names = missing.map(([name]) => (name.startsWith('-') ? name : `the environment variable ${name}`));
-  throw new ConfigurationError(`Another CRM needs its addresses and its client: ${names.join(', ')} is missing.`);
+  const problems = configurationProblems({ local: true, crm: { baseUrl: url, authUrl, fileHosts } });
+  if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
+  const callback = { port, redirectUri };
+  if (callbackOf(callback).hosts.length === 0)
+    throw new ConfigurationError('--redirect-uri must be an http address of this machine: nothing else can listen.');
+  return { url, authUrl, clientId, clientSecret, fileHosts, callback };
 }
 
 function address(text: string): string {

@@ -1,19 +1,45 @@
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Target } from '../cli/support/target.ts';
+import { readConfiguration } from '../core/config/configuration.ts';
 import { approveConsent } from '../sandbox/approve.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../sandbox/sandbox-settings.ts';
-import { cdkDeploy, synthesise } from './cdk.ts';
-import { type Cloud, existingCloud, startCloud } from './cloud.ts';
-import { LOCAL_DEPLOYMENT, writeConfiguration } from './local-configuration.ts';
-import { LOCAL_REGION } from './ministack/ministack-environment.ts';
+import { bootstrap, cdkDeploy, synthesise } from './cdk.ts';
+import { startMinistack } from './ministack/ministack.ts';
+import { clientEnvironment, LOCAL_REGION } from './ministack/ministack-environment.ts';
+import { ensureMinistack } from './ministack/python.ts';
 import type { OtherCrm, StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 import type { RunRecord } from './processes/run-record.ts';
 import type { Screen } from './screen.ts';
 
+/** The name of the local deployment. */
+export const LOCAL_DEPLOYMENT = 'local';
+/** The entity whose changes the second night shows. */
+export const COMPARED = 'customers';
+/** Jobs of the sandbox take this long, so that a user sees the wait loop. */
+const JOB_SECONDS = 2;
+const NODE_MAJOR = 24;
+/** The folder of Node 24. The functions run on the first `node` that the emulator finds. */
+const NODE_BIN = dirname(process.execPath);
+
+export interface SessionDeps {
+  screen: Screen;
+  record: RunRecord;
+  /** The end of the local cloud aborts it, because the session cannot continue without the cloud. */
+  interrupt: AbortController;
+  sandboxOptions?: SandboxOptions;
+}
+
+/** A reachable local cloud. `env` is the whole environment for programs that use it. */
+interface Cloud {
+  endpoint: string;
+  env: Record<string, string>;
+}
+
 /** A running and authorized product, ready for runs. */
-export interface Session {
+export interface Session extends SessionDeps {
   cloud: Cloud;
   crm: OtherCrm;
   target: Target;
@@ -27,26 +53,40 @@ export interface Session {
   close: () => Promise<void>;
 }
 
-type SessionDeps = { screen: Screen; record: RunRecord; signal: AbortSignal; sandboxOptions?: SandboxOptions };
-
-/** Jobs of the sandbox take this long, so that a user sees the wait loop. */
-const JOB_SECONDS = 2;
-
 /**
  * Starts everything, visibly and in order: local cloud, CRM, the same stack as on AWS, the grant.
  * @throws EnvironmentError, ConfigurationError, RunError, CommandError
  */
 export async function openSession(options: StartOptions, deps: SessionDeps): Promise<Session> {
-  const { screen, record, signal, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
-  if (options.crm) await expectAnswers([options.crm.url, options.crm.authUrl]);
+  const { screen, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
+  if (options.crm) {
+    // The later steps take a while and end with waiting for a person.
+    const advice = 'Check --crm-url and --auth-url, and whether the CRM is up.';
+    for (const url of [options.crm.url, options.crm.authUrl])
+      await expectAnswer(url, `The CRM does not answer at ${url}. ${advice}`);
+  }
   // Modules that load while other parts start cost no time.
   const [cloud, { startSandbox }] = await Promise.all([
-    options.endpointUrl ? existingCloud(options.endpointUrl, record) : startCloud(screen, record, signal),
+    options.endpointUrl ? existingCloud(options.endpointUrl, deps) : startCloud(deps),
     import('../sandbox/sandbox.ts'),
   ]);
-  const sandbox = options.crm ? undefined : await screen.step('Sandbox CRM', () => startSandbox(sandboxOptions), urlOf);
+  const sandbox = options.crm
+    ? undefined
+    : await screen.step(
+        'Sandbox CRM',
+        () => startSandbox(sandboxOptions),
+        ({ url }) => url,
+      );
   try {
-    return await prepare(options, cloud, sandbox, deps);
+    const crm = options.crm ?? crmOf(sandbox);
+    return {
+      ...deps,
+      ...(await deploy(options, crm, cloud, deps)),
+      cloud,
+      crm,
+      sandbox,
+      close: async () => sandbox?.close(),
+    };
   } catch (error) {
     // An open sandbox would keep this process alive.
     await sandbox?.close();
@@ -54,76 +94,117 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
   }
 }
 
-/** Deploys the stack for the CRM in use and authorizes there. */
-async function prepare(
-  options: StartOptions,
-  cloud: Cloud,
-  sandbox: Sandbox | undefined,
-  deps: SessionDeps,
-): Promise<Session> {
-  const { screen, record, signal } = deps;
-  const crm = options.crm ?? (sandbox && crmOf(sandbox));
-  if (!crm) throw new Error('there is neither a CRM nor a sandbox');
-  const configuration = await writeConfiguration(record.workDir, {
-    options,
-    crm: { baseUrl: crm.url, authUrl: crm.authUrl },
-    endpoint: cloud.endpoint,
-  });
-  const [{ authorize }, { connect }] = await Promise.all([
-    import('../cli/access/authorize-flow.ts'),
-    import('../cli/support/target.ts'),
-    deploy(configuration.file, cloud, deps),
-  ]);
-  // The region of the deployment takes precedence over AWS_REGION.
-  const place = { endpointUrl: cloud.endpoint, region: LOCAL_REGION };
-  const target = await connect({ deployment: LOCAL_DEPLOYMENT, ...place });
-  const { clientId, clientSecret, callback } = crm;
-  const onUrl = sandbox ? approveConsent : (url: string) => screen.line(`Open: ${url}`);
-  const consent = { crm: configuration.deployment.crm, clientId, clientSecret, ...callback, signal, onUrl };
-  const scopes = ({ scope }: { scope: string }) => `scopes: ${scope}`;
-  await screen.step('Authorization code flow', () => authorize(target, consent), scopes);
-  const updates = configuration.deployment.customerUpdates;
-  return {
-    cloud,
-    crm,
-    target,
-    updates,
-    configurationFile: configuration.file,
-    sandbox,
-    close: async () => sandbox?.close(),
-  };
-}
-
-/** Checks the addresses first: the later steps take a while and end with waiting for a person. */
-async function expectAnswers(addresses: string[]): Promise<void> {
-  for (const address of addresses) {
-    await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(10_000) }).catch((error: unknown) => {
-      const advice = 'Check --crm-url and --auth-url, and whether the CRM is up.';
-      throw new EnvironmentError(`The CRM does not answer at ${address}. ${advice}`, { cause: error });
-    });
-  }
-}
-
-function urlOf({ url }: { url: string }): string {
-  return url;
-}
-
-function crmOf({ baseUrl: url, authUrl, clientId, clientSecret }: Sandbox): OtherCrm {
+function crmOf(sandbox: Sandbox | undefined): OtherCrm {
+  if (!sandbox) throw new Error('there is neither a CRM nor a sandbox');
+  const { baseUrl: url, authUrl, clientId, clientSecret } = sandbox;
   return { url, authUrl, clientId, clientSecret };
 }
 
-async function deploy(
-  configurationFile: string,
-  { endpoint, env }: Cloud,
-  { screen, record, signal }: SessionDeps,
-): Promise<void> {
-  const common = { record, env, logFile: join(record.workDir, 'cdk.log'), signal };
-  const context = { deployment: LOCAL_DEPLOYMENT, configuration: configurationFile };
-  const outputDir = join(record.workDir, 'cdk.out');
-  const synthesis = { ...common, logFile: join(record.workDir, 'synthesis.log'), context, outputDir };
-  await screen.step('Bootstrap stack of CDK, and synthesis beside it', async () => {
-    const bootstrapped = async () => (await import('./bootstrap.ts')).bootstrap(endpoint, signal);
-    await Promise.all([synthesise(synthesis), bootstrapped()]);
+/** Prepares the Python environment and starts the emulator in it. */
+async function startCloud({ screen, record, interrupt }: SessionDeps): Promise<Cloud> {
+  const { signal } = interrupt;
+  if (!process.version.startsWith(`v${NODE_MAJOR}.`)) {
+    const advice = 'Run "npm install" (with scripts allowed for the package "node"), then start again.';
+    throw new EnvironmentError(`The functions need Node ${NODE_MAJOR}, and this is ${process.version}. ${advice}`);
+  }
+  const onProgress = (text: string) => screen.line(`  ${text}`);
+  const install = () => ensureMinistack({ record, signal, onProgress });
+  const command = await screen.step('Python environment with MiniStack', install);
+  const cloud = await screen.step(
+    'MiniStack, the local cloud',
+    () => startMinistack({ ...command, record, nodeBin: NODE_BIN, signal }),
+    ({ endpoint }) => endpoint,
+  );
+  const { exited, logFile } = cloud;
+  const message = 'The local cloud ended in the middle. Start again; its log may say why.';
+  void exited.then(() => interrupt.abort(new EnvironmentError(message, { logFile })));
+  return cloud;
+}
+
+async function existingCloud(endpoint: string, { record: { workDir, tmpDir } }: SessionDeps): Promise<Cloud> {
+  const advice = 'start the local cloud there, or leave out --endpoint-url.';
+  await expectAnswer(endpoint, `Nothing answers at ${endpoint}: ${advice}`);
+  return { endpoint, env: clientEnvironment({ dir: join(workDir, 'client'), tmpDir, nodeBin: NODE_BIN, endpoint }) };
+}
+
+async function expectAnswer(address: string, message: string): Promise<void> {
+  await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(10_000) }).catch((cause: unknown) => {
+    throw new EnvironmentError(message, { cause });
   });
-  await screen.step('cdk deploy', () => cdkDeploy({ ...common, outputDir }));
+}
+
+/** Deploys the stack for the CRM in use and authorizes there. */
+async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: SessionDeps) {
+  const { screen, record } = deps;
+  const { signal } = deps.interrupt;
+  const { workDir } = record;
+  const { file, deployment } = await writeConfiguration(workDir, options, crm, cloud.endpoint);
+  const cdk = { record, env: cloud.env, signal, outputDir: join(workDir, 'cdk.out') };
+  const context = { deployment: LOCAL_DEPLOYMENT, configuration: file };
+  const authorizing = Promise.all([import('../cli/access/authorize-flow.ts'), import('../cli/support/target.ts')]);
+  await screen.step('Bootstrap stack of CDK, and synthesis beside it', () =>
+    Promise.all([
+      synthesise({ ...cdk, logFile: join(workDir, 'synthesis.log'), context }),
+      bootstrap(cloud.endpoint, signal),
+    ]),
+  );
+  await screen.step('cdk deploy', () => cdkDeploy({ ...cdk, logFile: join(workDir, 'cdk.log') }));
+  const [{ authorize }, { connect }] = await authorizing;
+  // The region of the deployment takes precedence over AWS_REGION.
+  const target = await connect({ deployment: LOCAL_DEPLOYMENT, endpointUrl: cloud.endpoint, region: LOCAL_REGION });
+  const { clientId, clientSecret, callback } = crm;
+  const onUrl = options.crm ? (url: string) => screen.line(`Open: ${url}`) : approveConsent;
+  const consent = { crm: deployment.crm, clientId, clientSecret, ...callback, signal, onUrl };
+  await screen.step(
+    'Authorization code flow',
+    () => authorize(target, consent),
+    ({ scope }) => `scopes: ${scope}`,
+  );
+  return { target, updates: deployment.customerUpdates, configurationFile: file };
+}
+
+/**
+ * Writes the configuration of this start: `config/local.json` with the addresses of the CRM in use. Options add to the
+ * file. `--poll-seconds` is the only option that replaces values of the file.
+ * @param from default: `config/local.json`
+ * @returns the file and its content
+ * @throws ConfigurationError
+ */
+export async function writeConfiguration(
+  dir: string,
+  options: Pick<StartOptions, 'crm' | 'entities' | 'pollSeconds' | 'secondNight' | 'tables' | 'updates'>,
+  { url: baseUrl, authUrl }: Pick<OtherCrm, 'url' | 'authUrl'>,
+  endpoint: string,
+  from?: string,
+) {
+  const base = readConfiguration(LOCAL_DEPLOYMENT, from, endpoint);
+  const { $schema: _, ...written } = JSON.parse(await readFile(base.file, 'utf8'));
+  const fileHosts = [...(written.crm.fileHosts ?? []), ...(options.crm?.fileHosts ?? [])];
+  const entities = { ...written.entities };
+  const add = (entity: string, settings: object) => {
+    entities[entity] = { ...settings, ...entities[entity] };
+  };
+  if (options.tables) for (const entity of options.entities) add(entity, { tables: {} });
+  if (options.secondNight && options.entities.includes(COMPARED)) add(COMPARED, { tables: {}, changes: { key: 'id' } });
+  const file = join(dir, 'local.json');
+  const own = {
+    ...written,
+    crm: { ...written.crm, baseUrl, authUrl, ...(fileHosts.length > 0 && { fileHosts: [...new Set(fileHosts)] }) },
+    // The scope of updates matters for a real CRM only.
+    customerUpdates: options.updates || (written.customerUpdates ?? !options.crm),
+    polling: options.pollSeconds ? pollingOf(options.pollSeconds, base.deployment.polling) : written.polling,
+    entities,
+  };
+  await writeFile(file, `${JSON.stringify(own, undefined, 2)}\n`);
+  return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);
+}
+
+function pollingOf(seconds: number, { deadlineSeconds }: { deadlineSeconds: number }) {
+  return {
+    firstWaitSeconds: seconds,
+    largestWaitSeconds: seconds,
+    createAgainSeconds: seconds,
+    // The schema allows at most 500 waits, so long waits need a longer deadline.
+    deadlineSeconds: Math.min(Math.max(deadlineSeconds, 10 * seconds), 500 * seconds),
+  };
 }

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
+import cdkJson from '../cdk.json' with { type: 'json' };
 import type { Deployment } from '../core/config/deployment.ts';
 import { ExportStack } from '../lib/export-stack.ts';
-import { appContext } from '../local/app-context.ts';
 import { exampleDeployment } from './deployments.ts';
 import type { Template } from './template.ts';
 
@@ -44,5 +44,5 @@ export function synthesiseInto(
 
 /** An app as the CDK CLI runs it. @param context additions to `cdk.json` */
 export function newApp(outdir: string, context: Record<string, unknown> = {}): App {
-  return new App({ outdir, analyticsReporting: false, context: { ...appContext(), ...context } });
+  return new App({ outdir, analyticsReporting: false, context: { ...cdkJson.context, ...context } });
 }

@@ -18,7 +18,6 @@ const CHECK_WITHIN_MS = 20_000;
 const run = promisify(execFile);
 /** The oldest Python version that MiniStack supports. */
 const OLDEST = '3.10';
-const USUAL_NAMES = ['python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
 const PROBE = 'import sys; print("%d.%d.%d" % sys.version_info[:3]); print(sys.executable)';
 const HOW_TO_INSTALL =
   'Install Python 3.10 or newer (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python3), or name one in the variable PYTHON.';
@@ -56,88 +55,64 @@ export type MinistackCommand = { command: string; args: string[] };
  * @throws EnvironmentError when Python is missing, too old or without venv, or when pip cannot install
  */
 export async function ensureMinistack(options: InstallOptions): Promise<MinistackCommand> {
-  const { also, env = process.env } = options;
+  const { also } = options;
   const home = await ensureEnvironment(MINISTACK, options);
-  if (also !== undefined) await add(also, home, { ...options, env, what: MINISTACK.what });
+  // Both files pin the same versions: a running MiniStack is safe.
+  const note = also && join(home, `added-${digestOf(await readFile(also))}`);
+  if (also && note && !existsSync(note)) {
+    await pipInstall(home, { ...MINISTACK, requirements: also }, options);
+    await writeFile(note, '');
+  }
   return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
 /** Creates an environment from any requirements. @returns its directory, whose interpreter is `bin/python` */
 export async function ensureEnvironment(environment: PythonEnvironment, options: InstallOptions): Promise<string> {
   const { record, onProgress, env = process.env } = options;
-  const { name, requirements, modules } = environment;
   const python = await findPython(env);
-  const key = await keyOf(requirements, `${python.path} ${python.version}`);
-  const home = join(record.cacheDir, `${name}-${key}`);
-  if (await works(home, modules)) return home;
+  const key = digestOf(await readFile(environment.requirements), `${python.path} ${python.version}`);
+  const home = join(record.cacheDir, `${environment.name}-${key}`);
+  if (await works(home, environment)) return home;
   await rm(home, { recursive: true, force: true });
   onProgress?.(`Making a virtual environment with Python ${python.version}`);
   const building = join(record.workDir, 'python');
-  await build(building, python, environment, { ...options, env, what: environment.what });
-  await moveInto(home, building, modules);
+  const venv = await python3('venv', python.path, ['-m', 'venv', building], options);
+  if (venv.code !== 0) throw new EnvironmentError(explainVenv(python, venv.lines), venv);
+  await pipInstall(building, environment, options);
+  try {
+    // In one step: of two concurrent starts, the first wins. The environment can be moved because only its interpreter
+    // is used, never its scripts, whose first lines contain absolute paths.
+    await rename(building, home);
+  } catch (error) {
+    if (!(await works(home, environment))) throw error;
+  }
   return home;
 }
 
-async function keyOf(requirements: string, more = ''): Promise<string> {
-  const content = await readFile(requirements);
+function digestOf(content: Uint8Array, more = ''): string {
   return createHash('sha256').update(content).update(more).digest('hex').slice(0, 16);
 }
 
-/** Adds packages to a finished environment, once. Both files pin the same versions: a running MiniStack is safe. */
-async function add(requirements: string, home: string, options: BuildOptions): Promise<void> {
-  const note = join(home, `added-${await keyOf(requirements)}`);
-  if (existsSync(note)) return;
-  await pipInstall(requirements, home, options);
-  await writeFile(note, '');
-}
-
-/**
- * Moves a finished environment into its place in one step: of two concurrent starts, the first wins. It can be moved
- * because only its interpreter is used, never its scripts, whose first lines contain absolute paths.
- */
-async function moveInto(home: string, building: string, modules: string): Promise<void> {
-  try {
-    await rename(building, home);
-  } catch (error) {
-    if (!(await works(home, modules))) throw error;
-    await rm(building, { recursive: true, force: true });
-  }
-}
-
-async function works(home: string, modules: string): Promise<boolean> {
+async function works(home: string, { modules }: PythonEnvironment): Promise<boolean> {
   const check = run(interpreter(home), ['-I', '-c', `import ${modules}`], { timeout: CHECK_WITHIN_MS });
   return check.then(Boolean, () => false);
 }
 
-type BuildOptions = InstallOptions & { env: NodeJS.ProcessEnv; what: string };
-
-async function build(home: string, python: Python, { requirements }: PythonEnvironment, options: BuildOptions) {
-  const { record, env, signal } = options;
-  const logFile = join(record.workDir, 'python.log');
-  const common = { env, cwd: record.workDir, logFile, record, signal };
-  const venv = await runCommand({ ...common, name: 'venv', command: python.path, args: ['-m', 'venv', home] });
-  if (venv.code !== 0) throw new EnvironmentError(explainVenv(python, venv.lines), { logFile });
-  await pipInstall(requirements, home, options);
+async function pipInstall(home: string, { requirements, what }: PythonEnvironment, options: InstallOptions) {
+  const args = ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', requirements];
+  const pip = await python3('pip', interpreter(home), args, options);
+  if (pip.code !== 0) throw new EnvironmentError(explainPip(pip.lines, what), pip);
 }
 
-async function pipInstall(requirements: string, home: string, options: BuildOptions) {
-  const { record, env, onProgress, signal, what } = options;
+async function python3(name: string, command: string, args: string[], options: InstallOptions) {
+  const { record, env = process.env, signal, onProgress } = options;
   const logFile = join(record.workDir, 'python.log');
-  const pip = await runCommand({
-    env,
-    cwd: record.workDir,
-    logFile,
-    record,
-    signal,
-    name: 'pip',
-    command: interpreter(home),
-    args: ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', requirements],
-    onLine: (line) => {
-      const wanted = /^Collecting (.+?)(?: \(from .*)?$/.exec(line)?.[1];
-      if (wanted) onProgress?.(`Fetching ${wanted}`);
-    },
-  });
-  if (pip.code !== 0) throw new EnvironmentError(explainPip(pip.lines, what), { logFile });
+  const onLine = (line: string) => {
+    const wanted = /^Collecting (.+?)(?: \(from .*)?$/.exec(line)?.[1];
+    if (wanted) onProgress?.(`Fetching ${wanted}`);
+  };
+  const ended = await runCommand({ name, command, args, env, cwd: record.workDir, logFile, record, signal, onLine });
+  return { ...ended, logFile };
 }
 
 function explainVenv({ path, version }: Python, lines: string[]): string {
@@ -148,21 +123,32 @@ function explainVenv({ path, version }: Python, lines: string[]): string {
     : `Python ${version} (${path}) could not make a virtual environment. The log says why; the variable PYTHON can name another Python.`;
 }
 
+/** What pip prints, and what the user can do. The first match applies. */
+const PIP_FAILURES: [RegExp, (what: string) => string][] = [
+  [
+    /DO NOT MATCH THE HASHES/,
+    () =>
+      'The Python package index delivered a file other than the pinned one, so nothing was installed. Check the index or proxy that pip uses (pip config list), then start again.',
+  ],
+  [
+    /No space left on device/,
+    (what) => `The disk is full, so ${what} could not be installed. Free about 200 MB and start again.`,
+  ],
+  [
+    /connection|Max retries|timed? ?out|ProxyError|SSLError|CERTIFICATE|name resolution/i,
+    (what) =>
+      `The Python package index could not be reached, and ${what} must be fetched once. Check the network or pip’s settings (PIP_INDEX_URL, PIP_PROXY, PIP_CERT), then start again.`,
+  ],
+  [
+    /No matching distribution found/,
+    () =>
+      'The Python package index that pip uses does not have one of the pinned packages, or does not answer. Check which index that is (pip config list), then start again.',
+  ],
+];
+
 function explainPip(lines: string[], what: string): string {
-  const says = (pattern: RegExp) => lines.some((line) => pattern.test(line));
-  if (says(/DO NOT MATCH THE HASHES/)) {
-    return 'The Python package index delivered a file other than the pinned one, so nothing was installed. Check the index or proxy that pip uses (pip config list), then start again.';
-  }
-  if (says(/No space left on device/)) {
-    return `The disk is full, so ${what} could not be installed. Free about 200 MB and start again.`;
-  }
-  if (says(/connection|Max retries|timed? ?out|ProxyError|SSLError|CERTIFICATE|name resolution/i)) {
-    return `The Python package index could not be reached, and ${what} must be fetched once. Check the network or pip’s settings (PIP_INDEX_URL, PIP_PROXY, PIP_CERT), then start again.`;
-  }
-  if (says(/No matching distribution found/)) {
-    return 'The Python package index that pip uses does not have one of the pinned packages, or does not answer. Check which index that is (pip config list), then start again.';
-  }
-  return `pip could not install ${what}. The log says why; start again once that is mended.`;
+  const [, explain] = PIP_FAILURES.find(([pattern]) => lines.some((line) => pattern.test(line))) ?? [];
+  return explain?.(what) ?? `pip could not install ${what}. The log says why; start again once that is mended.`;
 }
 
 function interpreter(home: string): string {
@@ -175,29 +161,21 @@ function interpreter(home: string): string {
  * @throws EnvironmentError when there is none
  */
 async function findPython(env: NodeJS.ProcessEnv): Promise<Python> {
-  const names = env.PYTHON ? [env.PYTHON] : USUAL_NAMES;
+  const named = env.PYTHON;
   const tooOld: Python[] = [];
-  for (const name of names) {
-    const python = await probe(name, env);
-    if (python === undefined) continue;
-    if (python.version.localeCompare(OLDEST, 'en', { numeric: true }) >= 0) return python;
-    tooOld.push(python);
+  for (const name of named ? [named] : ['python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'python3.10']) {
+    const answer = await run(name, ['-c', PROBE], { env, timeout: CHECK_WITHIN_MS }).catch(() => ({ stdout: '' }));
+    const [version, path] = answer.stdout.trim().split(/\r?\n/);
+    if (!version || !path) continue; // missing, or not a working Python
+    if (version.localeCompare(OLDEST, 'en', { numeric: true }) >= 0) return { path, version };
+    tooOld.push({ path, version });
   }
-  throw new EnvironmentError(explain(env.PYTHON, tooOld[0]));
-}
-
-async function probe(name: string, env: NodeJS.ProcessEnv): Promise<Python | undefined> {
-  try {
-    const { stdout } = await run(name, ['-c', PROBE], { env, timeout: CHECK_WITHIN_MS });
-    const [version, path] = stdout.trim().split(/\r?\n/);
-    return version && path ? { path, version } : undefined;
-  } catch {
-    return undefined; // missing, or not a working Python
-  }
-}
-
-function explain(named: string | undefined, tooOld: Python | undefined): string {
-  if (tooOld) return `Python ${tooOld.version} (${tooOld.path}) is too old for the local cloud. ${HOW_TO_INSTALL}`;
-  if (named) return `The variable PYTHON names ${named}, which does not run as Python. ${HOW_TO_INSTALL}`;
-  return `No Python was found, and the local cloud needs one. ${HOW_TO_INSTALL}`;
+  const [old] = tooOld;
+  if (old)
+    throw new EnvironmentError(`Python ${old.version} (${old.path}) is too old for the local cloud. ${HOW_TO_INSTALL}`);
+  throw new EnvironmentError(
+    named
+      ? `The variable PYTHON names ${named}, which does not run as Python. ${HOW_TO_INSTALL}`
+      : `No Python was found, and the local cloud needs one. ${HOW_TO_INSTALL}`,
+  );
 }

@@ -11,9 +11,3 @@ export class EnvironmentError extends Error {
     this.logFile = options.logFile;
   }
 }
-
-/** The user's configuration was refused: exit code 2. The message names the problem. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError';
-  readonly exitCode = 2;
-}

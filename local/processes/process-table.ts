@@ -20,24 +20,14 @@ export function runningProcesses(): ProcessEntry[] {
   return process.platform === 'linux' ? fromProc() : fromPs();
 }
 
-/** Whether this process still runs, rather than another one with its number. */
-export function isRunning(process: ProcessIdentity): boolean {
-  const entry = processEntry(process.pid);
-  return entry !== undefined && isSame(entry, process);
-}
-
-export function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
-  return one.pid === other.pid && one.startedAt === other.startedAt;
-}
-
-/** When a process started, as an opaque text; undefined when there is no such process. */
-export function startTimeOf(pid: number): string | undefined {
-  return processEntry(pid)?.startedAt;
-}
-
 /** The process with this number; undefined when there is none. */
 export function processEntry(pid: number): ProcessEntry | undefined {
-  return process.platform === 'linux' ? procEntry(pid, bootId()) : fromPs().find((entry) => entry.pid === pid);
+  return runningProcesses().find((entry) => entry.pid === pid);
+}
+
+/** Whether this process still runs, rather than another one with its number. */
+export function isRunning({ pid, startedAt }: ProcessIdentity): boolean {
+  return processEntry(pid)?.startedAt === startedAt;
 }
 
 /**
@@ -45,16 +35,24 @@ export function processEntry(pid: number): ProcessEntry | undefined {
  */
 export function hasMark(pid: number, prefix: string): boolean {
   if (process.platform !== 'linux') return false;
-  const variables = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
-  return variables.some((variable) => variable.startsWith(`${PROCESS_MARK}=${prefix}`));
+  return read(`/proc/${pid}/environ`)
+    .split('\0')
+    .some((variable) => variable.startsWith(`${PROCESS_MARK}=${prefix}`));
 }
 
 function fromProc(): ProcessEntry[] {
-  const boot = bootId();
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => procEntry(Number(name), boot))
-    .filter((entry) => entry !== undefined);
+  // Start times count from boot and compare only within one.
+  const boot = read('/proc/sys/kernel/random/boot_id').trim();
+  return readdirSync('/proc').flatMap((pid) => {
+    // The command name, in parentheses, can contain spaces and parentheses, so the fields are counted from its end.
+    const [, name = '', rest = ''] =
+      /^\d+ \((.*)\) (.*)$/s.exec(/^\d/.test(pid) ? read(`/proc/${pid}/stat`) : '') ?? [];
+    const [state, parent, group] = rest.split(' ');
+    const startTicks = rest.split(' ')[19];
+    if (startTicks === undefined || state === 'Z' || state === 'X') return [];
+    const startedAt = `${boot}/${startTicks}`;
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), startedAt, name }];
+  });
 }
 
 /** The process list of `ps`, for every Unix, with start times in whole seconds. */
@@ -69,27 +67,12 @@ export function fromPs(): ProcessEntry[] {
   });
 }
 
-function procEntry(pid: number, boot: string): ProcessEntry | undefined {
-  const stat = read(`/proc/${pid}/stat`);
-  // The command name, in parentheses, can contain spaces and parentheses, so the fields are counted from its end.
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
-  const [state, parent, group] = fields;
-  const name = stat?.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')) ?? '';
-  const startTicks = fields[19];
-  if (startTicks === undefined || state === 'Z' || state === 'X') return undefined;
-  return { pid, parent: Number(parent), group: Number(group), startedAt: `${boot}/${startTicks}`, name };
-}
-
-/** The id of the current boot: start times count from boot and compare only within one. */
-function bootId(): string {
-  return read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
-}
-
-function read(file: string): string | undefined {
+/** The content of a file; empty when the process is gone, or belongs to another user. */
+function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return undefined; // the process is gone, or belongs to another user
+    return '';
   }
 }
 

@@ -98,7 +98,6 @@ async function launch({ name, command, args, cwd, env, logFile, record }: StartO
   const end = async () => {
     await endProcesses(() => runningProcesses().filter((entry) => entry.group === pid || hasMark(entry.pid, mark)));
     await exited;
-    record.remove(pid);
   };
   const stop = () => {
     stopping ??= end();

@@ -8,11 +8,9 @@ import {
   endProcesses,
   hasMark,
   isRunning,
-  isSame,
   type ProcessIdentity,
   processEntry,
   runningProcesses,
-  startTimeOf,
 } from './process-table.ts';
 
 const identity = z.object({ pid: z.int().positive(), startedAt: z.string() });
@@ -29,8 +27,6 @@ const NPM = /^npm\b/;
 const SHELL = /^-?(ba|da|a|k|z)?sh$|^busybox$/;
 const LOOK_MS = 1000;
 
-type RecordedProcess = z.infer<typeof recordSchema>['processes'][number];
-
 /** The running processes of one start, kept on disk. If this start is killed, a later start ends them. */
 export type RunRecord = {
   readonly id: string;
@@ -45,8 +41,6 @@ export type RunRecord = {
   readonly tmpDir: string;
   /** Records a process; `close` calls its `stop`. */
   add(process: { name: string; pid: number; stop: () => Promise<void> }): void;
-  /** Removes a process that has ended from the record. */
-  remove(pid: number): void;
   /** Stops all running processes and removes both directories; with `keepWorkDir` they stay until the next start. */
   close(options?: { keepWorkDir?: boolean }): Promise<void>;
 };
@@ -57,11 +51,11 @@ export async function openRunRecord(cacheDir: string, npm?: ProcessIdentity): Pr
   const file = recordFile(cacheDir, id);
   const workDir = join(cacheDir, 'runs', id);
   const tmpDir = await mkdtemp(join(tmpdir(), TMP_PREFIX));
-  const starter = { pid: process.pid, startedAt: startTimeOf(process.pid) ?? '' };
-  const running = new Map<number, { entry: RecordedProcess; stop: () => Promise<void> }>();
+  const processes: z.infer<typeof recordSchema>['processes'] = [];
+  const stops: (() => Promise<void>)[] = [];
+  const starter = identityOf(process.pid);
   // Synchronous: a short time between a start and its record leaves little for a kill in between.
-  const save = () =>
-    writeWhole(file, { starter, npm, tmpDir, processes: [...running.values()].map(({ entry }) => entry) });
+  const save = () => writeWhole(file, { starter, npm, tmpDir, processes });
   mkdirSync(join(cacheDir, 'runs'), { recursive: true });
   save();
   await mkdir(workDir);
@@ -71,17 +65,19 @@ export async function openRunRecord(cacheDir: string, npm?: ProcessIdentity): Pr
     workDir,
     tmpDir,
     add: ({ name, pid, stop }) => {
-      running.set(pid, { entry: { name, pid, startedAt: startTimeOf(pid) ?? '' }, stop });
+      processes.push({ name, ...identityOf(pid) });
+      stops.push(stop);
       save();
     },
-    remove: (pid) => {
-      if (running.delete(pid)) save();
-    },
     close: async ({ keepWorkDir = false } = {}) => {
-      await Promise.all([...running.values()].map(({ stop }) => stop()));
+      await Promise.all(stops.map((stop) => stop()));
       if (!keepWorkDir) await removeRecord(cacheDir, id, tmpDir);
     },
   };
+}
+
+function identityOf(pid: number): ProcessIdentity {
+  return { pid, startedAt: processEntry(pid)?.startedAt ?? '' };
 }
 
 /** Ends processes that killed starts left, and removes their files. @returns the names of the ended processes */
@@ -96,7 +92,8 @@ async function endLeftover(cacheDir: string, id: string): Promise<string[]> {
   const record = readRecord(recordFile(cacheDir, id));
   const orphaned = record?.npm !== undefined && !isRunning(record.npm);
   if (record !== undefined && isRunning(record.starter) && !orphaned) return [];
-  const isStarter = (entry: ProcessIdentity) => record !== undefined && isSame(entry, record.starter);
+  const isStarter = ({ pid, startedAt }: ProcessIdentity) =>
+    pid === record?.starter.pid && startedAt === record.starter.startedAt;
   const processes = record?.processes.filter(isRunning) ?? [];
   const groups = new Set(processes.map(({ pid }) => pid));
   await endProcesses(() =>

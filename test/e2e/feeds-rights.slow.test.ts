@@ -12,7 +12,7 @@ import type { NamedRun } from '../../cli/runs/run.ts';
 import { clientSettings } from '../../cli/support/target.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { bootstrap } from '../../local/bootstrap.ts';
+import { bootstrap } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';

@@ -1,8 +1,8 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
+import cdkJson from '../../cdk.json' with { type: 'json' };
 import { rewritePolicies } from '../../lib/export-app.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { appContext } from '../../local/app-context.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import type { Template } from '../../scripts/template.ts';
 
@@ -10,7 +10,7 @@ const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
 
 /** The stack with all options, and its policies by resource. */
 function policiesWith(asked: string | undefined, now = new Date('2026-11-23T19:25:07.123Z')) {
-  const app = new App({ context: { ...appContext(), 'aws:cdk:bundling-stacks': [] } });
+  const app = new App({ context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
   const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
   const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
   rewritePolicies(stack, asked, now);

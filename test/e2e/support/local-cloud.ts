@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { bootstrap } from '../../../local/bootstrap.ts';
+import { bootstrap } from '../../../local/cdk.ts';
 import { startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';

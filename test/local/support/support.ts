@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Ministack } from '../../../local/ministack/ministack.ts';
-import { startTimeOf } from '../../../local/processes/process-table.ts';
+import { processEntry } from '../../../local/processes/process-table.ts';
 import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 
@@ -33,25 +32,10 @@ export async function script(file: string, body: string): Promise<void> {
 }
 
 export function isAlive(pid: number): boolean {
-  return startTimeOf(pid) !== undefined;
+  return processEntry(pid) !== undefined;
 }
 
 /** Waits for a condition that is about to hold; throws when it does not within ten seconds. */
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
   if (!(await waitUntil(condition, { withinMs: 10_000 }))) throw new Error(`Not within ten seconds: ${condition}`);
-}
-
-/** Calls a deployed function and returns its answer. */
-export async function invoke(
-  ministack: Pick<Ministack, 'endpoint' | 'env'>,
-  name: string,
-  payload: unknown = {},
-): Promise<unknown> {
-  const scope = `${ministack.env.AWS_ACCESS_KEY_ID}/20260101/us-east-1/lambda/aws4_request`;
-  const response = await fetch(`${ministack.endpoint}/2015-03-31/functions/${name}/invocations`, {
-    method: 'POST',
-    body: JSON.stringify(payload),
-    headers: { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=0` },
-  });
-  return response.json();
 }

@@ -1,0 +1,219 @@
+import { join } from 'node:path';
+import { type Verified, verifyPublished } from '../cli/data/stored-file.ts';
+import { startRun } from '../cli/runs/executions.ts';
+import { followRun, progressLines, watchFile } from '../cli/runs/follow.ts';
+import type { NamedRun } from '../cli/runs/run.ts';
+import { failureText, outcomeWord } from '../cli/runs/run-words.ts';
+import { quoted } from '../cli/support/command-options.ts';
+import { bytesText, plainLine } from '../cli/support/text.ts';
+import { textTable } from '../cli/support/text-table.ts';
+import { CRM_EXPORT } from '../core/commands.ts';
+import type { Entity } from '../core/config/entities.ts';
+import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
+import { rowsOf } from '../sandbox/sandbox-settings.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
+import type { StartOptions } from './options.ts';
+import { runCommand } from './processes/processes.ts';
+import type { Screen } from './screen.ts';
+import { COMPARED, LOCAL_DEPLOYMENT, type Session } from './session.ts';
+
+/** The runs of `npm start`, and what it shows about them. */
+
+/** Requests to the local cloud are free, so the waits are short. */
+const LOOK_AT_FILE_EVERY_MS = 1_000;
+const LOOK_AT_RUN_EVERY_MS = 250;
+/** The entity of the second night whose file is quarantined and released. */
+const SHRUNK = 'meetings';
+const ROWS_LEFT = 40;
+const PROJECT = join(import.meta.dirname, '..');
+
+/** A run and, after its files were read back, its published export. */
+export interface FinishedRun {
+  report: NamedRun;
+  published?: Verified;
+}
+
+type NightOptions = Pick<StartOptions, 'entities' | 'secondNight' | 'tables'>;
+
+/** Runs the night, and shows its results and where to look next. @returns the runs, and whether all ended well */
+export async function night(session: Session, { entities, secondNight, tables }: NightOptions) {
+  const { screen } = session;
+  screen.line(`Runs of ${entities.join(', ')}`);
+  const runs = await runAll(session, entities, secondNight ? 1 : 0);
+  for (const { report, published } of runs) if (!published) await crmExport(session, ['logs', report.run]);
+  showSummary(screen, runs, session.target.BucketName);
+  const written = !tables || showTables(screen, runs);
+  return { ok: written && runs.every(({ published }) => published !== undefined), runs };
+}
+
+/**
+ * Runs the night after. Most meetings are gone from the CRM, so their file is quarantined and released. Shows the
+ * changes of customers. @returns the runs, and whether all ended as expected
+ */
+export async function secondNight(session: Session, { entities }: NightOptions) {
+  const { screen, sandbox } = session;
+  if (sandbox) {
+    // One customer is gone, one is new, and two are edited.
+    sandbox.records.updateCustomer(2, { city: 'אילת' });
+    sandbox.records.updateCustomer(4, { city: 'חיפה', streetNumber: '12' });
+    sandbox.records.remove(COMPARED, 7);
+    sandbox.settings.rows = { [COMPARED]: rowsOf(sandbox.settings, COMPARED) + 1, [SHRUNK]: ROWS_LEFT };
+  }
+  screen.line(`\nThe next night: the CRM has ${ROWS_LEFT} ${SHRUNK} left, and some customers have changed`);
+  const runs = await runAll(session, entities, 0);
+  screen.line(`\n${runsTable(runs)}\n`);
+  const stopped = runs.find(({ report }) => report.outcome === 'quarantined');
+  if (!stopped) return { ok: false, runs };
+  screen.line(`${failureText(stopped.report)}\n`);
+  const reason = 'Meetings of closed offices were archived';
+  const released = await crmExport(session, ['release', stopped.report.run, '--reason', reason, '--wait']);
+  const shown = !entities.includes(COMPARED) || (await crmExport(session, ['changes', COMPARED]));
+  const others = runs.filter((run) => run !== stopped);
+  return { ok: released && shown && others.every(({ published }) => published !== undefined), runs };
+}
+
+/** Starts one run per entity at once, follows the runs to their ends, and reads the published files back. */
+async function runAll(session: Session, entities: Entity[], daysAgo: number): Promise<FinishedRun[]> {
+  const { target, screen, interrupt } = session;
+  // All runs have one date. `scheduledFor` would claim the start of a rule.
+  const input = { date: dateAfter(dateIn(target.TimeZone, new Date()), -daysAgo) };
+  const runs = entities.map(async (entity) =>
+    followRun(target.sfn, entity, await startRun(target, entity, input), {
+      everyMs: LOOK_AT_RUN_EVERY_MS,
+      signal: interrupt.signal,
+      onProgress: progressLines(screen.line),
+      fileProgress: watchFile(target, { everyMs: LOOK_AT_FILE_EVERY_MS }),
+    }),
+  );
+  const reports = await Promise.all(runs);
+  return Promise.all(reports.map((report) => readBack(session, report)));
+}
+
+async function readBack({ target }: Session, report: NamedRun): Promise<FinishedRun> {
+  if (report.status !== 'SUCCEEDED') return { report };
+  try {
+    return { report, published: await verifyPublished(target, report) };
+  } catch (error) {
+    // The run reports that it published, but its files could not be read.
+    const cause = error instanceof Error ? error.message : String(error);
+    return { report: { ...report, outcome: 'failed', needsPerson: true, error: 'NotVerified', cause } };
+  }
+}
+
+/** Runs a command of the product and shows what it prints. @returns whether it succeeded */
+async function crmExport({ screen, record, cloud, interrupt }: Session, words: string[]): Promise<boolean> {
+  const args = [...words, '--deployment', LOCAL_DEPLOYMENT];
+  screen.line(`\n$ ${CRM_EXPORT} ${args.map(quoted).join(' ')}`);
+  const { code } = await runCommand({
+    name: 'crm-export',
+    command: process.execPath,
+    args: [join(PROJECT, 'cli', 'main.js'), ...args],
+    env: cloud.env,
+    cwd: PROJECT,
+    logFile: join(record.workDir, 'crm-export.log'),
+    record,
+    signal: interrupt.signal,
+    onLine: (line) => screen.line(line),
+  });
+  return code === 0;
+}
+
+/** Shows the results of the runs, the beginning of one file, and where to look next. */
+export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
+  screen.line(`\n${runsTable(runs)}\n`);
+  for (const { report } of runs) {
+    if (report.error) screen.line(`${report.entity}: ${failureText(report)}\n`);
+  }
+  for (const [warning, of] of warningsOf(runs)) screen.line(`${of.join(', ')}: ${warning}\n`);
+  const shown = runs.find(({ published }) => published)?.published;
+  if (!shown) return;
+  const { file, entity } = shown.manifest;
+  screen.line(`The first lines of ${file.key}:`);
+  // Cut to the width of a terminal.
+  const lines = new TextDecoder().decode(shown.start).split('\n').slice(0, 4);
+  for (const line of lines) screen.line(`  ${plainLine(line).slice(0, 110)}`);
+  screen.line(
+    `\nReaders start at s3://${bucket}/published/entity=${entity}/latest.json, which names the manifest, which names the file.`,
+  );
+  screen.line(
+    'Next: README.md says how to deploy this to an account; npm start -- --keep leaves it running here to look around.',
+  );
+}
+
+function runsTable(runs: FinishedRun[]): string {
+  const rows = runs.map(({ report }) => [
+    report.entity,
+    outcomeWord(report),
+    `${report.checks}`,
+    `${report.rows ?? ''}`,
+    bytesText(report.bytes),
+    report.key ?? '',
+  ]);
+  return textTable(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows);
+}
+
+/** Each warning once, with its entities: on a first night, all entities have the same warnings. */
+function warningsOf(runs: FinishedRun[]): Map<string, string[]> {
+  const entities = new Map<string, string[]>();
+  for (const { report, published } of runs)
+    for (const warning of published?.manifest.warnings ?? [])
+      entities.set(warning, [...(entities.get(warning) ?? []), report.entity]);
+  return entities;
+}
+
+/** Shows the tables of a night. @returns whether each run wrote one */
+function showTables(screen: Screen, runs: FinishedRun[]): boolean {
+  const tables = runs.flatMap(({ report: { entity, table } }) => (table ? [{ entity, ...table }] : []));
+  const cells = tables.map(({ entity, rows, bytes, key }) => [entity, `${rows}`, bytesText(bytes), key]);
+  screen.line(`\nTables:\n${textTable(['entity', 'rows', 'bytes', 'key'], cells)}\n`);
+  for (const { entity, warnings } of tables) for (const warning of warnings) screen.line(`${entity}: ${warning}`);
+  return tables.length === runs.length;
+}
+
+/** The parts of a session that the lines name. */
+type Running = Pick<Session, 'updates' | 'configurationFile'> & {
+  cloud: { endpoint: string };
+  crm: { url: string; authUrl: string };
+  target: { StateMachineArn: string; BucketName: string };
+  sandbox: { url: string } | undefined;
+};
+
+/** The endpoints, and commands to paste into another terminal. */
+export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
+  const { cloud, crm, target, sandbox, updates, configurationFile } = running;
+  const arn = runs[0]?.report.executionArn ?? 'ARN';
+  const aws = `AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_DEFAULT_REGION=${LOCAL_REGION}`;
+  const configuration = `--configuration ${quoted(configurationFile)}`;
+  return [
+    'Everything is left running; Ctrl-C ends it.',
+    `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
+    '',
+    'In another terminal, once:',
+    `  export CRM_EXPORT_DEPLOYMENT=${LOCAL_DEPLOYMENT} ${aws} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
+    'Start a run and follow it:',
+    `  ${CRM_EXPORT} start leads --wait`,
+    ...(sandbox ? faultLines(`${sandbox.url}/_sandbox/faults`) : []),
+    'See what a run did, all nights as a page, and whether the next run would work:',
+    `  ${CRM_EXPORT} show leads`,
+    `  ${CRM_EXPORT} report`,
+    `  ${CRM_EXPORT} doctor ${configuration}`,
+    'Compare what the CRM answers with what is assumed (docs/operating.md, "First contact"):',
+    `  ${CRM_EXPORT} probe ${configuration}`,
+    ...(updates ? ['Update customers by a file (docs/updates.md):', `  ${CRM_EXPORT} update FILE.csv`] : []),
+    'Authorize again:',
+    `  ${CRM_EXPORT} authorize`,
+    'With the AWS CLI:',
+    `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,
+    `  aws stepfunctions get-execution-history --execution-arn ${arn}`,
+    `  aws s3 ls s3://${target.BucketName} --recursive`,
+  ];
+}
+
+function faultLines(url: string): string[] {
+  const fault = { path: 'status', entity: 'leads', calls: [1, 2], answer: { status: 503 } };
+  return [
+    'Make the next two status checks of leads fail, and end all faults (sandbox/README.md has more):',
+    `  curl ${url} --json '${JSON.stringify(fault)}'`,
+    `  curl -X DELETE ${url}`,
+  ];
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { LOADERS } from '../../cli/loaders.ts';
+import { createProgram } from '../../cli/program.ts';
+import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { endpointLines, type FinishedRun, showSummary } from '../../local/nights.ts';
+import { createScreen } from '../../local/screen.ts';
+import { faultSchema } from '../../sandbox/faults.ts';
+import { aRun } from '../cli/support/a-run.ts';
+import { terminal } from './support/terminal.ts';
+
+const report = (more: Partial<NamedRun> = {}): NamedRun =>
+  aRun({ key: 'runs/leads.csv', bytes: 80_073, rows: 240, checks: 2, ...more });
+
+function published(entity: NamedRun['entity'], content: string, warnings: string[] = []): FinishedRun {
+  const manifest = { entity, file: { key: 'runs/leads.csv' }, warnings } as unknown as Manifest;
+  return { report: report({ entity }), published: { manifest, start: Buffer.from(content) } };
+}
+
+function shown(runs: FinishedRun[]): string {
+  const { stream, raw } = terminal(false);
+  showSummary(createScreen(stream), runs, 'the-bucket');
+  return raw();
+}
+
+test('a summary shows every run, each warning once, the first lines of a file, and where readers start', () => {
+  const ended = { status: 'FAILED', outcome: 'failed', error: 'ExportFailed', cause: 'Start the run again.' } as const;
+  const lost = { key: null, manifestKey: null, bytes: null, rows: null };
+  const text = shown([
+    published('leads', 'id,name\r\n1,Dana\r\n', ['The first night.']),
+    published('meetings', 'id\n', ['The first night.']),
+    { report: report({ entity: 'contacts', ...ended, ...lost }) },
+  ]);
+  expect(text).toContain(
+    [
+      '  entity    outcome       checks  rows  bytes    key',
+      '  leads     published     2       240   80.1 kB  runs/leads.csv',
+      '  meetings  published     2       240   80.1 kB  runs/leads.csv',
+      '  contacts  ExportFailed  2',
+    ].join('\n'),
+  );
+  expect(text).toMatch(/^contacts: ExportFailed: Start the run again\.$/m);
+  expect(text).toMatch(/^leads, meetings: The first night\.$/m);
+  expect(text).toContain('The first lines of runs/leads.csv:\n  id,name');
+  expect(text).toContain('s3://the-bucket/published/entity=leads/latest.json');
+});
+
+test('control characters of a file do not reach the terminal', () => {
+  const nasty = '\ufeffid,\u001b[2J\u001b]0;title\u0007name\u009b31m\tx\r\n1,\u0000\u0008\u007fשלום\n';
+  const text = shown([published('leads', nasty)]);
+  expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\ufeff]/u);
+  expect(text).toContain('שלום');
+});
+
+const RUNNING = {
+  cloud: { endpoint: 'http://127.0.0.1:4566' },
+  crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
+  target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
+  configurationFile: '/cache/local.json',
+};
+const lines = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true }, []);
+const commands = lines.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exec(line)?.[1] ?? []);
+
+test.each(commands)('--keep prints a command that exists: %s', async (line) => {
+  const [name = '', ...args] = line.split(' ');
+  const program = await createProgram(LOADERS);
+  let parsed = false;
+  program.commands
+    .find((each) => each.name() === name)
+    ?.action(() => {
+      parsed = true;
+    });
+  await program.parseAsync([name, ...args, '--deployment', 'local'], { from: 'user' });
+  expect(parsed).toBe(true);
+});
+
+test('--keep prints a fault that the sandbox accepts, and only with the sandbox', () => {
+  const [, url, fault = ''] = /curl (\S+) --json '(.+)'/.exec(lines.join('\n')) ?? [];
+  expect(url).toBe('http://127.0.0.1:4010/_sandbox/faults');
+  expect(faultSchema.safeParse(JSON.parse(fault)).error).toBeUndefined();
+  const other = endpointLines({ ...RUNNING, sandbox: undefined, updates: false }, []).join('\n');
+  expect(other).not.toMatch(/_sandbox|crm-export update/);
+});
