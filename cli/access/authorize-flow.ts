@@ -8,7 +8,7 @@ import {
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
 import { BEFORE_THE_FIRST, createGrantStore } from '../../core/oauth/grant.ts';
-import { createLedger } from '../../core/oauth/ledger.ts';
+import { createLedger, GIVEN_BACK } from '../../core/oauth/ledger.ts';
 import { type NewTokens, type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.ts';
 import { RESTORE } from '../support/aws-error.ts';
@@ -223,7 +223,7 @@ export async function checkPermissions(target: GrantTarget): Promise<string | un
   try {
     await ledger.read(versionId);
     // No such claim exists, so the condition of the write fails. Without the right to write, AWS answers AccessDenied.
-    await ledger.giveBack({ versionId, owner: randomUUID() });
+    await ledger.end({ versionId, owner: randomUUID() }, GIVEN_BACK);
   } catch (error) {
     const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
     throw impossible(what, error);

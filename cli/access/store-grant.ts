@@ -10,7 +10,7 @@ import {
   obtainedLately,
   successorOf,
 } from '../../core/oauth/grant.ts';
-import { type Claim, LEASE_MS, type Ledger, type LedgerItem } from '../../core/oauth/ledger.ts';
+import { type Claim, GIVEN_BACK, LEASE_MS, type Ledger, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type NewTokens, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { ChosenClient } from './oauth-client-choice.ts';
@@ -50,13 +50,13 @@ export async function storeGrant(
     if (!claim) continue;
     const standing = await readable(before, deps);
     if (standing && isLater(standing, tokens)) {
-      await deps.ledger.giveBack(claim).catch(() => undefined);
+      await deps.ledger.end(claim, GIVEN_BACK).catch(() => undefined);
       throw laterAuthorization(standing, tokens);
     }
     const earlierObtainedAt = standing ? obtainedLately(standing.tokens, new Date(deps.now())) : [];
     const generation = { versionId: successorOf(before), tokens: { ...tokens, earlierObtainedAt } };
     if (!(await storeUnder(claim, generation, deps))) continue;
-    await deps.ledger.markStored(claim).catch(() => undefined);
+    await deps.ledger.end(claim, { state: 'STORED' }).catch(() => undefined);
     return generation;
   }
 }
@@ -67,7 +67,7 @@ async function storeUnder(claim: Claim, { versionId, tokens }: Generation, deps:
     // Idempotent: the version id stays the same.
     return await withRetries(() => deps.store.store(versionId, tokens), deps);
   } catch (error) {
-    await deps.ledger.giveBack(claim).catch(() => undefined);
+    await deps.ledger.end(claim, GIVEN_BACK).catch(() => undefined);
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { LEASE_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
 import { CRM_EXPORT } from '../commands.ts';
-import { accessTokenDeps, createGetAccessToken, RefreshPause, type TokenCache } from '../oauth/access-token.ts';
+import { accessTokenDeps, createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
 import type { Invocation } from '../step/step.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './crm-client.ts';
 
@@ -18,7 +18,7 @@ export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchang
   } = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
   const clients = { secrets: new SecretsManagerClient(LEASE_LIMITS), dynamo: new DynamoDBClient(LEASE_LIMITS) };
   const authorizeCommand = `${CRM_EXPORT} authorize --deployment ${DEPLOYMENT}`;
-  const cache: TokenCache = { pause: new RefreshPause() };
+  const cache: TokenCache = {};
   return ({ deployment: { crm }, log, now, random, secondsLeft, requests }) => {
     const deps = accessTokenDeps(
       { clientSecretId, tokensSecretId, ledgerTable },

@@ -12,16 +12,8 @@ import {
   type TokenFreshness,
   versionsExhausted,
 } from './grant.ts';
-import { type ClaimAnswer, createLedger, type LedgerItem } from './ledger.ts';
-import {
-  countUnanswered,
-  MOST_REFUSALS,
-  reauthorization,
-  refusedForGood,
-  SECONDS_NEEDED,
-  type SpendDeps,
-  spend,
-} from './refresh.ts';
+import { createLedger, type LedgerItem } from './ledger.ts';
+import { countUnanswered, MOST_REFUSALS, reauthorization, SECONDS_NEEDED, type SpendDeps, spend } from './refresh.ts';
 import { readOAuthClient } from './secrets.ts';
 import { callTokenEndpoint } from './token-endpoint.ts';
 
@@ -46,8 +38,12 @@ export interface AccessTokenDeps extends SpendDeps {
 
 /** State that the invocations of one container share. */
 export interface TokenCache {
-  generation?: Generation | undefined;
-  pause: RefreshPause;
+  generation?: Generation;
+  /**
+   * After a failure: until when the secret is not read, and until when the grant is not refreshed. Without an error,
+   * another function is refreshing.
+   */
+  pause?: { readAt: number; refreshAt: number; error: RunError | undefined };
 }
 
 /**
@@ -60,11 +56,7 @@ const PATIENCE_MS = 60_000;
  * Returns the stored access token while it is valid: one read of the secret per container. When it expires, exactly
  * one function refreshes it (docs/adr/0013), and all others wait.
  */
-export function createGetAccessToken(
-  deps: AccessTokenDeps,
-  cache: TokenCache = { pause: new RefreshPause() },
-): GetAccessToken {
-  const { pause } = cache;
+export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = {}): GetAccessToken {
   /**
    * The refresh of this invocation. A refresh from an earlier invocation is not joined: it measures its time by that
    * invocation.
@@ -75,207 +67,149 @@ export function createGetAccessToken(
     while (running && rejected !== undefined && running.rejected !== rejected) {
       await running.result.catch(() => undefined);
     }
-    running ??= {
-      rejected,
-      result: paused(rejected, pause, deps).finally(() => {
-        running = undefined;
-      }),
-    };
-    return running.result;
+    const result = running?.result ?? obtain(rejected, cache, deps);
+    running ??= { rejected, result };
+    return result.finally(() => {
+      running = undefined;
+    });
   };
-  /** The cached token, if it may still be used. */
-  const known = (rejected: string | undefined, least: TokenFreshness): Generation | undefined => {
-    const freshness = cache.generation ? grantFreshness(cache.generation.tokens, rejected, deps) : 'stale';
-    return freshness === 'fresh' || freshness === least ? cache.generation : undefined;
+  /** The cached token, if it may be used without a look at the secret. @throws the error of a pause */
+  const cached = (rejected: string | undefined): Generation | undefined => {
+    const { generation, pause } = cache;
+    const freshness = generation ? grantFreshness(generation.tokens, rejected, deps) : 'stale';
+    if (freshness === 'fresh') return generation;
+    if (!pause || deps.now().getTime() >= pause.readAt) return undefined;
+    if (freshness === 'stale' && pause.error) throw pause.error;
+    return freshness === 'ageing' ? generation : undefined;
   };
   const look = async (rejected: string | undefined): Promise<Generation> => {
-    try {
-      cache.generation = await shared(rejected);
-      return cache.generation;
-    } catch (error) {
-      const alive = leavesAlive(error) && known(rejected, 'ageing');
-      if (!alive) throw error;
-      return alive;
-    }
+    const { generation } = cache;
+    const orCached = orAgeing(generation, rejected, undefined, deps);
+    cache.generation = await shared(rejected).catch(orCached);
+    return cache.generation;
   };
-  const give = async (rejected: string | undefined): Promise<Generation> => {
-    const standing = known(rejected, pause.looksLater(deps.now()) ? 'ageing' : 'fresh');
-    if (standing) return standing;
-    if (pause.looksLater(deps.now()) && pause.error) throw pause.error;
-    return look(rejected);
-  };
-
   return async ({ rejected, reread } = {}) => {
-    const insufficient = reread !== undefined && cache.generation?.tokens.accessToken === reread;
-    const { accessToken, scope } = (await (insufficient ? look(rejected) : give(rejected))).tokens;
+    const isReread = reread !== undefined && reread === cache.generation?.tokens.accessToken;
+    const { accessToken, scope } = ((!isReread && cached(rejected)) || (await look(rejected))).tokens;
     return { accessToken, scope };
   };
 }
 
-async function paused(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
-  try {
-    const generation = await obtain(rejected, pause, deps);
-    if (grantFreshness(generation.tokens, rejected, deps) !== 'fresh') pause.begin(deps.now());
-    return generation;
-  } catch (error) {
-    // After `TokenRefreshInProgress` the next call may read the secret at once: this call only waited, or had no time.
-    if (error instanceof RunError && error.transient && error.name !== 'TokenRefreshInProgress')
-      pause.begin(deps.now(), error);
-    throw error;
-  }
+const LEAST_PAUSE_MS = 30_000;
+
+/** Begins a pause, for as long as the CRM requests. A pause of refreshes that still lasts keeps its error. */
+function pauseFor(error: RunError | undefined, cache: TokenCache, deps: AccessTokenDeps): void {
+  const now = deps.now().getTime();
+  const readAt = now + LEAST_PAUSE_MS;
+  const refreshAt = error ? now + Math.max(LEAST_PAUSE_MS, (error.retryAfterSeconds ?? 0) * 1000) : now;
+  const { pause } = cache;
+  cache.pause = pause && pause.refreshAt > now ? { ...pause, readAt } : { readAt, refreshAt, error };
 }
 
-async function obtain(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
+async function obtain(rejected: string | undefined, cache: TokenCache, deps: AccessTokenDeps): Promise<Generation> {
   const owner = randomUUID();
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   for (;;) {
-    const generation = await newest(rejected, pause, deps);
+    const labelled = await deps.store.current().catch((error: unknown) => {
+      if (error instanceof RunError && error.transient) pauseFor(error, cache, deps);
+      throw error;
+    });
+    const generation = await newest(labelled, rejected, deps).catch(orAgeing(labelled, rejected, cache, deps));
     const freshness = grantFreshness(generation.tokens, rejected, deps);
     if (freshness === 'fresh') return generation;
-    const refusal = pause.refreshesLater(deps.now()) ? pause.error : versionsExhausted(generation.tokens, deps.now());
-    if (refusal && freshness === 'stale') throw refusal;
-    if (refusal) return generation;
-    const answer = await claim(generation, freshness, owner, deps);
-    if (answer?.won) return spendOrKeep(generation, freshness, answer, pause, deps);
-    if (freshness === 'ageing' || !answer) return generation;
-    await refuseIfOver(generation, answer.item, deps);
-    await refuseIfSpent(generation, answer.item, deps);
-    await waitForHolder(answer.item, giveUpAt, pause, deps);
+    const result = await attempt(generation, freshness, owner, cache, deps).catch(
+      orAgeing(generation, rejected, cache, deps),
+    );
+    if ('tokens' in result) return result;
+    if (freshness === 'ageing') {
+      pauseFor(undefined, cache, deps);
+      return generation;
+    }
+    await waitForHolder(generation, result, giveUpAt, cache, deps);
   }
+}
+
+/** Handles an error while an access token is ageing: the token is used. A dead grant is always an error. */
+function orAgeing(
+  generation: Generation | undefined,
+  rejected: string | undefined,
+  cache: TokenCache | undefined,
+  deps: AccessTokenDeps,
+): (error: unknown) => Generation {
+  return (error) => {
+    if (!(error instanceof RunError) || error.name === 'ReauthorizationRequired') throw error;
+    const isUsable = generation !== undefined && grantFreshness(generation.tokens, rejected, deps) !== 'stale';
+    // After `TokenRefreshInProgress` the next call may read the secret at once: this call only waited, or had no time.
+    const ofPause = error.name === 'TokenRefreshInProgress' ? undefined : error;
+    if (cache && (ofPause || isUsable)) pauseFor(ofPause, cache, deps);
+    if (!isUsable) throw error;
+    return generation;
+  };
 }
 
 /** The label AWSCURRENT may be late, but a stored successor proves that a newer generation exists. */
-async function newest(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
-  const { store } = deps;
-  let generation = await store.current();
-  for (;;) {
-    const freshness = grantFreshness(generation.tokens, rejected, deps);
-    if (freshness === 'fresh') return generation;
-    try {
-      const successor = await store.version(successorOf(generation.versionId));
-      if (!successor) return generation;
-      generation = successor;
-    } catch (error) {
-      if (freshness === 'stale' || !(error instanceof RunError)) throw error;
-      pause.begin(deps.now(), error);
-      return generation;
-    }
+async function newest(first: Generation, rejected: string | undefined, deps: AccessTokenDeps): Promise<Generation> {
+  let generation = first;
+  while (grantFreshness(generation.tokens, rejected, deps) !== 'fresh') {
+    const successor = await deps.store.version(successorOf(generation.versionId));
+    if (!successor) return generation;
+    generation = successor;
   }
+  return generation;
 }
 
-/** The refresh token is presented only under a claim. An access token that is still valid is used meanwhile. */
-async function claim(
-  { versionId }: Generation,
-  freshness: TokenFreshness,
-  owner: string,
-  { ledger, now }: AccessTokenDeps,
-): Promise<ClaimAnswer | undefined> {
-  try {
-    return await ledger.claim(versionId, owner, now().getTime());
-  } catch (error) {
-    if (freshness === 'ageing' && error instanceof RunError) return undefined;
-    throw error;
-  }
-}
-
-/** An early refresh may fail, because the access token is still valid. A dead grant is always an error. */
-async function spendOrKeep(
+/** Refreshes a generation. Its token is presented only under a claim. @returns the claim of another holder, if any */
+async function attempt(
   generation: Generation,
   freshness: TokenFreshness,
-  { claim: held }: ClaimAnswer & { won: true },
-  pause: RefreshPause,
+  owner: string,
+  { pause }: TokenCache,
   deps: AccessTokenDeps,
-): Promise<Generation> {
-  try {
-    return await spend(generation, freshness, held, deps);
-  } catch (error) {
-    if (!leavesAlive(error)) throw error;
-    if (error.name !== 'TokenRefreshInProgress') pause.begin(deps.now(), error);
-    if (freshness === 'ageing') return generation;
-    throw error;
-  }
+): Promise<Generation | LedgerItem> {
+  const now = deps.now();
+  const isPaused = pause !== undefined && now.getTime() < pause.refreshAt;
+  const refusal = isPaused ? pause.error : versionsExhausted(generation.tokens, now);
+  if (refusal) throw refusal;
+  const answer = await deps.ledger.claim(generation.versionId, owner, now.getTime());
+  return answer.won ? spend(generation, freshness, answer.claim, deps) : answer.item;
 }
 
-/** Whether the access token can still be used after this error. */
-function leavesAlive(error: unknown): error is RunError {
-  return error instanceof RunError && error.name !== 'ReauthorizationRequired';
-}
-
-async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
-  if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
-  const isHeld = item.state === 'CLAIMED' && item.deadline - deps.now().getTime() > PATIENCE_MS;
-  if (isHeld && item.refusals >= MOST_REFUSALS) throw refusedForGood(versionId, item.reason, deps);
-  // The command that was to replace a dead grant may have died before or after it stored the new one.
-  const over = item.state === 'AUTHORIZED' && item.diedAt !== '' && item.deadline < deps.now().getTime();
-  if (!over || (await deps.store.version(successorOf(versionId)))) return;
-  throw reauthorization(versionId, item, deps);
-}
-
-/** A stored successor may become readable late, but within a minute after its claim ended. Later it counts as lost. */
-async function refuseIfSpent({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
-  const seenByNow = item.state === 'STORED' && deps.now().getTime() - item.deadline > PATIENCE_MS;
-  if (!seenByNow || (await deps.store.version(successorOf(versionId)))) return;
-  const reason = 'its refresh token is spent, and the grant that followed it is not in the secret';
-  throw reauthorization(versionId, { reason, diedAt: '' }, deps);
-}
-
+/** Waits a moment for the holder of a claim. @throws RunError if the refresh failed, or is not tried soon */
 async function waitForHolder(
+  { versionId }: Generation,
   item: LedgerItem,
   giveUpAt: number,
-  pause: RefreshPause,
+  cache: TokenCache,
   deps: AccessTokenDeps,
 ): Promise<void> {
-  const { deadline, unansweredSince } = item;
-  // A Wait state is cheaper than a waiting function.
-  if (item.state === 'CLAIMED' && deadline - deps.now().getTime() > PATIENCE_MS) {
-    countUnanswered(unansweredSince, deps);
-    const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-    const what = `No refresh of the grant got an answer that could be used${since}; the next is tried after`;
-    const error = new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
-    pause.begin(deps.now(), error);
-    throw error;
+  const left = item.deadline - deps.now().getTime();
+  const isLong = item.state === 'CLAIMED' && left > PATIENCE_MS;
+  if (item.state === 'DEAD' || (isLong && item.refusals >= MOST_REFUSALS)) throw reauthorization(versionId, item, deps);
+  if (isLong) throw leftAlone(item, cache, deps);
+  // A command that was to replace a dead grant may have died.
+  const isUnreplaced = item.state === 'AUTHORIZED' && item.diedAt !== '' && left < 0;
+  // A stored successor may become readable late, but within a minute. Later it counts as lost.
+  const isStored = item.state === 'STORED';
+  if ((isUnreplaced || (isStored && left < -PATIENCE_MS)) && !(await deps.store.version(successorOf(versionId)))) {
+    const spent = { reason: 'its refresh token is spent, and the grant that followed it is not in the secret' };
+    throw reauthorization(versionId, isStored ? spent : item, deps);
   }
   if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {
     return deps.sleep(250 + 1250 * deps.random());
   }
   const refreshing = 'Another function is refreshing the grant.';
   const stored = 'The refresh token is spent, and the grant that followed it is not to be seen yet.';
-  throw new RunError('TokenRefreshInProgress', item.state === 'STORED' ? stored : refreshing);
+  throw new RunError('TokenRefreshInProgress', isStored ? stored : refreshing);
 }
 
-const LEAST_MS = 30_000;
-
-/**
- * The pause after a failure: for a while the container does not read the secret, and it does not refresh for as long
- * as the CRM requests.
- */
-export class RefreshPause {
-  #error: RunError | undefined;
-  #lookAt = 0;
-  #refreshAt = 0;
-
-  /** Whether it is too early to read the secret again. */
-  looksLater(now: Date): boolean {
-    return now.getTime() < this.#lookAt;
-  }
-
-  /** Whether it is too early to refresh again. */
-  refreshesLater(now: Date): boolean {
-    return now.getTime() < this.#refreshAt;
-  }
-
-  /** The error of the last refresh or read; `undefined` if another function is refreshing. */
-  get error(): RunError | undefined {
-    return this.#error;
-  }
-
-  /** @param error left out if another function is refreshing */
-  begin(now: Date, error?: RunError): void {
-    this.#lookAt = now.getTime() + LEAST_MS;
-    if (this.refreshesLater(now)) return;
-    this.#error = error;
-    if (error) this.#refreshAt = now.getTime() + Math.max(LEAST_MS, (error.retryAfterSeconds ?? 0) * 1000);
-  }
+/** The error while no function presents the token. A Wait state is cheaper than a waiting function. */
+function leftAlone({ deadline, unansweredSince }: LedgerItem, cache: TokenCache, deps: AccessTokenDeps): RunError {
+  countUnanswered(unansweredSince, deps);
+  const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
+  const what = `No refresh of the grant got an answer that could be used${since}; the next is tried after`;
+  const error = new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
+  pauseFor(error, cache, deps);
+  return error;
 }
 
 /** Where the grant of a deployment is stored. */

@@ -3,7 +3,7 @@ import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { storeGrant } from '../../cli/access/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
-import { LEASE_MS } from '../../core/oauth/ledger.ts';
+import { GIVEN_BACK, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { NewTokens } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
@@ -119,7 +119,7 @@ test('a claim that changes hands is waited for again, and one that is given back
   const newest = await store.currentVersionId();
   const held = await ledger.claim(newest ?? '', 'a third', Date.now());
   if (!held.won) throw new Error('the third function did not win');
-  await ledger.giveBack(held.claim);
+  await ledger.end(held.claim, GIVEN_BACK);
   const quick = quickClock();
   await storeGrant(grantOf(sandbox), { store, ledger, ...quick });
   expect(quick.time()).toBe(0);

@@ -57,7 +57,7 @@ test('after three claims a person has to authorize, and nobody presents the toke
   expect(gaps.slice(1).every((gap) => gap >= 10 * MINUTE)).toBe(true);
   const [last] = await world.ask([world.client()]);
   expect((last as Error).message).toMatch(
-    /^The CRM refused to refresh the grant in the secret tokens \(generation \S+\) at least 3 times: The token endpoint answered 400\. Run: npx/,
+    /^The grant in the secret tokens \(generation \S+\) was refused in 3 refreshes: The token endpoint answered 400\. Run: npx/,
   );
 });
 

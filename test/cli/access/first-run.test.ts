@@ -30,10 +30,10 @@ function grantParts(): Answers {
     },
     GetItem: {},
     UpdateItem: ({ input }) => {
-      const { ':taken': state, ...values } = input.ExpressionAttributeValues as Record<string, object>;
+      const values = input.ExpressionAttributeValues as Record<string, object>;
       if (':more' in values) return { Attributes: { number: { N: '1' } } };
-      if (!state) return {};
-      return { Attributes: { state, owner: values[':owner'], deadline: values[':deadline'] } };
+      const { ':state': state, ':owner': owner, ':deadline': deadline } = values;
+      return owner ? { Attributes: { state, owner, deadline } } : {};
     },
   };
 }

@@ -43,8 +43,9 @@ async function deployedFor(
     PutSecretValue: ({ input }) => ({ VersionId: input.ClientRequestToken }),
     GetItem: {},
     UpdateItem: ({ input }) => {
-      const { ':taken': state, ...values } = input.ExpressionAttributeValues as Record<string, object>;
-      return state ? { Attributes: { state, owner: values[':owner'], deadline: values[':deadline'] } } : {};
+      const values = input.ExpressionAttributeValues as Record<string, object>;
+      const { ':state': state, ':owner': owner, ':deadline': deadline } = values;
+      return owner ? { Attributes: { state, owner, deadline } } : {};
     },
   });
 }

@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  accessTokenDeps,
-  createGetAccessToken,
-  RefreshPause,
-  type TokenCache,
-} from '../../../core/oauth/access-token.ts';
+import { accessTokenDeps, createGetAccessToken, type TokenCache } from '../../../core/oauth/access-token.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { deployment } from '../../support/builders.ts';
@@ -46,7 +41,7 @@ async function composed(reply: Reply) {
       authorizeCommand: 'npx --no -- crm-export authorize',
     },
   );
-  const cache: TokenCache = { pause: new RefreshPause() };
+  const cache: TokenCache = {};
   const getAccessToken = createGetAccessToken(deps, cache);
   return { getAccessToken, deps, cache, done, secrets, ledger, clock, seen: endpoint.seen };
 }

@@ -26,11 +26,11 @@ const LEDGER: [sign: RegExp, name: string][] = [
   [/slot#/, 'claim the start'],
   [/adoptedBy/, 'adopt an export'],
   [/export-of#/, 'record the export'],
-  [/:taken/, 'claim the refresh'],
-  [/:stored/, 'note the refresh'],
-  [/:zero/, 'give the claim back'],
-  [/:count/, 'note the lost answer'],
-  [/:dead/, 'note the dead grant'],
+  [/:ttl/, 'claim the refresh'],
+  [/STORED/, 'note the refresh'],
+  [/:deadline":{"N":"0"/, 'give the claim back'],
+  [/:unanswered|:refusals/, 'note the lost answer'],
+  [/DEAD/, 'note the dead grant'],
 ];
 
 function ledgerCall(item: object): string {
