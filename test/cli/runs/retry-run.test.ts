@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { addRetry } from '../../../cli/runs/retry-run.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { executions } from '../support/cloud/executions.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ retry: addRetry });
+
+const RUNNING = 'leads-20261120T020000Z-1a2b3c';
+const running = () =>
+  aws(
+    executions([{ name: RUNNING, status: 'RUNNING', input: { entity: 'leads' }, start: '2026-11-20T02:00:00.000Z' }]),
+  );
+
+test('a run that is under way is not retried: two runs would request the same export', async () => {
+  const { cli, asked } = await running();
+
+  const { code, stdout, stderr } = await cli('retry', RUNNING);
+
+  expect({ code, stdout, started: asked.includes('StartExecution') }).toEqual({ code: 2, stdout: '', started: false });
+  expect(stderr).toContain(`${RUNNING} is under way: stop it first (`);
+});
+
+test('--force retries it all the same', async () => {
+  const { cli, asked } = await running();
+
+  await cli('retry', RUNNING, '--force');
+
+  expect(asked).toContain('StartExecution');
+});
