@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Verified, verifyPublished } from '../cli/data/stored-file.ts';
 import { startRun } from '../cli/runs/executions.ts';
-import { followRun, progressLines, watchFile } from '../cli/runs/follow.ts';
+import { followRun, progressLines } from '../cli/runs/follow.ts';
 import type { NamedRun } from '../cli/runs/run.ts';
 import { failureText, outcomeWord } from '../cli/runs/run-words.ts';
 import { quoted } from '../cli/support/command-options.ts';
@@ -19,8 +19,7 @@ import { COMPARED, LOCAL_DEPLOYMENT, type Session } from './session.ts';
 
 /** The runs of `npm start`, and what it shows about them. */
 
-/** Requests to the local cloud are free, so the waits are short. */
-const LOOK_AT_FILE_EVERY_MS = 1_000;
+/** Requests to the local cloud are free, so the wait is short. */
 const LOOK_AT_RUN_EVERY_MS = 250;
 /** The entity of the second night whose file is quarantined and released. */
 const SHRUNK = 'meetings';
@@ -82,7 +81,6 @@ async function runAll(session: Session, entities: Entity[], daysAgo: number): Pr
       everyMs: LOOK_AT_RUN_EVERY_MS,
       signal: interrupt.signal,
       onProgress: progressLines(screen.line),
-      fileProgress: watchFile(target, { everyMs: LOOK_AT_FILE_EVERY_MS }),
     }),
   );
   const reports = await Promise.all(runs);

@@ -99,7 +99,7 @@ const RIGHTS: Right[] = [
   { action: 's3:PutObjectTagging', on: '`runs/*`', commands: ['readers --tag'] },
   { action: 'cloudformation:ListStackResources', on: 'the stack', commands: ['readers'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
-  { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: [...FOLLOWING, 'logs'] },
+  { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: ['logs'] },
   {
     action: 'events:DescribeRule',
     on: 'the rules',

@@ -7,7 +7,7 @@ import { outputArgument, pathArgument, withExamples } from '../support/command-o
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
+import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './download-part.ts';
 import { downloadForExcel } from './excel.ts';
@@ -138,10 +138,11 @@ function progressRow(path: string) {
   const row = liveLines(stderr);
   let shownAt = 0;
   return {
-    show: (moved: { bytes: number; totalBytes: number }) => {
+    show: ({ bytes, totalBytes }: { bytes: number; totalBytes: number }) => {
       if (performance.now() - shownAt < 100) return;
       shownAt = performance.now();
-      row.show(`${path}: ${movedText(moved)} (${Math.floor((moved.bytes / moved.totalBytes) * 100)} %)`);
+      const share = Math.floor((bytes / totalBytes) * 100);
+      row.show(`${path}: ${bytesText(bytes)} of ${bytesText(totalBytes)} (${share} %)`);
     },
     end: row.clear,
   };

@@ -233,6 +233,6 @@ function unjudgedText(format: string | null): string {
 }
 
 /** Why a run has another plan than the configured one: the keys in which they differ. */
-export function otherPlanText(differs: string[]): string {
+function otherPlanText(differs: string[]): string {
   return `its plan is another than the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
 }

@@ -1,4 +1,3 @@
-import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
@@ -8,14 +7,14 @@ import { partialFailure } from '../support/aws-error.ts';
 import {
   commandFor,
   dateArgument,
-  entitiesArgument,
+  entityArgument,
   numberArgument,
   quoted,
   withExamples,
 } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { liveLines, printErr, printJson, writeText } from '../support/print.ts';
+import { printErr, printJson, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, manyText } from '../support/text.ts';
 import { together } from '../support/together.ts';
@@ -24,7 +23,7 @@ import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { executionsOf } from './find-run.ts';
 import { followRun } from './follow.ts';
-import { type FoundRun, foundRun, OUTCOMES, type Run, runOf } from './run.ts';
+import { executionOf, OUTCOMES, type Run, runOf } from './run.ts';
 import { outcomeWord, painterOf, SIGNS } from './run-words.ts';
 
 interface BackfillOptions extends TargetOptions {
@@ -40,7 +39,7 @@ const MOST_AT_ONCE = 10;
 
 export function addBackfill(command: Command): void {
   command
-    .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
+    .argument('<entity>', ENTITIES.join(', '), entityArgument)
     .requiredOption('--from <YYYY-MM-DD>', 'the first date', dateArgument)
     .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
     .option(
@@ -68,8 +67,9 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   if (options.sameData) warnUnsettled(target);
   else await refuseSameData(target, [entity], 'under its date');
   const dates = await knownDates(target, entity, wanted);
-  if (!options.dryRun) await fill(target, entity, dates, options);
-  else createCalendarScreen(dates, streamOf(options)).end();
+  const stream = options.json ? process.stderr : process.stdout;
+  if (!options.dryRun) await fill(target, entity, dates, { ...options, stream });
+  writeText(stream, `${calendarText(dates, stream)}\n`);
   print(entity, dates, options);
 }
 
@@ -87,27 +87,61 @@ async function knownDates(target: Target, entity: Entity, wanted: string[]): Pro
   const published = new Set(there.filter((_, index) => flags[index]));
   const running = await runsUnderWay(target, entity);
   return wanted.map((date) => {
-    const run = running.get(date)?.run ?? null;
+    const run = running.get(date) ?? null;
     if (published.has(date)) return { date, state: 'published', run: null, error: null };
     return { date, state: run === null ? 'missing' : 'running', run, error: null };
   });
 }
 
-async function fill(target: Target, entity: Entity, dates: BackfillDate[], options: BackfillOptions): Promise<void> {
+interface FillOptions extends BackfillOptions {
+  /** Gets a line for each change of a date. */
+  stream: NodeJS.WriteStream;
+}
+
+/**
+ * Runs every date that is not published, oldest first, and follows each run to its end. It changes the dates in place.
+ * @throws CommandError: 130 after Ctrl-C, which stops neither runs under way; an AWS error, which stops the other dates
+ */
+async function fill(target: Target, entity: Entity, dates: BackfillDate[], options: FillOptions): Promise<void> {
   const again = againText(entity, options);
-  const screen = createCalendarScreen(dates, streamOf(options));
+  const left = dates.filter(({ state }) => state !== 'published');
   const words = `Stopped: no more runs are started, and those that are under way go on. To go on: ${again}`;
+  const change = (date: BackfillDate, to: Partial<BackfillDate>) => {
+    const { state, run, error } = Object.assign(date, to);
+    const line = [`${date.date}: ${STATES[state].word}`, run?.run, error].filter(Boolean).join(', ');
+    writeText(options.stream, `${line}\n`);
+  };
   await untilInterrupted(words, async (signal) => {
-    try {
-      await fillDates(target, entity, dates, { concurrency: options.concurrency, signal, onChange: screen.changed });
-    } catch (error) {
+    const fillOne = (date: BackfillDate, either: AbortSignal) => fillDate(target, entity, date, either, change);
+    await together(left, fillOne, { signal, atOnce: options.concurrency }).catch((error: unknown) => {
       if (signal.aborted) throw error;
       const done = `Runs that are under way go on. To go on: ${again}`;
       throw partialFailure(error, done, options.json ? { entity, dates } : undefined);
-    } finally {
-      screen.end();
-    }
+    });
   });
+}
+
+/** Fills one date, which `change` changes. */
+export async function fillDate(
+  target: Target,
+  entity: Entity,
+  date: BackfillDate,
+  signal: AbortSignal,
+  change: (date: BackfillDate, to: Partial<BackfillDate>) => void,
+): Promise<void> {
+  for (;;) {
+    if (await isPublished(target, entity, date.date)) return change(date, { state: 'published' });
+    const found = (await runsUnderWay(target, entity)).get(date.date);
+    const begun = found ?? (await startOf(target, entity, date.date, signal));
+    change(date, { state: 'running', run: begun });
+    const run = await followRun(target.sfn, entity, begun.executionArn ?? '', { signal });
+    // Only the pointer counts: a run may succeed without publishing a file.
+    if (await isPublished(target, entity, date.date)) return change(date, { state: 'published', run });
+    // A run that this command did not start may have had another plan, so the date still needs its own run.
+    if (found) continue;
+    const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
+    return change(date, { state: 'failed', run, error });
+  }
 }
 
 /** @throws CommandError (exit code 1) if a date failed */
@@ -126,79 +160,10 @@ function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions):
   throw new CommandError(lines.join('\n'), RUN_FAILED, { documented: json });
 }
 
-function streamOf({ json }: BackfillOptions): NodeJS.WriteStream {
-  return json ? process.stderr : process.stdout;
-}
-
 function againText(entity: Entity, options: BackfillOptions): string {
   const { from, to, concurrency, sameData } = options;
   const more = { from, to, concurrency: String(concurrency) };
   return commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
-}
-
-interface FillOptions {
-  concurrency: number;
-  /** Stops starting and following runs; runs in progress continue. */
-  signal: AbortSignal;
-  onChange: (date: BackfillDate) => void;
-}
-
-/**
- * Runs every date that is not published, oldest first, and follows each run to its end. It changes the dates in place.
- * @throws the reason of the signal; an AWS error, which stops the other dates too
- */
-export async function fillDates(
-  target: Target,
-  entity: Entity,
-  dates: BackfillDate[],
-  { concurrency, signal, onChange }: FillOptions,
-): Promise<void> {
-  const left = dates.filter(({ state }) => state !== 'published');
-  const change = (date: BackfillDate, to: Partial<BackfillDate>) => onChange(Object.assign(date, to));
-  const fill = (date: BackfillDate, either: AbortSignal) => fillDate(target, entity, date, { signal: either, change });
-  await together(left, fill, { signal, atOnce: concurrency });
-}
-
-interface DateOptions {
-  signal: AbortSignal;
-  change: (date: BackfillDate, to: Partial<BackfillDate>) => void;
-}
-
-async function fillDate(target: Target, entity: Entity, date: BackfillDate, { signal, change }: DateOptions) {
-  for (;;) {
-    const found = await runOfDate(target, entity, date.date, signal);
-    if (!found) return change(date, { state: 'published' });
-    change(date, { state: 'running', run: found.run });
-    const run = await followRun(target.sfn, entity, found.executionArn, { signal });
-    // Only the pointer counts: a run may succeed without publishing a file.
-    if (await isPublished(target, entity, date.date)) return change(date, { state: 'published', run });
-    // A run that this command did not start may have had another plan, so the date still needs its own run.
-    if (!found.started) continue;
-    const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
-    return change(date, { state: 'failed', run, error });
-  }
-}
-
-/** Shows a live calendar on a terminal; elsewhere a line for each change, and the calendar at the end. */
-export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.WriteStream) {
-  const live = stream.isTTY === true;
-  const calendar = liveLines(stream);
-  if (live) calendar.show(calendarText(dates, stream));
-  return {
-    changed: (date: BackfillDate) => {
-      if (live) calendar.show(calendarText(dates, stream));
-      else writeText(stream, `${lineOf(date)}\n`);
-    },
-    /** Prints the final calendar. */
-    end: () => {
-      if (live) calendar.show(calendarText(dates, stream));
-      else writeText(stream, `${calendarText(dates, stream)}\n`);
-    },
-  };
-}
-
-function lineOf({ date, state, run, error }: BackfillDate): string {
-  return [`${date}: ${stateWord(state)}`, run?.run, error].filter(Boolean).join(', ');
 }
 
 export interface BackfillDate {
@@ -228,23 +193,12 @@ export function calendarText(dates: BackfillDate[], stream: { isTTY?: boolean })
   const states = Object.keys(STATES) as BackfillDate['state'][];
   const legend = states.map((state) => {
     const count = dates.filter((each) => each.state === state).length;
-    return `${markOf(state)} ${count.toLocaleString('en-US')} ${stateWord(state)}`;
+    return `${markOf(state)} ${count.toLocaleString('en-US')} ${STATES[state].word}`;
   });
   const days = '1   5    10   15   20   25   30';
   return [colors.dim(`         ${days}`), ...rows, `${manyText(dates.length, 'date')}: ${legend.join('  ')}`].join(
     '\n',
   );
-}
-
-function stateWord(state: BackfillDate['state']): string {
-  return STATES[state].word;
-}
-
-interface DateRun {
-  run: Run;
-  executionArn: string;
-  /** Whether this command started it. */
-  started: boolean;
 }
 
 /** Whether the configured plan is published for a date. A file of another plan does not count. */
@@ -254,55 +208,29 @@ async function isPublished(target: Target, entity: Entity, date: string): Promis
 }
 
 /**
- * The run of a date: one in progress, or a new one. Concurrent commands start only one run, because its name contains
- * the date, and Step Functions starts only one execution of a name.
- * @returns `undefined` if the date is published
+ * Starts the run of a date. Concurrent commands start only one, because its name contains the date, and Step Functions
+ * starts only one execution of a name: while it runs, each of them gets its ARN.
  * @throws the reason of the signal, before a run is started
  */
-async function runOfDate(
-  target: Target,
-  entity: Entity,
-  date: string,
-  signal: AbortSignal,
-): Promise<DateRun | undefined> {
+async function startOf(target: Target, entity: Entity, date: string, signal: AbortSignal): Promise<Run> {
   for (let attempt = 1; ; attempt += 1) {
-    if (await isPublished(target, entity, date)) return undefined;
-    const found = (await runsUnderWay(target, entity)).get(date);
-    if (found) return found;
     signal.throwIfAborted();
-    const name = `${entity}-backfill-${date}-${attempt}`;
-    const executionArn = await startUnlessKnown(target, entity, date, name);
-    if (executionArn === undefined) continue;
-    const begun = foundRun({ executionArn, startDate: new Date() }, entity, 'export');
-    return { run: { ...runOf(begun), date }, executionArn, started: true };
+    try {
+      const executionArn = await startRun(target, entity, { date }, `${entity}-backfill-${date}-${attempt}`);
+      return runOf(executionOf({ executionArn, startDate: new Date(), input: JSON.stringify({ entity, date }) }));
+    } catch (error) {
+      // A run of this name has ended: the next attempt has another name.
+      if (!(error instanceof Error && error.name === 'ExecutionAlreadyExists')) throw error;
+    }
   }
 }
 
 /** Exports of an entity that are in progress, by date. */
-async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, DateRun>> {
-  const runs = new Map<string, DateRun>();
-  for await (const found of executionsOf(target, { running: true, entity })) {
-    if (found.what !== 'export') continue;
-    const run = await datedRun(target, found);
-    runs.set(run.date ?? '', { run, executionArn: found.executionArn, started: false });
+async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, Run>> {
+  const runs = new Map<string, Run>();
+  for await (const execution of executionsOf(target, { running: true })) {
+    const run = runOf(execution, { timeZone: target.TimeZone });
+    if (run.what === 'export' && run.entity === entity) runs.set(run.date ?? '', run);
   }
   return runs;
-}
-
-async function datedRun({ sfn, TimeZone: timeZone }: Target, found: FoundRun): Promise<Run> {
-  const { name, executionArn } = found;
-  const date = /-backfill-(\d{4}-\d\d-\d\d)-\d+$/.exec(name)?.[1];
-  if (date !== undefined) return { ...runOf(found), date };
-  const execution = found.execution ?? (await sfn.send(new DescribeExecutionCommand({ executionArn })));
-  return runOf({ ...found, execution }, { timeZone });
-}
-
-/** `undefined` if a run of this name has ended. If one is in progress with the same input, AWS returns its ARN. */
-async function startUnlessKnown(target: Target, entity: Entity, date: string, name: string) {
-  try {
-    return await startRun(target, entity, { date }, name);
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ExecutionAlreadyExists') return undefined;
-    throw error;
-  }
 }

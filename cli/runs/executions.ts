@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   GetExecutionHistoryCommand,
   type HistoryEvent,
+  paginateGetExecutionHistory,
   type SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
@@ -35,6 +36,14 @@ function nameOf(beginning: string): string {
   return `${beginning}-${stamp}-${randomBytes(3).toString('hex')}`;
 }
 
+/** All states that the run entered, oldest first. */
+export async function historyOf(client: SFNClient, executionArn: string): Promise<Seen[]> {
+  const all: HistoryEvent[] = [];
+  const wanted = { executionArn, includeExecutionData: true };
+  for await (const { events = [] } of paginateGetExecutionHistory({ client }, wanted)) all.push(...events);
+  return enteredIn(all);
+}
+
 /** The name and time of the last entered state, and the newest state data. */
 export async function lastSeen(
   sfn: SFNClient,
@@ -43,14 +52,16 @@ export async function lastSeen(
 ): Promise<Seen> {
   const newest = { executionArn, reverseOrder: true, maxResults: 100, includeExecutionData: true };
   const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), look);
-  const entered = events.filter(isStay);
-  const states = entered.map(({ stateEnteredEventDetails: details }) => parseState(details?.input));
-  const [last] = entered;
-  const name = last?.stateEnteredEventDetails?.name ?? '';
-  return { name, at: last?.timestamp, state: states.find((state) => state !== undefined) };
+  const entered = enteredIn(events);
+  const { name = '', at } = entered[0] ?? {};
+  return { name, at, state: entered.find(({ state }) => state !== undefined)?.state };
 }
 
-/** Whether the event enters a state other than a Choice, which takes no time and which only AWS records. */
-export function isStay({ type, stateEnteredEventDetails }: HistoryEvent): boolean {
-  return stateEnteredEventDetails !== undefined && type !== 'ChoiceStateEntered';
+/** The entered states, without those of the type Choice, which take no time and which only AWS records. */
+function enteredIn(events: HistoryEvent[]): Seen[] {
+  return events.flatMap(({ type, timestamp, stateEnteredEventDetails: details }) =>
+    details?.name && type !== 'ChoiceStateEntered'
+      ? [{ name: details.name, at: timestamp, state: parseState(details.input) }]
+      : [],
+  );
 }

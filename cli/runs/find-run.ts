@@ -7,7 +7,7 @@ import { suggestion } from '../../core/suggestion.ts';
 import { dateArgument } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type FoundRun, foundRun, readInput, runOf } from './run.ts';
+import { type Execution, executionOf, isWithoutJob, runOf } from './run.ts';
 
 /** The state machine whose runs are searched. */
 export type ExportMachine = Pick<Target, 'sfn' | 'StateMachineArn'>;
@@ -23,7 +23,7 @@ const DESCRIBED_AT_ONCE = 10;
  * @param run name, unique end of a name, ARN, or an entity for its newest run (with `date`: its newest of that date)
  * @throws CommandError (exit code 2) with the nearest name, or with all names of this end
  */
-export async function findRun(target: DatedMachine, run: string, date?: string): Promise<FoundRun> {
+export async function findRun(target: DatedMachine, run: string, date?: string): Promise<Execution> {
   const entity = entitySchema.safeParse(run);
   if (entity.success) {
     const found = await newestOf(target, entity.data, date);
@@ -44,18 +44,34 @@ export async function findRun(target: DatedMachine, run: string, date?: string):
   throw new CommandError(`The run ${whole} is listed, but not there.`, USAGE);
 }
 
-async function named(target: ExportMachine, run: string): Promise<FoundRun | undefined> {
-  const executionArn = arnOf(target, run);
-  return executionArn === undefined ? undefined : describe(target, executionArn);
+/** A run as by `findRun`, and its entity. @param what sentence end, if the input names no entity: `to release` */
+export async function findRunOfEntity(
+  target: DatedMachine,
+  run: string,
+  date: string | undefined,
+  what: string,
+): Promise<{ entity: Entity; found: Execution }> {
+  const found = await findRun(target, run, date);
+  const { entity } = found.input;
+  if (entity) return { entity, found };
+  throw new CommandError(`The input of ${found.name} names no entity, so there is nothing ${what}.`, USAGE);
 }
 
-async function newestOf(target: DatedMachine, entity: Entity, date: string | undefined): Promise<FoundRun | undefined> {
+async function named(target: ExportMachine, run: string): Promise<Execution | undefined> {
+  const executionArn = arnOf(target, run);
+  return executionArn === undefined ? undefined : describe(target, { executionArn });
+}
+
+async function newestOf(
+  target: DatedMachine,
+  entity: Entity,
+  date: string | undefined,
+): Promise<Execution | undefined> {
   // A run is never for a future date in its time zone, so it starts at most a day before that date in UTC.
   const since = date === undefined ? undefined : new Date(Date.parse(date) - DAY_MS);
-  for await (const newest of executionsOf(target, { entity, since })) {
-    if (date === undefined) return newest;
-    const found = newest.execution ? newest : await describe(target, newest.executionArn);
-    if (found && runOf(found, { timeZone: target.TimeZone }).date === date) return found;
+  for await (const found of executionsOf(target, { since })) {
+    const isOfDate = date === undefined || runOf(found, { timeZone: target.TimeZone }).date === date;
+    if (found.input.entity === entity && isOfDate) return found;
   }
   return undefined;
 }
@@ -65,59 +81,44 @@ interface Sought {
   /** Only runs that did not succeed. With `running`, runs of either kind. */
   failed?: boolean | undefined;
   running?: boolean | undefined;
-  entity?: Entity | undefined;
-  /** Entities by execution name; these executions need no DescribeExecution call. */
-  known?: ReadonlyMap<string, Entity> | undefined;
+  /** Entities of published runs, by execution name: these executions need no DescribeExecution call. */
+  published?: ReadonlyMap<string, Entity> | undefined;
 }
 
-/** Runs of the last 90 days, newest first. */
+/** Runs of the last 90 days, newest first, without the starts that requested no export. */
 export async function* executionsOf(
   { sfn, StateMachineArn: stateMachineArn }: ExportMachine,
-  options: Sought,
-): AsyncGenerator<FoundRun> {
-  const { running, failed } = options;
+  { since, failed, running, published }: Sought,
+): AsyncGenerator<Execution> {
   const wanted = { stateMachineArn, ...(running && !failed && { statusFilter: 'RUNNING' as const }) };
   for await (const { executions = [] } of paginateListExecutions({ client: sfn }, wanted)) {
-    const young = executions.filter(({ startDate }) => !options.since || (startDate && startDate >= options.since));
+    const young = executions.filter(({ startDate }) => !since || (startDate && startDate >= since));
     const wanted = young.filter(({ status = '' }) => {
       if (!running && !failed) return true;
       return status === 'RUNNING' ? running : failed && status !== 'SUCCEEDED';
     });
     for (let first = 0; first < wanted.length; first += DESCRIBED_AT_ONCE) {
-      const some = wanted.slice(first, first + DESCRIBED_AT_ONCE);
-      const runs = await Promise.all(some.map((item) => withEntity({ sfn }, item, options.known)));
-      yield* runs.filter((run) => (!options.entity || run.entity === options.entity) && !isWithoutJob(run));
+      const described = wanted.slice(first, first + DESCRIBED_AT_ONCE).map((item) => {
+        const entity = item.status === 'SUCCEEDED' && published?.get(item.name ?? '');
+        return entity ? executionOf({ ...item, input: JSON.stringify({ entity }) }) : describe({ sfn }, item);
+      });
+      for (const execution of await Promise.all(described))
+        if (execution && !isWithoutJob(runOf(execution))) yield execution;
     }
     if (young.length < executions.length) return;
   }
 }
 
-/** Matches names that commands give (`startRun`, `backfill`); for other runs only the input names the entity. */
-const NAMED = /^(.+?)-(?:(?:(release|table)-)?\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
-
-async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, known: Sought['known']) {
-  const { name = '' } = item;
-  const [, beginning, kind] = NAMED.exec(name) ?? [];
-  const entity = entitySchema.safeParse(beginning).data ?? known?.get(name);
-  if (entity) return foundRun(item, entity, kind === 'release' || kind === 'table' ? kind : 'export');
-  return (await describe(place, item.executionArn ?? '')) ?? foundRun(item, undefined, 'export');
-}
-
-async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Promise<FoundRun | undefined> {
+async function describe(
+  { sfn }: Pick<Target, 'sfn'>,
+  { executionArn }: Pick<ExecutionListItem, 'executionArn'>,
+): Promise<Execution | undefined> {
   try {
-    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    const { entity, what } = readInput(execution.input);
-    return { ...foundRun(execution, entity, what), execution };
+    return executionOf(await sfn.send(new DescribeExecutionCommand({ executionArn })));
   } catch (error) {
     if (error instanceof Error && /^(ExecutionDoesNotExist|InvalidArn)$/.test(error.name)) return undefined;
     throw error;
   }
-}
-
-/** Whether a nightly rule started the execution without requesting an export. Commands never do this. */
-export function isWithoutJob(found: FoundRun): boolean {
-  const { outcome } = runOf(found);
-  return outcome === 'notDue' || outcome === 'alreadyStarted';
 }
 
 /** The ARN for a name. @throws CommandError (exit code 2) if an ARN belongs to another state machine */

@@ -1,4 +1,3 @@
-import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -11,9 +10,9 @@ import { bytesText, durationText, manyText, plainLine } from '../support/text.ts
 import { fittedTable } from '../support/text-table.ts';
 import { lastSeen } from './executions.ts';
 import { type ExportMachine, executionsOf } from './find-run.ts';
-import { completeRun, createPublished, type Published } from './published-runs.ts';
-import { FORGOTTEN_AFTER_DAYS, type FoundRun, type Joined, type Run, runOfManifest, type Tone } from './run.ts';
-import { outcomeWord, painterOf, toneOf } from './run-words.ts';
+import { createPublished } from './published-runs.ts';
+import { type Execution, FORGOTTEN_AFTER_DAYS, type Joined, type Run, runOfManifest } from './run.ts';
+import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
 import { type Waiting, waitingOf, waitingText } from './waiting.ts';
 
 const limitArgument = numberArgument('A whole number from 1 to 99999.', 1, 99_999);
@@ -85,7 +84,10 @@ export function runsText(
   if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
   const { lines, leftOut } = fittedTable(COLUMNS, runs.map(cellsOf), stream.columns ?? Number.POSITIVE_INFINITY);
   const painter = painterOf(stream);
-  const rows = lines.map((line, index) => painter(toneAt(runs[index - 1]))(line));
+  const rows = lines.map((line, index) => {
+    const run = runs[index - 1];
+    return painter(run ? toneOf(run) : 'idle')(line);
+  });
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
   const notes = [
     ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
@@ -95,21 +97,17 @@ export function runsText(
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 }
 
-/** The tone of a table row; the heading has no run and is idle. */
-function toneAt(run: Run | undefined): Tone {
-  return run ? toneOf(run) : 'idle';
-}
-
 /** Lines below the table for facts that do not fit into it. */
 function notesOf(runs: Run[]): string[] {
-  const notes = runs.flatMap(({ run, what, of, warningCount, changedColumns, waiting }) => [
-    ...(what === 'release' ? [`${run}: releases ${of ?? ''}`] : []),
-    ...(what === 'table' ? [`${run}: table of ${of ?? ''}`] : []),
-    ...(waiting ? [`${run}: ${waitingText(waiting)}`] : []),
-    ...(warningCount ? [`${run}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
-    ...(changedColumns ? [`${run}: ${manyText(changedColumns, 'column')} changed, which show names`] : []),
-  ]);
-  return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${plainLine(note)}`)];
+  const notes = runs.flatMap((run) =>
+    [
+      ...(run.of === null ? [] : [outcomeText(run)]),
+      ...(run.waiting ? [waitingText(run.waiting)] : []),
+      ...(run.warningCount ? [`${manyText(run.warningCount, 'warning')}, which show prints`] : []),
+      ...(run.changedColumns ? [`${manyText(run.changedColumns, 'column')} changed, which show names`] : []),
+    ].map((note) => `  ${plainLine(`${run.run}: ${note}`)}`),
+  );
+  return notes.length === 0 ? [] : ['', ...notes];
 }
 
 const COLUMNS = [
@@ -130,7 +128,7 @@ function cellsOf(run: Run): string[] {
     startedAt.slice(0, 19).replace('T', ' '),
     entity ?? '?',
     date ?? '',
-    markedOutcome(run),
+    `${cellOf(run)}${run.warningCount ? ' (!)' : ''}`,
     seconds === null ? '' : durationText(seconds),
     rows?.toLocaleString('en-US') ?? '',
     bytesText(bytes),
@@ -152,10 +150,6 @@ function lineOf(run: Run): string {
 /** The outcome, with a mark for a run that only has a manifest. */
 function cellOf(run: Run): string {
   return `${outcomeWord(run)}${run.status === null ? '*' : ''}`;
-}
-
-function markedOutcome(run: Run): string {
-  return `${cellOf(run)}${run.warningCount ? ' (!)' : ''}`;
 }
 
 /** A legend of the words in the column without a heading: a line for each word that occurs. */
@@ -184,62 +178,39 @@ interface Wanted {
   warn: (sentence: string) => void;
 }
 
-type RunSources = ExportMachine & Pick<Target, 's3' | 'BucketName'>;
-
 /** Runs from Step Functions combined with their manifests, newest first. */
-export async function listRuns(target: RunSources, wanted: Wanted): Promise<Run[]> {
+export async function listRuns(
+  target: ExportMachine & Pick<Target, 's3' | 'BucketName'>,
+  wanted: Wanted,
+): Promise<Run[]> {
+  const { since, failed, running, limit, timeZone, warn } = wanted;
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
-  const published = createPublished(target, wanted.warn);
-  const some = wanted.failed || wanted.running;
-  const manifests = some ? new Map<string, Joined>() : await published.since(entities, wanted.since);
-  const executions = await foundRuns(target, entities, wanted, manifests);
-  const rows = await eachOf(executions.slice(0, wanted.limit), (run) => rowOf(target, run, published, wanted));
+  const published = createPublished(target, warn);
+  const some = failed || running;
+  const manifests = some ? new Map<string, Joined>() : await published.since(entities, since);
+  const names = new Map([...manifests].map(([name, { manifest }]) => [name, manifest.entity]));
+  const executions: Execution[] = [];
+  for await (const execution of executionsOf(target, { since, failed, running, published: names })) {
+    const { entity } = execution.input;
+    // A run whose input has no entity is left out only if entities were named.
+    if (entity ? entities.includes(entity) : entities.length === ENTITIES.length) executions.push(execution);
+    // Stops early only with a filter: otherwise a missing run would look like one that Step Functions has deleted.
+    if (some && executions.length === limit) break;
+  }
+  const rows = await eachOf(executions.slice(0, limit), async (execution) => {
+    const waiting = execution.status === 'RUNNING' ? await waitOf(target, execution, warn) : undefined;
+    return (await published.complete(execution, { timeZone, waiting })).run;
+  });
   if (some) return rows;
   const known = new Set(executions.map(({ name }) => name));
   const forgotten = [...manifests.values()].filter(({ manifest }) => !known.has(manifest.execution));
   // A run may have started before the time range and written its manifest within it.
-  const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= wanted.since);
+  const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= since);
   const all = [...rows, ...within.map(runOfManifest)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
-  return all.slice(0, wanted.limit);
+  return all.slice(0, limit);
 }
 
-async function foundRuns(
-  target: ExportMachine,
-  entities: Entity[],
-  { since, failed, running, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'limit'>,
-  published: Map<string, Joined>,
-): Promise<FoundRun[]> {
-  const runs: FoundRun[] = [];
-  const [entity] = entities.length === 1 ? entities : [];
-  const known = new Map([...published].map(([name, { manifest }]) => [name, manifest.entity]));
-  for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
-    // A run whose input has no entity is left out only if entities were named.
-    if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
-    // Stops early only with a filter: otherwise a missing run would look like one that Step Functions has deleted.
-    if ((failed || running) && runs.length === limit) return runs;
-  }
-  return runs;
-}
-
-/** Reads a run from Step Functions only if its manifest is not enough, because AWS allows few calls a second. */
-async function rowOf(
-  target: ExportMachine,
-  found: FoundRun,
-  published: Published,
-  { timeZone, warn }: Wanted,
-): Promise<Run> {
-  const isKnown = found.status === 'SUCCEEDED' && found.what === 'export';
-  const run = isKnown ? found : await described(target, found);
-  const waiting = found.status === 'RUNNING' ? await waitOf(target, found, warn) : undefined;
-  return (await completeRun(published, run, { timeZone: run.execution && timeZone, waiting })).run;
-}
-
-async function described({ sfn }: ExportMachine, found: FoundRun): Promise<FoundRun> {
-  const { executionArn } = found;
-  return { ...found, execution: found.execution ?? (await sfn.send(new DescribeExecutionCommand({ executionArn }))) };
-}
-
-async function waitOf({ sfn }: ExportMachine, run: FoundRun, warn: Wanted['warn']): Promise<Waiting | undefined> {
+async function waitOf({ sfn }: ExportMachine, run: Execution, warn: Wanted['warn']): Promise<Waiting | undefined> {
   try {
     return waitingOf(await lastSeen(sfn, run.executionArn));
   } catch (error) {

@@ -8,7 +8,7 @@ import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, plainLine } from '../support/text.ts';
 import { findRun, withRun } from './find-run.ts';
-import type { FoundRun } from './run.ts';
+import type { Execution } from './run.ts';
 
 interface LogsOptions extends TargetOptions {
   date?: string;
@@ -61,7 +61,7 @@ const AFTER_MS = 20 * 60_000;
 /** The log lines of all functions about one run, by time, without the lines of Lambda itself, which name no run. */
 export async function linesOfRun(
   { logs, stack }: Pick<Target, 'logs' | 'stack'>,
-  run: Pick<FoundRun, 'name' | 'startDate' | 'stopDate'>,
+  run: Pick<Execution, 'name' | 'startDate' | 'stopDate'>,
 ): Promise<RunLine[]> {
   const wanted = {
     filterPattern: `{ $.execution = "${run.name}" }`,

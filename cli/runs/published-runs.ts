@@ -6,27 +6,34 @@ import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
 import { createManifests, ifReadable, type PublishedRun } from '../data/stored-manifests.ts';
 import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type FoundRun, type Joined, type Known, type Readers, runOf, type Standing } from './run.ts';
+import {
+  type Execution,
+  isWithoutJob,
+  type Joined,
+  type Known,
+  type Readers,
+  type Run,
+  runOf,
+  type Standing,
+} from './run.ts';
 
-type Warn = (sentence: string) => void;
 export type Published = ReturnType<typeof createPublished>;
 
 /**
  * Reads from the bucket which runs are published. Each pointer is read once. If the bucket cannot be read, this is
  * reported once, and runs are shown without these facts: the bucket may be why a run failed.
  */
-export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn: Warn) {
+export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn: (sentence: string) => void) {
   const manifests = createManifests(target);
   const pointers = new Map<string, Promise<Pointer | undefined>>();
+  const listed = new Map<string, Joined>();
   let broken = false;
-  let listed: Map<string, Joined> | undefined;
   const pointer = (entity: Entity, which: string) => {
     const key = `${entity} ${which}`;
     const reading = pointers.get(key) ?? ifReadable(manifests.pointer(entity, which), warn);
     pointers.set(key, reading);
     return reading;
   };
-  const join = async (run: PublishedRun): Promise<Joined> => ({ ...run, standing: await standingOf(run.manifest) });
   const standingOf = async (manifest: Manifest): Promise<Standing> => {
     const { entity, date, execution } = manifest;
     const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
@@ -46,50 +53,46 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return undefined;
     }
   };
-  const run = (entity: Entity, name: string) =>
+  const join = async (run: PublishedRun): Promise<Joined> => ({
+    ...run,
+    standing: (await unlessBroken(() => standingOf(run.manifest))) ?? null,
+  });
+  const ofRun = async (entity: Entity, name: string): Promise<Joined | undefined> => {
+    const known = listed.get(name);
+    const found = known ?? (await unlessBroken(() => ifReadable(manifests.manifestOfRun(entity, name), warn)));
+    return known ?? (found && join(found));
+  };
+  const readersOf = (entity: Entity, date: string | null): Promise<Readers | undefined> =>
     unlessBroken(async () => {
-      const found = await ifReadable(manifests.manifestOfRun(entity, name), warn);
-      return found && join(found);
+      const [ofDate, latest] = await Promise.all([date && pointer(entity, date), pointer(entity, 'latest')]);
+      return { ofDate: readerOf(ofDate || undefined), latest: readerOf(latest) };
     });
   return {
-    /** The standing of a run whose manifest is already read; null also if the bucket cannot be read. */
-    standing: async (manifest: Manifest) => (await unlessBroken(() => standingOf(manifest))) ?? null,
-    /**
-     * The runs that wrote their manifests since a time, by execution name. After this call, `own` looks up only these
-     * runs.
-     */
-    since: async (entities: Entity[], since: Date): Promise<Map<string, Joined>> => {
-      const read = async (entity: Entity) => eachOf(await manifests.runs(entity, since, warn), join);
-      const all = await unlessBroken(() => eachOf(entities, read));
-      listed = new Map((all ?? []).flat().map((run) => [run.manifest.execution, run]));
+    join,
+    /** The runs that wrote their manifests since a time, by execution name. */
+    since: async (entities: Entity[], since: Date): Promise<ReadonlyMap<string, Joined>> => {
+      const read = (entity: Entity) => unlessBroken(() => manifests.runs(entity, since, warn));
+      for (const run of (await eachOf(entities, read)).flatMap((runs) => runs ?? [])) {
+        listed.set(run.manifest.execution, await join(run));
+      }
       return listed;
     },
-    /** The manifest of a run; `undefined` if the run wrote none. */
-    own: async (entity: Entity, name: string) => (listed ? listed.get(name) : await run(entity, name)),
-    /** The manifest of a run that may be older than the listed ones. */
-    run: async (entity: Entity, name: string) => listed?.get(name) ?? (await run(entity, name)),
-    /** The published runs of a date and of `latest`; `undefined` if they are not known. */
-    readers: (entity: Entity, date: string | null): Promise<Readers | undefined> =>
-      unlessBroken(async () => {
-        const named = async (which: string | null) => {
-          const found = which === null ? undefined : await pointer(entity, which);
-          return found ? { date: found.date, run: found.execution } : null;
-        };
-        const [ofDate, latest] = await Promise.all([named(date), named('latest')]);
-        return { ofDate, latest };
-      }),
+    /** A run with its facts from the bucket: its manifest, its standing, and the published runs if it failed. */
+    complete: async (execution: Execution, known: Known = {}): Promise<{ run: Run; own?: Joined | undefined }> => {
+      const run = runOf(execution, known);
+      const { entity, outcome, of, status, date } = run;
+      const isUnpublished = outcome === 'running' && !known.state?.manifestKey;
+      if (!entity || isUnpublished || isWithoutJob(run)) return { run };
+      const released = outcome === 'release' || outcome === 'withoutTable' ? of : null;
+      const name = run.what === 'export' ? run.run : released;
+      const own = name === null ? undefined : await ofRun(entity, name);
+      const failed = status !== 'SUCCEEDED' && status !== 'RUNNING';
+      const readers = failed ? await readersOf(entity, own?.manifest.date ?? date) : undefined;
+      return { run: runOf(execution, { ...known, published: own, readers }), own };
+    },
   };
 }
 
-/** A run with its facts from the bucket: its manifest, its standing, and the published runs. */
-export async function completeRun(published: Published, found: FoundRun, known: Known = {}) {
-  const { entity, outcome, run: name, date, what, of, status } = runOf(found, known);
-  const asked = entity !== null && outcome !== 'notDue' && outcome !== 'alreadyStarted';
-  if (!asked || (outcome === 'running' && !known.state?.manifestKey)) return { run: runOf(found, known) };
-  const released = outcome === 'release' || outcome === 'withoutTable' ? of : null;
-  const own = what === 'export' ? published.own(entity, name) : released && published.run(entity, released);
-  const failed = status !== 'SUCCEEDED' && status !== 'RUNNING';
-  const joined = (await own) || undefined;
-  const readers = failed ? await published.readers(entity, joined?.manifest.date ?? date) : undefined;
-  return { run: runOf(found, { ...known, published: joined, readers }), own: joined };
+function readerOf(pointer: Pointer | undefined): Readers['latest'] {
+  return pointer ? { date: pointer.date, run: pointer.execution } : null;
 }

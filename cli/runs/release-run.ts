@@ -12,7 +12,7 @@ import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { findRun, withRun } from './find-run.ts';
+import { findRunOfEntity, withRun } from './find-run.ts';
 import { afterStart, startNamed } from './start-run.ts';
 
 interface ReleaseOptions extends TargetOptions {
@@ -46,8 +46,8 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
   if (reason.trim() === '' || reason.length > 500)
     throw new CommandError('--reason takes a sentence of at most 500 characters.', USAGE);
   const target = await connect(options);
-  const { entity, name, status } = await findRun(target, named, options.date);
-  if (!entity) throw new CommandError(`The input of ${name} names no entity, so there is nothing to release.`, USAGE);
+  const { entity, found } = await findRunOfEntity(target, named, options.date, 'to release');
+  const { name, status } = found;
   if (status === 'RUNNING')
     throw new CommandError(`${name} is under way: ${commandFor(`follow ${quoted(name)}`, options)}`, USAGE);
   const manifests = createManifests(target);

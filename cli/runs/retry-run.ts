@@ -1,7 +1,4 @@
-import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import { CRM_EXPORT } from '../../core/commands.ts';
-import type { Entity } from '../../core/config/entities.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
@@ -10,9 +7,9 @@ import { connect, type Target } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
 import { lastSeen } from './executions.ts';
 import { dateOf, refuseDate } from './export-date.ts';
-import { findRun, isWithoutJob, withRun } from './find-run.ts';
+import { findRunOfEntity, withRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
-import { type FoundRun, type RunInput, readInput, runOf } from './run.ts';
+import { type Execution, isWithoutJob, type RunInput, readInput, runOf } from './run.ts';
 import { outcomeText } from './run-words.ts';
 import { afterStart, startNamed } from './start-run.ts';
 import type { Seen } from './waiting.ts';
@@ -39,20 +36,21 @@ export function addRetry(command: Command): void {
 
 async function retry(run: string, options: RetryOptions): Promise<void> {
   const target = await connect(options);
-  const found = await findRun(target, run, options.date);
+  const { entity, found } = await findRunOfEntity(target, run, options.date, 'to repeat');
   if (found.status === 'RUNNING' && !options.force) {
     const stop = commandFor(`stop ${quoted(found.name)}`, options);
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
-  if (isWithoutJob(found)) {
-    const start = commandFor(`start ${found.entity}`, options);
-    const why = outcomeText(runOf(found));
+  const earlier = runOf(found);
+  if (isWithoutJob(earlier)) {
+    const start = commandFor(`start ${entity}`, options);
+    const why = outcomeText(earlier);
     throw new CommandError(
       `There is nothing to repeat in ${found.name}, which requested nothing (${why}): ${start}.`,
       USAGE,
     );
   }
-  const { entity, ...input } = await inputAgain(target, found, options.fresh);
+  const input = await inputAgain(target, found, options.fresh);
   const again = readInput(input);
   const today = commandFor(`start ${entity}`, options);
   refuseDate(target, again, `\nTo export the records of today: ${today}`);
@@ -73,29 +71,25 @@ function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
 /**
  * The input of the old run with its logical date: without it, the new run would take the current date. The new run
  * adopts the export of the old one unless `fresh` or a new one is needed. If only the table is missing, it writes that.
- * @throws CommandError (exit code 2) if the old input names no entity
  */
 export async function inputAgain(
   { sfn, TimeZone }: Pick<Target, 'sfn' | 'TimeZone'>,
-  { executionArn, name, startDate }: FoundRun,
+  execution: Execution,
   fresh = false,
-): Promise<{ entity: Entity; [key: string]: unknown }> {
-  const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const { entity, what, of, given, ...asked } = readInput(execution.input);
-  if (!entity) throw new CommandError(`The input of ${name} names no entity: begin with ${CRM_EXPORT} start.`, USAGE);
+): Promise<object> {
+  const { name, executionArn, startDate, error, input } = execution;
   // The file is published, so only the table is missing.
-  if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: { run: of ?? name } };
+  if (error === 'TableNotWritten' && !fresh) return { table: { run: input.of ?? name } };
   // A release or a table run has the date of the run that it handles.
-  if (what !== 'export') return { ...given, entity };
-  const { scheduledFor: _, adopt: __, ...input } = given;
+  if (input.what !== 'export') return input.given;
+  const { scheduledFor: _, adopt: __, ...given } = input.given;
   const last = await lastSeen(sfn, executionArn);
-  const ended = { name, status: execution.status ?? 'RUNNING', error: execution.error ?? null };
-  const adopt = fresh ? undefined : adoptableRun(ended, last, asked.adopt);
+  const adopt = fresh ? undefined : adoptableRun(execution, last, input.adopt);
   const { run, date: early } = last.state ?? {};
-  const scheduledFor = asked.scheduledFor ?? startDate.toISOString();
-  const date = asked.date ?? run?.date ?? early ?? dateOf(TimeZone, scheduledFor);
+  const scheduledFor = input.scheduledFor ?? startDate.toISOString();
+  const date = input.date ?? run?.date ?? early ?? dateOf(TimeZone, scheduledFor);
   // With `scheduledFor`, the new run would count as a nightly start, and end because the old run has the same start.
-  return { ...input, entity, date, ...(adopt !== undefined && { adopt }) };
+  return { ...given, date, ...(adopt !== undefined && { adopt }) };
 }
 
 /** Errors after which the same export would fail in the same way. */
@@ -104,19 +98,12 @@ const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', '
 /** States in which a run may have requested an export, even if it never received the answer. */
 const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
 
-interface Ended {
-  name: string;
-  /** The status of the execution in Step Functions. */
-  status: string;
-  error: string | null;
-}
-
 /**
  * The run whose export a retry adopts: the failed run, or the earlier run whose export that run should have adopted.
  * `undefined`: a new export is requested.
  */
 export function adoptableRun(
-  { name, status, error }: Ended,
+  { name, status, error }: Pick<Execution, 'name' | 'status' | 'error'>,
   { name: lastState, state }: Pick<Seen, 'name' | 'state'>,
   earlier?: string,
 ): string | undefined {

@@ -1,5 +1,4 @@
 import type { Entity } from '../../core/config/entities.ts';
-import { otherPlanText } from '../data/stored-manifests.ts';
 import { bytesText, colorsFor, manyText, plainLine } from '../support/text.ts';
 import { OUTCOMES, type Readers, type Run, type Tone } from './run.ts';
 
@@ -21,21 +20,16 @@ function wordOf({ what, outcome, error, status, kind, unjudged }: Told): string 
   return outcome === 'published' ? whole : word;
 }
 
-/** The outcome as a phrase for a line; it has the same content as `outcomeWord`. */
+/** The outcome for a line: its word, and the run or the reason that belongs to it. */
 export function outcomeText(run: Run): string {
-  const { outcome, of, startedBy, differs } = run;
-  const other = plainLine(of ?? 'another run');
-  const texts: Partial<Record<Run['outcome'], string>> = {
-    stored: `stored, not published: ${otherPlanText(differs)}`,
-    released: 'quarantined, then released',
-    release: `released from quarantine: ${other}`,
-    table: `the table of ${other}`,
-    replaced: `no table is written: another run than ${other} is published for its date`,
-    withoutTable: 'published, without its table',
-    notDue: 'not due: another start of the rule is the one for this date',
-    alreadyStarted: `already started: ${plainLine(startedBy ?? 'another execution')} has this start of the rule`,
-  };
-  return texts[outcome] ?? outcomeWord(run);
+  const { outcome, what, of, startedBy } = run;
+  const word = outcomeWord(run);
+  if (outcome === 'notDue') return `${word}: another start of the rule is the one for this date`;
+  if (outcome === 'alreadyStarted')
+    return `${word}: ${plainLine(startedBy ?? 'another execution')} has this start of the rule`;
+  if (of === null) return word;
+  const about = `${what} of ${plainLine(of)}`;
+  return word.startsWith(what) ? word.replace(what, () => about) : `${word}, ${about}`;
 }
 
 const STANDINGS = {

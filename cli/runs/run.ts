@@ -1,4 +1,4 @@
-import type { DescribeExecutionOutput, ExecutionListItem } from '@aws-sdk/client-sfn';
+import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { countChanges } from '../../core/columns/column-changes.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
@@ -157,18 +157,25 @@ export interface NamedRun extends Run {
   seconds: number;
 }
 
-/** An execution from a list or a description. */
-export interface FoundRun {
+/** An execution of a state machine, as Step Functions describes it. */
+export interface Execution {
   executionArn: string;
   name: string;
-  /** `undefined` if the input names no entity. */
-  entity: Entity | undefined;
   status: string;
   startDate: Date;
   stopDate: Date | undefined;
-  what: Run['what'];
-  /** The execution with its input and output, if it was read. */
-  execution?: Partial<DescribeExecutionOutput>;
+  input: RunInput;
+  /** The text of the output, if the execution has ended well. */
+  output: string | undefined;
+  error: string | null;
+  cause: string | null;
+}
+
+/** @param described the answer of DescribeExecution, or as much of it as is known */
+export function executionOf(described: Partial<DescribeExecutionOutput>): Execution {
+  const { executionArn = '', status = 'RUNNING', startDate = new Date(0), stopDate, output } = described;
+  const { name = executionArn.split(':').at(-1) ?? '', input, error = null, cause = null } = described;
+  return { executionArn, name, status, startDate, stopDate, input: readInput(input), output, error, cause };
 }
 
 /** A published run, and its standing. */
@@ -193,22 +200,18 @@ export function parseState(text: string | undefined): RunState | undefined {
 }
 
 /** A run from its execution and the other known facts. */
-export function runOf(found: FoundRun, known: Known = {}): Run {
-  const { name, executionArn, entity = null, status, startDate, stopDate, execution } = found;
-  const { error = null, cause = null, input: text } = execution ?? {};
-  const input = readInput(text);
-  const state = parseState(execution?.output) ?? known.state;
+export function runOf(execution: Execution, known: Known = {}): Run {
+  const { name, executionArn, status, startDate, stopDate, input, error, cause } = execution;
   const { published, readers = null, waiting = null } = known;
-  const what = execution ? input.what : found.what;
-  const seen = { status, error, what, state, published };
-  const outcome = failedOnPurpose(input.given, error) ? 'onPurpose' : outcomeOf(seen);
+  const state = parseState(execution.output) ?? known.state;
+  const outcome = failedOnPurpose(input.given, error) ? 'onPurpose' : outcomeOf(execution, state, published);
   return {
     run: name,
     executionArn,
-    what,
+    what: input.what,
     byVerify: isOfVerify(name, input.given),
     of: input.of ?? null,
-    entity,
+    entity: input.entity ?? null,
     date: dateOf(state, published) ?? reckonedDate(input, startDate, known.timeZone) ?? null,
     outcome,
     needsPerson: needsPerson(outcome, readers, [name, input.of]),
@@ -222,38 +225,38 @@ export function runOf(found: FoundRun, known: Known = {}): Run {
     startedBy: state?.startedBy ?? null,
     standing: published?.standing ?? (outcome === 'release' ? (state?.released?.latest ? 'latest' : 'current') : null),
     readers,
-    ...fileOf(what, state, published),
+    ...fileOf(input.what, state, published),
   };
+}
+
+/** Whether a nightly rule started the execution without requesting an export. Commands never do this. */
+export function isWithoutJob({ outcome }: Run): boolean {
+  return outcome === 'notDue' || outcome === 'alreadyStarted';
 }
 
 /** A run from its manifest alone. */
 export function runOfManifest(published: Joined): Run {
   const { entity, startedAt, execution: name } = published.manifest;
-  const item = { name, status: 'SUCCEEDED', startDate: new Date(startedAt) } as const;
-  const run = runOf(foundRun(item, entity, 'export'), { published });
+  const input = JSON.stringify({ entity });
+  const run = runOf(executionOf({ name, status: 'SUCCEEDED', startDate: new Date(startedAt), input }), { published });
   return { ...run, executionArn: null, status: null, seconds: null };
 }
 
-interface Seen {
-  status: string;
-  error: string | null;
-  what: Run['what'];
-  state: RunState | undefined;
-  published: Joined | undefined;
-}
-
-function outcomeOf(seen: Seen): Outcome {
-  const { status, error, what, state } = seen;
+function outcomeOf(execution: Execution, state: RunState | undefined, published: Joined | undefined): Outcome {
+  const { status, error, input } = execution;
   if (status === 'RUNNING') return 'running';
-  if (error === 'TableNotWritten' && what !== 'table') return 'withoutTable';
-  if (what === 'export') return exportOutcome(seen);
+  if (error === 'TableNotWritten' && input.what !== 'table') return 'withoutTable';
+  if (input.what === 'export') return exportOutcome(execution, state, published);
   if (status !== 'SUCCEEDED') return 'failed';
-  if (what === 'table') return state?.table ? 'table' : 'replaced';
-  return what === 'update' ? 'applied' : 'release';
+  if (input.what === 'table') return state?.table ? 'table' : 'replaced';
+  return input.what === 'update' ? 'applied' : 'release';
 }
 
-function exportOutcome({ status, error, state, published }: Seen): Outcome {
-  const { manifest, standing } = published ?? {};
+function exportOutcome(
+  { status, error }: Execution,
+  state: RunState | undefined,
+  { manifest, standing }: Partial<Joined> = {},
+): Outcome {
   if (manifest?.state === 'quarantined' && (standing === 'latest' || standing === 'current')) return 'released';
   if (manifest?.state === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
   if (status !== 'SUCCEEDED') return 'failed';
@@ -299,20 +302,6 @@ function fileOf(what: Run['what'], state: RunState | undefined, published: Joine
     changedColumns: manifest?.drift ? countChanges(manifest.drift) : null,
     unjudged: isUnjudged(manifest?.file),
     table,
-  };
-}
-
-/** A run from an execution in a list or from its description. */
-export function foundRun(item: Partial<ExecutionListItem>, entity: Entity | undefined, what: Run['what']): FoundRun {
-  const { executionArn = '', name = executionArn.split(':').at(-1) ?? '', status = 'RUNNING' } = item;
-  return {
-    executionArn,
-    name,
-    entity,
-    status,
-    startDate: item.startDate ?? new Date(0),
-    stopDate: item.stopDate,
-    what,
   };
 }
 

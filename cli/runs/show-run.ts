@@ -1,4 +1,3 @@
-import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import * as z from 'zod/mini';
 import { driftTexts } from '../../core/columns/column-changes.ts';
@@ -22,12 +21,13 @@ import { CommandError } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../support/text.ts';
+import { historyOf } from './executions.ts';
 import { findRun, withRun } from './find-run.ts';
-import { completeRun, createPublished } from './published-runs.ts';
+import { createPublished } from './published-runs.ts';
 import { adoptableRun } from './retry-run.ts';
-import { FORGOTTEN_AFTER_DAYS, type FoundRun, parseState, type Run, readInput, runOfManifest } from './run.ts';
+import { type Execution, FORGOTTEN_AFTER_DAYS, parseState, type Run, runOfManifest } from './run.ts';
 import { failureText, headText, painterOf, readersText, toneOf } from './run-words.ts';
-import { historyOf, type Moment, type Phase, stretchesOf, timelineOf } from './timeline.ts';
+import { type Moment, timelineOf } from './timeline.ts';
 import { waitingOf } from './waiting.ts';
 
 /** Registers `show`, which changes nothing. */
@@ -113,31 +113,17 @@ function columnsOf({ drift, warnings }: ShownRun): string[] {
   return texts.map((text) => `\n  ${plainLine(text)}`);
 }
 
-const STEP_OF: Partial<Record<Phase, string>> = {
-  create: 'CreateExport',
-  check: 'CheckStatus',
-  download: 'DownloadFile',
-  publish: 'PublishFile',
-  table: 'WriteTable',
-  changes: 'WriteChanges',
-};
-
-/** The log of the last step of a run that did not succeed. `--json` has the logs of all steps. */
-function logOf({ status, timeline, links }: ShownRun): string[] {
-  const step = STEP_OF[timeline.findLast(({ phase }) => phase in STEP_OF)?.phase ?? 'create'] ?? '';
-  const url = links.logGroups[step];
-  return status === 'SUCCEEDED' || status === null || !url ? [] : [`Log of ${step}: ${url}`];
-}
-
 function placesOf(shown: ShownRun): string[] {
-  const { bucket, key, manifestKey, keptUntil, links, executionArn, table } = shown;
+  const { bucket, key, manifestKey, keptUntil, links, executionArn, table, step, status } = shown;
+  // The log of the last step of a run that did not succeed; `--json` has the logs of all steps.
+  const log = status !== 'SUCCEEDED' && step !== null && links.logGroups[step];
   const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
   const places = [
     ...(key === null ? [] : [`File: s3://${bucket}/${key}${kept}`]),
     ...(manifestKey === null ? [] : [`Manifest: s3://${bucket}/${manifestKey}`]),
     ...(table === null ? [] : [`Table: s3://${bucket}/${table.key}`]),
     ...(executionArn === null ? [] : [`Execution: ${links.execution ?? executionArn}`]),
-    ...logOf(shown),
+    ...(log ? [`Log of ${step}: ${log}`] : []),
     ...(links.endpoint === null ? [] : [`Local cloud: ${links.endpoint}`]),
   ];
   return places.map((place) => `  ${plainLine(place)}`);
@@ -148,6 +134,8 @@ export interface ShownRun extends Run {
   /** A path in this repository. */
   runbook: string | null;
   timeline: Moment[];
+  /** The last step that the run entered. */
+  step: string | null;
   bucket: string;
   warnings: string[];
   /** Differences between the columns of the CRM and those of the previous export. */
@@ -188,31 +176,32 @@ export async function showRun(
 async function ofExecution(
   target: ShownRunSources,
   manifests: Manifests,
-  found: FoundRun,
+  execution: Execution,
   endpoint: string | undefined,
 ): Promise<ShownRun> {
-  const { name, executionArn, status, stopDate } = found;
-  const execution = found.execution ?? (await target.sfn.send(new DescribeExecutionCommand({ executionArn })));
-  const { input, output, error = null } = execution;
-  const stretches = stretchesOf(await historyOf(target.sfn, executionArn), stopDate ?? new Date(), output);
-  const last = stretches.at(-1)?.stays.at(-1);
-  const state = parseState(output) ?? last?.after ?? last?.before;
+  const { executionArn, status, error, output } = execution;
+  const history = await historyOf(target.sfn, executionArn);
+  const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
+  const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
-  const waiting = last && status === 'RUNNING' ? waitingOf({ ...last, at: last.from, state: last.before }) : undefined;
+  const waiting = status === 'RUNNING' ? waitingOf(last) : undefined;
   const known = { state, waiting, timeZone: target.TimeZone };
-  const { run, own } = await completeRun(createPublished(target, warn), { ...found, execution }, known);
-  const adoptable = adoptableRun({ name, status, error }, { name: last?.name ?? '', state }) !== undefined;
-  const releasable = !own?.manifest.guards || isReleasable(own.manifest.guards);
+  const { run, own } = await createPublished(target, warn).complete(execution, known);
   const details = await detailsOf(manifests, own, warn);
   return {
     ...run,
     runbook: runbookEntry(error, status),
-    timeline: timelineOf(stretches, run),
+    timeline: timelineOf(history, run, output),
+    step: history.findLast(({ name }) => name in STEPS)?.name ?? null,
     bucket: target.BucketName,
     ...details,
     warnings: [...warnings, ...details.warnings, ...(run.table?.warnings ?? [])],
-    makeUp: makeUpOf(run, { input, adoptable, releasable }),
+    makeUp: makeUpOf(run, {
+      given: execution.input.given,
+      adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
+      releasable: !own?.manifest.guards || isReleasable(own.manifest.guards),
+    }),
     links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
   };
 }
@@ -228,20 +217,19 @@ async function ofManifest(
   const { id, createdAt, adoptedFrom, storedAt } = made;
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
-  const standing = await createPublished(target, warn).standing(published.manifest);
+  const run = runOfManifest(await createPublished(target, warn).join(published));
   const details = await detailsOf(manifests, published, warn);
   const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
-  const begin = `Started, more than ${FORGOTTEN_AFTER_DAYS} days ago or in another machine: its manifest tells alone.`;
+  const how = adoptedFrom === null ? 'created' : `adopted from ${adoptedFrom}: created at ${createdAt}`;
   return {
-    ...runOfManifest({ ...published, standing }),
+    ...run,
     runbook: null,
     timeline: [
-      at(startedAt, 'begin', begin),
-      adoptedFrom === null
-        ? at(createdAt, 'create', `Export ${id} of ${date} created.`)
-        : at(startedAt, 'create', `Export ${id} of ${date} adopted from ${adoptedFrom}: created at ${createdAt}.`),
+      at(startedAt, 'begin', `Started; Step Functions has no history of it (${FORGOTTEN_AFTER_DAYS} days).`),
+      at(adoptedFrom === null ? createdAt : startedAt, 'create', `Export ${id} of ${date} ${how}.`),
       at(storedAt, 'download', 'File stored.'),
     ],
+    step: null,
     bucket: target.BucketName,
     ...details,
     warnings: [...details.warnings, ...warnings],
@@ -275,7 +263,7 @@ const plainInputSchema = z.strictObject({
 
 interface Known {
   /** The input of the execution. */
-  input: string | undefined;
+  given: object;
   /** Whether a retry adopts the export of this run. */
   adoptable: boolean;
   /** Whether a person may release the file of this run. */
@@ -283,7 +271,7 @@ interface Known {
 }
 
 /** The command that makes up for a failed run; null if another run is published, or the same input would fail again. */
-function makeUpOf(run: Run, { input, adoptable, releasable }: Known): string | null {
+function makeUpOf(run: Run, { given, adoptable, releasable }: Known): string | null {
   const { run: name, of, entity, date, status, error, outcome, readers } = run;
   if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
   // File and table are published, and the next feed includes the changes of this one.
@@ -291,7 +279,7 @@ function makeUpOf(run: Run, { input, adoptable, releasable }: Known): string | n
   if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
   if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
   if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason "…"`;
-  const plain = !adoptable && date !== null && plainInputSchema.safeParse(readInput(input).given).success;
+  const plain = !adoptable && date !== null && plainInputSchema.safeParse(given).success;
   // The kind is missing if the run ended before CreateExport decided what the plan selects for the date.
   if (!plain || run.kind === null) return `retry ${quoted(name)}`;
   return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;

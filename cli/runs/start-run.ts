@@ -10,7 +10,7 @@ import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { type FollowCommandOptions, followToTheEnd } from './follow.ts';
-import { foundRun, type NamedRun, runOf } from './run.ts';
+import { executionOf, type NamedRun, runOf } from './run.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
@@ -96,6 +96,6 @@ export async function startNamed(
 ): Promise<NamedRun> {
   const executionArn = await startRun(target, entity, input);
   if (!json) printOut(executionArn);
-  const execution = { executionArn, startDate: new Date(), input: JSON.stringify(input) };
-  return { ...runOf({ ...foundRun(execution, entity, 'export'), execution }), entity, executionArn, seconds: 0 };
+  const execution = executionOf({ executionArn, startDate: new Date(), input: JSON.stringify({ entity, ...input }) });
+  return { ...runOf(execution), entity, executionArn, seconds: 0 };
 }

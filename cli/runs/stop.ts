@@ -10,7 +10,7 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { durationText } from '../support/text.ts';
 import { lastSeen } from './executions.ts';
 import { findRun, withRun } from './find-run.ts';
-import { type FoundRun, secondsBetween } from './run.ts';
+import { type Execution, secondsBetween } from './run.ts';
 
 interface StopOptions extends TargetOptions {
   date?: string;
@@ -36,11 +36,11 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   printOut(`${found.name}: stopped.`);
 }
 
-export function consequences(found: FoundRun, state: string, last: RunState | undefined): string[] {
-  const { entity = 'unknown entity', name, startDate } = found;
+export function consequences(found: Execution, state: string, last: RunState | undefined): string[] {
+  const { name, startDate, input } = found;
   const exportId = last?.run?.exportId;
   return [
-    `${name} (${entity}) has been running for ${durationText(secondsBetween(startDate, new Date()))} and is at ${state || 'its start'}.`,
+    `${name} (${input.entity ?? 'unknown entity'}) has been running for ${durationText(secondsBetween(startDate, new Date()))} and is at ${state || 'its start'}.`,
     exportId
       ? `Export ${exportId} stays at the CRM, which cannot cancel it; nobody collects it, and it expires there.`
       : 'If the CRM has taken on an export already, it stays there and expires; nobody collects it.',
@@ -51,7 +51,7 @@ export function consequences(found: FoundRun, state: string, last: RunState | un
   ];
 }
 
-async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): Promise<void> {
+async function askBefore({ name }: Execution, { yes, deployment }: StopOptions): Promise<void> {
   if (yes) return;
   if (!process.stdin.isTTY)
     throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
@@ -61,7 +61,7 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
 }
 
 /** @throws CommandError (exit code 1) if the run had already ended */
-async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: FoundRun): Promise<void> {
+async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: Execution): Promise<void> {
   const cause = `An operator stopped it: ${CRM_EXPORT} stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
@@ -73,6 +73,6 @@ async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: Fou
   throw new CommandError(`${endText({ name, status, stopDate })}, before it could be stopped.`, RUN_FAILED);
 }
 
-function endText({ name, status, stopDate }: Pick<FoundRun, 'name' | 'status' | 'stopDate'>): string {
+function endText({ name, status, stopDate }: Pick<Execution, 'name' | 'status' | 'stopDate'>): string {
   return `${name} has ended (${status}${stopDate ? `, ${stopDate.toISOString()}` : ''})`;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { RunState } from '../../core/step/states.ts';
-import { manyText } from '../support/text.ts';
+import { manyText, plainLine } from '../support/text.ts';
 
 /** A state that a run has entered. */
 export interface Seen {
@@ -37,29 +37,28 @@ export function waitingOf({ name, at, state }: Seen): Waiting | undefined {
   };
 }
 
-/** `WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 03:12:05, deadline 07:00:00 UTC` */
-export function waitingText(waiting: Waiting, now?: Date): string {
-  const { state, checks } = waiting;
-  const answered = isLook(waiting) ? `${manyText(checks, 'look')} answered` : '';
-  return [state, answered, reasonText(waiting), timesText(waiting, now)].filter(Boolean).join(', ');
+/** Where a run is: `CheckStatus, 1 check`, or the text of `waitingText`. */
+export function positionText(seen: Seen): string {
+  const waiting = waitingOf(seen);
+  return waiting ? waitingText(waiting) : plainLine(`${seen.name}, ${manyText(seen.state?.checks ?? 0, 'check')}`);
 }
 
-/** `the last 3 refused: 503`, or the name of the error if there was no answer; empty without errors. */
-export function reasonText({ trouble, ...waiting }: Pick<Waiting, 'trouble' | 'state'>): string {
-  if (!trouble) return '';
-  const { error, status, count } = trouble;
-  const tries = count === 1 ? `the last ${isLook(waiting) ? 'look' : 'try'}` : `the last ${count}`;
+/** `WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC` */
+export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Waiting, now = new Date()): string {
+  const facts = [
+    state,
+    manyText(checks, 'check'),
+    trouble && troubleText(trouble),
+    `next try ${clockText(nextTryAt, now)}`,
+    deadline && `deadline ${clockText(deadline, now)}`,
+  ];
+  return plainLine(`${facts.filter(Boolean).join(', ')} UTC`);
+}
+
+/** `the last 3 refused: 503`, or the name of the error if there was no answer. */
+function troubleText({ error, status, count }: NonNullable<Waiting['trouble']>): string {
+  const tries = count === 1 ? 'the last try' : `the last ${count}`;
   return status === null ? `${tries} failed: ${error}` : `${tries} refused: ${status}`;
-}
-
-/** `next look 03:12:05, deadline 07:00:00 UTC` */
-export function timesText({ nextTryAt, deadline, ...waiting }: Waiting, now: Date = new Date()): string {
-  const end = deadline === null ? '' : `, deadline ${clockText(deadline, now)}`;
-  return `next ${isLook(waiting) ? 'look' : 'try'} ${clockText(nextTryAt, now)}${end} UTC`;
-}
-
-function isLook({ state }: Pick<Waiting, 'state'>): boolean {
-  return state === 'WaitBeforeCheck';
 }
 
 /** The time, with its date unless that is today. */

@@ -60,9 +60,3 @@ export function bytesText(bytes: number | null): string {
   const power = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
   return `${(bytes / 1000 ** power).toFixed(1)} ${units[power - 1]}`;
 }
-
-/** Progress of a file: `41.9 MB of 96.0 MB`; only the first number if the total is not known or is reached. */
-export function movedText({ bytes, totalBytes }: { bytes: number | null; totalBytes: number | null }): string {
-  const whole = bytes === null || totalBytes === null || bytes >= totalBytes;
-  return whole ? bytesText(bytes) : `${bytesText(bytes)} of ${bytesText(totalBytes)}`;
-}

@@ -8,7 +8,6 @@ import { createManifests, forgottenRun, type Manifests, unlessEarlier } from '..
 import { startRun } from '../runs/executions.ts';
 import { findRun } from '../runs/find-run.ts';
 import { followRun } from '../runs/follow.ts';
-import { readInput } from '../runs/run.ts';
 import { afterStart, startNamed } from '../runs/start-run.ts';
 import { partialFailure } from '../support/aws-error.ts';
 import { commandFor, dateArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
@@ -95,9 +94,9 @@ async function runByName(target: Target, manifests: Manifests, named: string): P
     if (error instanceof CommandError) return error;
     throw error;
   });
-  if (!(found instanceof CommandError) && found.entity) {
+  if (!(found instanceof CommandError) && found.input.entity) {
     // A run that writes a table, or releases a file, has no file of its own.
-    return { entity: found.entity, run: readInput(found.execution?.input).of ?? found.name };
+    return { entity: found.input.entity, run: found.input.of ?? found.name };
   }
   const forgotten = await forgottenRun(manifests, named);
   if (forgotten) return { entity: forgotten.manifest.entity, run: forgotten.manifest.execution };

@@ -12,7 +12,7 @@ import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 import { failedLines } from '../../core/batch/failed-lines.ts';
 import { parseJson } from '../../core/json.ts';
 import { formatOf } from '../../core/updates/read-updates.ts';
-import { foundRun, type Run, readInput, runOf } from '../runs/run.ts';
+import { executionOf as executionFrom, type Run, readInput, runOf } from '../runs/run.ts';
 import { failureText, outcomeWord } from '../runs/run-words.ts';
 import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
@@ -194,7 +194,7 @@ export async function statusOf(
 ): Promise<BatchStatus> {
   const tally = new ResultTally(store, batch);
   if (!manifest) await tally.refresh();
-  const run = runOf({ ...foundRun(execution, undefined, 'update'), execution });
+  const run = runOf(executionFrom(execution));
   const { counts, input, result, finishedAt, keptUntil = null } = manifest ?? {};
   const outcome = counts && counts.APPLIED === input?.records ? 'applied' : 'failed';
   const left = { status: null, executionArn: null, endedAt: finishedAt ?? null, outcome } as const;

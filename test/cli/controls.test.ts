@@ -77,7 +77,7 @@ beforeEach(async () => {
 describe('names, records and causes that are full of controls', () => {
   const run = {
     name: 'leads-20261120T020000Z-1a2b3c',
-    input: {},
+    input: { entity: 'leads' },
     start: '2026-11-20T02:00:00.000Z',
     stop: '2026-11-20T02:01:00.000Z',
   };

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { addPause, addResume } from '../../cli/night/pause.ts';
 import { addFollow } from '../../cli/runs/follow.ts';
 import { addList } from '../../cli/runs/list-runs.ts';
-import { addRetry, inputAgain } from '../../cli/runs/retry-run.ts';
+import { addRetry, adoptableRun, inputAgain } from '../../cli/runs/retry-run.ts';
+import { executionOf } from '../../cli/runs/run.ts';
 import { addStart } from '../../cli/runs/start-run.ts';
 import { addStop, consequences } from '../../cli/runs/stop.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -27,15 +28,7 @@ useCommands({
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = arnOf(NAME);
 const startDate = new Date('2026-11-20T22:00:00.250Z');
-const found = {
-  executionArn,
-  name: NAME,
-  entity: 'leads' as const,
-  status: 'FAILED',
-  startDate,
-  stopDate: undefined,
-  what: 'export' as const,
-};
+const found = (input: string) => executionOf({ executionArn, status: 'FAILED', startDate, input });
 const stateOf = (date: string) =>
   JSON.stringify(runState({ execution: NAME, startedAt: startDate.toISOString(), run: runPlan({ date }) }));
 
@@ -44,10 +37,9 @@ async function anew(input: string, state?: string, TimeZone = 'UTC', fresh?: boo
   const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
   const events = state ? [{ id: 0, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails }] : [];
   const { target } = await aws(stack({ TimeZone }), {
-    DescribeExecution: { executionArn, name: NAME, status: 'FAILED', startDate: 1, input },
     GetExecutionHistory: { events },
   });
-  return inputAgain(target, found, fresh);
+  return inputAgain(target, found(input), fresh);
 }
 
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
@@ -99,12 +91,44 @@ test('a release is repeated as it was: it has neither a date nor an export of it
   expect(await anew(JSON.stringify(release), stateOf('2026-11-20'), 'UTC')).toEqual(release);
 });
 
-test.for(['{"entity":"leeds"}', '[]', 'x'])('a run with the input %s cannot be retried', async (input) => {
-  await expect(anew(input)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining('names no entity') });
+describe('the export that a retry adopts', () => {
+  const failed = { name: 'night-1', status: 'FAILED', error: 'StorageUnavailable' };
+  const begun = { name: 'RunFailed', state: runState() };
+  const before = (name: string) => ({ name, state: newState() });
+
+  test.each<[string, string | null, string | undefined]>([
+    ['FAILED', 'DownloadIncomplete', 'night-1'],
+    ['FAILED', 'ExportDeadlineExceeded', 'night-1'],
+    ['ABORTED', 'StoppedByOperator', 'night-1'],
+    ['ABORTED', null, 'night-1'],
+    ['TIMED_OUT', 'States.Timeout', 'night-1'],
+    ['FAILED', 'ExportFailed', undefined],
+    ['FAILED', 'ExportNotFound', undefined],
+    ['FAILED', 'FileRejected', undefined],
+    ['FAILED', 'FileQuarantined', undefined],
+    ['FAILED', 'DownloadTooLarge', undefined],
+    ['RUNNING', null, undefined],
+    ['SUCCEEDED', null, undefined],
+  ])('of a run that is %s with %s is %s', (status, error, adopted) => {
+    expect(adoptableRun({ ...failed, status, error }, begun, 'night-0')).toBe(adopted);
+  });
+
+  test.each<[string, object, string | undefined, string | undefined]>([
+    ['RunFailed', {}, undefined, undefined],
+    ['RunFailed', {}, 'night-0', 'night-0'],
+    ['CreateExport', { status: 'ABORTED', error: null }, undefined, 'night-1'],
+    ['StepCrashed', { error: 'StepCrashed' }, undefined, 'night-1'],
+    ['StepCrashed', { error: 'StepCrashed' }, 'night-0', 'night-0'],
+  ])(
+    'of a run that has none, and ended in %s %j after it should have adopted %s, is %s',
+    (state, end, earlier, adopted) => {
+      expect(adoptableRun({ ...failed, ...end }, before(state), earlier)).toBe(adopted);
+    },
+  );
 });
 
 test('before a run is stopped, it is said what becomes of the export, of the file and of a step at work', () => {
-  const text = (state: string) => consequences(found, state, undefined).join('\n');
+  const text = (state: string) => consequences(found('{"entity":"leads"}'), state, undefined).join('\n');
   expect(text('CheckStatus')).toMatch(/at CheckStatus\.\nIf the CRM has taken on an export .*\n.*no pointer/);
   expect(text('CheckStatus')).toContain('A function that is at work ends its step');
   expect(text('PublishFile')).toContain('it may still publish the file');

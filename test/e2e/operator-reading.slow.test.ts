@@ -111,7 +111,7 @@ it('shows a published run as a timeline, by its name or as the newest of its ent
   );
   const { stdout } = await cli('show', nameOf(newer));
   expect(stdout).toContain(`Export ${newer.exportId} of ${today} created`);
-  expect(stdout).toMatch(/Status: 3 looks over .*; the export is ready\./);
+  expect(stdout).toMatch(/Status: 3 checks over .*: the export is ready\./);
   expect(stdout).toMatch(/File moved: .*B in 1 invocation at .*B\/s\./);
   expect(stdout).toContain('Checked every byte and 300 rows, then published.');
   expect(stdout).toContain(`s3://${system.target.BucketName}/${newer.key}`);

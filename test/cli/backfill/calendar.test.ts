@@ -1,7 +1,6 @@
-import { expect, test, vi } from 'vitest';
-import { type BackfillDate, calendarText, createCalendarScreen, datesBetween } from '../../../cli/runs/backfill.ts';
-import { terminal } from '../../local/support/terminal.ts';
-import { aRun } from '../support/a-run.ts';
+import { expect, test } from 'vitest';
+import { type BackfillDate, calendarText, datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const NOTHING = { run: null, error: null };
 
@@ -29,21 +28,26 @@ test('the calendar has a row for each month, and a mark below the number of the 
   ]);
 });
 
-test('a terminal has one calendar, which changes in place and stays; a pipe has a line for each change first', () => {
-  const show = (isTTY: boolean) => {
-    const { stream, seen } = terminal(isTTY);
-    const date: BackfillDate = { date: '2026-03-01', state: 'missing', ...NOTHING };
-    const screen = createCalendarScreen([date], stream);
-    screen.changed(Object.assign(date, { state: 'running', run: aRun() }));
-    screen.changed(Object.assign(date, { state: 'failed', error: 'ExportFailed' }));
-    screen.end();
-    return seen().filter(Boolean);
-  };
-  vi.stubEnv('NO_COLOR', '1');
+const missing = (date: string): BackfillDate => ({ date, state: 'missing', ...NOTHING });
+const change = (date: BackfillDate, to: Partial<BackfillDate>) => void Object.assign(date, to);
 
-  expect(show(true).slice(1)).toEqual(['2026-03  ✕', '1 date: ✓ 0 published  … 0 under way  ✕ 1 failed  · 0 to do']);
-  expect(show(false).slice(0, 2)).toEqual([
-    '2026-03-01: under way, leads-1',
-    '2026-03-01: failed, leads-1, ExportFailed',
-  ]);
+test('a date that was published since the calendar was made is not started', async () => {
+  const cloud = await aws();
+  cloud.publish({ date: '2026-03-01' });
+  const date = missing('2026-03-01');
+
+  await fillDate(cloud.target, 'leads', date, new AbortController().signal, change);
+
+  expect(date).toEqual({ ...missing('2026-03-01'), state: 'published' });
+  expect(cloud.asked).not.toContain('StartExecution');
+});
+
+test('after Ctrl-C nothing is started, however far a date was looked at', async () => {
+  const cloud = await aws();
+  const date = missing('2026-03-01');
+
+  await expect(fillDate(cloud.target, 'leads', date, AbortSignal.abort(), change)).rejects.toThrow();
+
+  expect(date.state).toBe('missing');
+  expect(cloud.asked).not.toContain('StartExecution');
 });

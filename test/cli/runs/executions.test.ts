@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startRun } from '../../../cli/runs/executions.ts';
-import { followRun, type Progress } from '../../../cli/runs/follow.ts';
+import { followRun, type Progress, progressLines } from '../../../cli/runs/follow.ts';
 import { runSchema } from '../../../cli/runs/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run as aRun, runState, storedFile } from '../../support/builders.ts';
@@ -79,12 +79,12 @@ test('a run is followed from its start to its end', async () => {
   ]);
   const seen: Progress[] = [];
   const report = await followRun(sfn, 'leads', ARN, { everyMs: 1, onProgress: (progress) => seen.push(progress) });
-  expect(seen.map(({ state, status, checks, bytes }) => [state, status, checks, bytes])).toEqual([
-    ['', 'RUNNING', 0, null],
-    ['CreateExport', 'RUNNING', 0, null],
-    ['WaitBeforeCheck', 'RUNNING', 2, null],
-    ['PublishFile', 'RUNNING', 3, 12],
-    ['ExportPublished', 'SUCCEEDED', 3, 12],
+  expect(seen.map(({ seen: { name, state }, status }) => [name, status, state?.checks])).toEqual([
+    ['', 'RUNNING', undefined],
+    ['CreateExport', 'RUNNING', 0],
+    ['WaitBeforeCheck', 'RUNNING', 2],
+    ['PublishFile', 'RUNNING', 3],
+    ['ExportPublished', 'SUCCEEDED', 3],
   ]);
   expect(report).toMatchObject({
     entity: 'leads',
@@ -110,34 +110,26 @@ test('a run is followed from its start to its end', async () => {
   expect(runSchema.parse(report)).toEqual(report);
 });
 
-test('while its file moves, a run is followed by bytes, and nobody is asked before and after', async () => {
-  const { sfn } = await machine([
-    { status: 'RUNNING', entered: [['CheckStatus', state({ checks: 1 })]] },
-    { status: 'RUNNING', entered: [['DownloadFile', state({ checks: 2 })]] },
-    { status: 'RUNNING', entered: [['WaitBeforeDownload', state({ checks: 2 })]] },
-    { status: 'RUNNING', entered: [['DownloadFile', state({ checks: 2 })]] },
-    { status: 'RUNNING', entered: [['PublishFile', state({ checks: 2, file })]] },
-    { status: 'FAILED', error: 'FileCorrupted', cause: '', entered: [['DownloadFile', state({ checks: 2 })]] },
-  ]);
-  const answers = [undefined, { bytes: 4, totalBytes: null }, { bytes: 8, totalBytes: 12 }];
-  const asked: string[] = [];
-  const seen: Progress[] = [];
-  await followRun(sfn, 'leads', ARN, {
-    everyMs: 1,
-    onProgress: (progress) => seen.push(progress),
-    fileProgress: async ({ execution }) => {
-      asked.push(execution);
-      return answers[asked.length - 1];
-    },
-  });
-  expect(asked).toEqual(['leads-1', 'leads-1', 'leads-1']);
-  expect(seen.map(({ bytes, totalBytes }) => [bytes, totalBytes])).toEqual([
-    [null, null],
-    [null, null],
-    [4, null],
-    [8, 12],
-    [12, 12],
-    [null, null],
+test('every change of state is one line; a run that waits says why, and one that has ended how', () => {
+  const lines: string[] = [];
+  const show = progressLines((line) => lines.push(line));
+  const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
+  const at = new Date('2099-11-20T03:10:00Z');
+  const see = (name: string, seconds: number, more: object = {}, status = 'RUNNING') =>
+    show({ entity: 'leads', status, seen: { name, at, state: runState({ run, checks: 1, ...more }) }, seconds });
+
+  see('', 0);
+  see('CheckStatus', 1.23);
+  see('CheckStatus', 9);
+  see('CheckStatus', 10, { checks: 2 });
+  see('WaitBeforeCheck', 11, { checks: 2, waitSeconds: 125, trouble, run: aRun({ deadline: trouble.deadline }) });
+  see('ExportPublished', 12, { checks: 2 }, 'SUCCEEDED');
+
+  expect(lines).toEqual([
+    '  leads: CheckStatus, 1 check (1.2 s)',
+    '  leads: CheckStatus, 2 checks (10.0 s)',
+    '  leads: WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 03:12:05, deadline 2099-11-20 07:00:00 UTC (11.0 s)',
+    '  leads: ExportPublished (SUCCEEDED) (12.0 s)',
   ]);
 });
 

@@ -1,17 +1,34 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { executionsOf, findRun } from '../../../cli/runs/find-run.ts';
-import type { FoundRun } from '../../../cli/runs/run.ts';
+import { addFollow } from '../../../cli/runs/follow.ts';
+import { addLogs } from '../../../cli/runs/logs.ts';
+import { addRelease } from '../../../cli/runs/release-run.ts';
+import { addRetry } from '../../../cli/runs/retry-run.ts';
+import { addShow } from '../../../cli/runs/show-run.ts';
+import { addStop } from '../../../cli/runs/stop.ts';
+import { addTable } from '../../../cli/tables/table.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({
+  follow: addFollow,
+  show: addShow,
+  logs: addLogs,
+  retry: addRetry,
+  release: addRelease,
+  table: addTable,
+  stop: addStop,
+});
 
 /** Runs started by a rule (with a meaningless name) or by the command; newest first, in pages of two. */
 const runs: Execution[] = [
-  ranOn(21, { name: 'contacts-20261121T020000Z-0a0a0a', status: 'RUNNING' }),
+  ranOn(21, { name: 'contacts-20261121T020000Z-0a0a0a', status: 'RUNNING', input: { entity: 'contacts' } }),
   ranOn(20, { name: 'f7d3_9b1c', input: { entity: 'leads', scheduledFor: 'x' } }),
   ranOn(19, { name: 'by-hand', status: 'FAILED', input: { entity: 'leeds' } }),
-  ranOn(18, { name: 'leads-20261118T020000Z-0b0b0b', status: 'TIMED_OUT' }),
-  ranOn(17, { name: 'leads-20261117T020000Z-0c0c0c', status: 'ABORTED' }),
+  ranOn(18, { name: 'leads-20261118T020000Z-0b0b0b', status: 'TIMED_OUT', input: { entity: 'leads' } }),
+  ranOn(17, { name: 'leads-20261117T020000Z-0c0c0c', status: 'ABORTED', input: { entity: 'leads' } }),
 ];
 const machine = () => aws(executions(runs, { page: 2 }));
 
@@ -19,7 +36,7 @@ function ranOn(day: number, run: Partial<Execution>): Execution {
   return { name: '', status: 'SUCCEEDED', input: {}, start: `2026-11-${day}T02:00:00.000Z`, ...run };
 }
 
-async function namesOf(found: AsyncGenerator<FoundRun>): Promise<string[]> {
+async function namesOf(found: AsyncGenerator<{ name: string }>): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of found) names.push(name);
   return names;
@@ -30,11 +47,10 @@ test('an entity means its newest run, whoever started it', async () => {
   expect(await findRun(target, 'leads')).toMatchObject({
     executionArn: arnOf('f7d3_9b1c'),
     name: 'f7d3_9b1c',
-    entity: 'leads',
     status: 'SUCCEEDED',
     startDate: new Date('2026-11-20T02:00:00Z'),
     stopDate: undefined,
-    what: 'export',
+    input: { entity: 'leads', what: 'export' },
   });
   // The command lists no older page.
   expect(asked.filter((line) => line === 'ListExecutions')).toHaveLength(1);
@@ -43,7 +59,11 @@ test('an entity means its newest run, whoever started it', async () => {
 test('a run is found by its name and by its ARN; one whose input names no entity has none', async () => {
   const { target } = await machine();
   for (const run of ['by-hand', arnOf('by-hand')]) {
-    expect(await findRun(target, run)).toMatchObject({ name: 'by-hand', entity: undefined, status: 'FAILED' });
+    expect(await findRun(target, run)).toMatchObject({
+      name: 'by-hand',
+      input: { entity: undefined },
+      status: 'FAILED',
+    });
   }
 });
 
@@ -63,20 +83,18 @@ test('what is no run is refused with the nearest names, also where the name is o
   expect(await refused('arn:aws:states:x')).toMatchObject({ exitCode: 2, message: expect.stringContaining(arnOf('')) });
 });
 
-test('an entity that is known is not looked up', async () => {
+test('a published run is not looked up', async () => {
   const { target, calls } = await machine();
-  const known = new Map([['f7d3_9b1c', 'leads' as const]]);
-  expect(await namesOf(executionsOf(target, { entity: 'leads', known }))).toHaveLength(3);
+  const published = new Map([['f7d3_9b1c', 'leads' as const]]);
+  expect(await namesOf(executionsOf(target, { published }))).toHaveLength(runs.length);
   const asked = calls.flatMap(({ operation, input }) => (operation === 'DescribeExecution' ? [input] : []));
-  expect(asked).toEqual([{ executionArn: arnOf('by-hand') }]);
+  expect(asked).not.toContainEqual({ executionArn: arnOf('f7d3_9b1c') });
 });
 
-test('runs come newest first over all pages: since a time, those that failed, those of an entity', async () => {
+test('runs come newest first over all pages: since a time, or those that failed', async () => {
   const { target, asked } = await machine();
   expect(await namesOf(executionsOf(target, {}))).toEqual(runs.map(({ name }) => name));
   expect(await namesOf(executionsOf(target, { failed: true }))).toEqual(runs.slice(2).map(({ name }) => name));
-  const ofLeads = ['f7d3_9b1c', 'leads-20261118T020000Z-0b0b0b', 'leads-20261117T020000Z-0c0c0c'];
-  expect(await namesOf(executionsOf(target, { entity: 'leads' }))).toEqual(ofLeads);
   asked.length = 0;
   const since = new Date('2026-11-19T02:00:00Z');
   expect(await namesOf(executionsOf(target, { since }))).toHaveLength(3);
@@ -90,15 +108,6 @@ test('a unique end of a name means that run; of several runs it names them, and 
   const refused = (run: string) => findRun(target, run).catch((error: unknown) => error);
   expect(await refused('T020000Z-0b0b0b')).toMatchObject({ name: 'leads-20261118T020000Z-0b0b0b' });
   expect(await refused('b0b')).toMatchObject({ exitCode: 2, message: expect.stringContaining('no run "b0b"') });
-});
-
-test('an end of several names is refused with the names', async () => {
-  const twice = ['a', 'b'].map((first) => ranOn(20, { name: `${first}-c03f3a`, input: { entity: 'leads' } }));
-  const { target } = await aws(executions(twice));
-  expect(await findRun(target, 'c03f3a').catch((error: unknown) => error)).toMatchObject({
-    exitCode: 2,
-    message: '2 runs end in "c03f3a": a-c03f3a, b-c03f3a; type more of the name.',
-  });
 });
 
 test('an entity with a date means its newest run for that date', async () => {
@@ -115,4 +124,40 @@ test('an entity with a date means its newest run for that date', async () => {
     'There is no run of leads for 2026-11-16: npx --no -- crm-export list leads.',
   );
   await expect(findRun(target, 'by-hand', '2026-11-19')).rejects.toThrow('--date goes with an entity');
+});
+
+describe('a command that takes a run', () => {
+  const COMMANDS: [string, ...string[]][] = [
+    ['show'],
+    ['logs'],
+    ['follow'],
+    ['stop'],
+    ['retry'],
+    ['release', '--reason', 'Right.'],
+    ['table'],
+  ];
+  const two = ['leads-a-c03f3a', 'leads-b-c03f3a'].map((name) => ranOn(20, { name, input: { entity: 'leads' } }));
+
+  test.each(COMMANDS)('finds it as all others do: %s', async (command, ...more) => {
+    const { cli } = await aws(executions(two));
+
+    const twice = await cli(command, 'c03f3a', ...more);
+    const dated = await cli(command, 'leads-a-c03f3a', '--date', '2026-11-20', ...more);
+
+    expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('2 runs end in "c03f3a"') });
+    expect(dated).toMatchObject({ code: 2, stderr: expect.stringContaining('--date goes with an entity') });
+  });
+
+  test.each(COMMANDS.slice(2).filter(([command]) => command !== 'stop'))(
+    'refuses one whose input names no entity: %s',
+    async (command, ...more) => {
+      const { cli, asked } = await aws(executions([ranOn(20, { name: 'odd', status: 'FAILED', input: [] })]));
+
+      expect(await cli(command, 'odd', ...more)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('The input of odd names no entity'),
+      });
+      expect(asked).not.toContain('StartExecution');
+    },
+  );
 });

@@ -337,7 +337,7 @@ test('published runs with warnings are marked, and runs that wait tell why', asy
     { run: 'leads-waits', warningCount: null, waiting: { checks: 2, trouble: { status: 503, count: 3 } } },
     { run: 'leads-warned', warningCount: 2, waiting: null },
   ]);
-  const reason = 'WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 2099-11-20 01:01:00';
+  const reason = 'WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 01:01:00';
   const [first, second] = runsText(rows, {}, asked).split('\n');
   expect(first).toContain(`\tleads-waits\t\t${reason}`);
   expect(second).toMatch(/\tpublished\t.*\tleads-warned\t2$/);

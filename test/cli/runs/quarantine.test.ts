@@ -4,7 +4,7 @@ import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
-import { foundRun, runOf } from '../../../cli/runs/run.ts';
+import { executionOf, runOf } from '../../../cli/runs/run.ts';
 import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
@@ -136,7 +136,7 @@ test('list tells what was released, and the release as what it is: of the date o
       .split('\n')
       .map((line) => line.split('\t')[3]),
   ).toEqual(['release', 'stored', 'released']);
-  expect(runsText(rows, { isTTY: true }, asked)).toContain(`${RELEASE}: releases ${NIGHT}`);
+  expect(runsText(rows, { isTTY: true }, asked)).toContain(`${RELEASE}: release of ${NIGHT}`);
 });
 
 test('show tells what stopped a file, what it was compared with, and the command that releases it', async () => {
@@ -160,33 +160,29 @@ test('show tells who released a file, and why; of the release, whose file it is'
   const cloud = await cloudWith({ released: true });
 
   const shown = await textOf(cloud, NIGHT);
-  expect(shown).toContain('leads of 2026-11-20, quarantined, then released, 1 row, 12 B, the latest');
+  expect(shown).toContain('leads of 2026-11-20, released, 1 row, 12 B, the latest');
   expect(shown).toContain(
     `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". Guards compare with this file`,
   );
   expect(shown).not.toContain('To make it up');
 
   const release = await textOf(cloud, RELEASE);
-  expect(release).toContain(`leads of 2026-11-20, released from quarantine: ${NIGHT}, 1 row, 12 B, the latest`);
+  expect(release).toContain(`leads of 2026-11-20, release of ${NIGHT}, 1 row, 12 B, the latest`);
   expect(release).toContain(`Checked every byte again, then released ${NIGHT} from quarantine`);
 });
 
 test('show does not call published what is stored for no reader', async () => {
   const shown = await textOf(await cloudWith({ released: false }), 'leads-some');
 
-  expect(shown).toContain('stored, not published');
+  expect(shown).toContain('leads of 2026-11-20, stored, 1 row, 12 B\n');
   expect(shown).toContain('No reader gets this file: its plan is another than the configured one (filters).');
   expect(shown).toMatch(/Stored, 5.0 s after the start/);
 });
 
 test('the result of a run says that nothing was published, or what was released', () => {
   const end = (input: object, output: object) => {
-    const found = foundRun(
-      { executionArn: arnOf('x'), status: 'SUCCEEDED', startDate: new Date(0) },
-      'leads',
-      'export',
-    );
-    return runOf({ ...found, execution: { input: JSON.stringify(input), output: JSON.stringify(output) } });
+    const [given, made] = [input, output].map((each) => JSON.stringify(each));
+    return runOf(executionOf({ executionArn: arnOf('x'), status: 'SUCCEEDED', input: given, output: made }));
   };
 
   expect(end({ entity: 'leads' }, storedState)).toMatchObject({ outcome: 'stored', differs: ['filters'] });

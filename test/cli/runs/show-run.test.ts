@@ -62,7 +62,7 @@ test('a run is shown as a timeline in plain words, with how long each part took'
       at: at('01:00:12'),
       phase: 'check',
       seconds: 38,
-      text: 'Status: 2 looks over 38.0 s; the export is ready.',
+      text: 'Status: 2 checks over 38.0 s: the export is ready.',
     },
     { at: at('01:00:50'), phase: 'download', seconds: 61, text: 'File moved: 96.0 MB in 2 invocations at 1.6 MB/s.' },
     { at: at('01:01:51'), phase: 'publish', seconds: 9, text: 'Checked every byte and 240 rows, then published.' },
@@ -132,7 +132,7 @@ test('a run that goes on is reported up to the state in which it is', async () =
   const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(shown.timeline.at(-1)).toMatchObject({
     phase: 'check',
-    text: expect.stringMatching(/\(now in WaitBeforeCheck; next look .*\)\.$/),
+    text: expect.stringMatching(/\(now in WaitBeforeCheck, 1 check, next try .*\)\.$/),
   });
   expect(shownText(shown, {})).toMatch(/^leads-night: leads of 2026-11-20, under way\n/);
 });
@@ -209,7 +209,7 @@ test('a nightly run that was retried is not shown as one that a rule started', a
   expect(timeline[0]?.text).toBe('Started again by a person or a program.');
 });
 
-test('a run that waits tells how often it was refused, the next look and the deadline', async () => {
+test('a run that waits tells how often it was refused, the next try and the deadline', async () => {
   const begun = runState({ input, checks: 2, run: run({ deadline: '2099-11-20T07:00:00.000Z' }) });
   const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
   const waits = { ...begun, outcome: 'PENDING', waitSeconds: 60, trouble };
@@ -228,7 +228,7 @@ test('a run that waits tells how often it was refused, the next look and the dea
   const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(shown.timeline.map(({ phase }) => phase)).toEqual(['begin', 'create', 'check']);
   expect(shown.timeline.at(-1)?.text).toMatch(
-    /^Status: 5 looks over .*, the last 3 refused: 503 \(now in WaitBeforeCheck; next look (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
+    /^Status: 5 checks over .*; 1 answered 503 \(now in WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
   );
   expect(shown.waiting).toMatchObject({ checks: 2, nextTryAt: at('01:07:00'), trouble: { count: 3, status: 503 } });
 });
@@ -264,7 +264,7 @@ test('faults that a run outlived are counted where they were', async () => {
   const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(timeline.slice(1, 3).map(({ text }) => text)).toEqual([
     `Export ${EXPORT} of 2026-11-20 created at the 2nd try, with 2 columns; 1 answered 429.`,
-    'Status: 4 looks, 2 answered 503, 1 failed with CrmUnavailable, over 58.0 s; the export is ready.',
+    'Status: 4 checks over 58.0 s: the export is ready; 2 answered 503; 1 failed with CrmUnavailable.',
   ]);
 });
 
@@ -277,7 +277,7 @@ test('a wait behind a file that was not there yet is no wait before the first lo
   const { stop: _, output: __, ...going } = night;
   const cloud = await aws(executions([{ ...going, status: 'RUNNING', entered }]));
   const { timeline } = await showRun(cloud.target, 'leads', cloud.endpoint);
-  expect(timeline.at(-1)?.text).toMatch(/^Waited before the next look at the status \(now in WaitBeforeCheck; /);
+  expect(timeline.at(-1)?.text).toMatch(/^Waited before a check of the status \(now in WaitBeforeCheck, /);
 });
 
 test('a status that is ready does not tell of the refusals of the file before it', async () => {
@@ -291,7 +291,7 @@ test('a status that is ready does not tell of the refusals of the file before it
   const { stop: _, output: __, ...going } = night;
   const cloud = await aws(executions([{ ...going, status: 'RUNNING', entered }]));
   const { timeline } = await showRun(cloud.target, 'leads', cloud.endpoint);
-  expect(timeline.find(({ phase }) => phase === 'check')?.text).toMatch(/; the export is ready\.$/);
+  expect(timeline.find(({ phase }) => phase === 'check')?.text).toMatch(/: the export is ready\.$/);
 });
 
 const failed: Execution = {

@@ -11,24 +11,24 @@ function textOf(name: string, state: object, now = at): string | undefined {
   return waiting && waitingText(waiting, now);
 }
 
-test('a run that waits tells the looks, the last trouble, the next look and the deadline', () => {
+test('a run that waits tells the checks, the last trouble, the next try and the deadline', () => {
   const state = { checks: 2, run: run({ deadline }), trouble };
   expect(textOf('WaitBeforeCheck', state)).toBe(
-    'WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 03:12:05, deadline 07:00:00 UTC',
+    'WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC',
   );
 });
 
 test('without an answer the error is named, and before a run has begun the deadline is that of the trouble', () => {
   const state = { run: null, trouble: { ...trouble, status: null, count: 1 } };
   expect(textOf('WaitBeforeCreate', state)).toBe(
-    'WaitBeforeCreate, the last try failed: CrmUnavailable, next try 03:12:05, deadline 07:00:00 UTC',
+    'WaitBeforeCreate, 3 checks, the last try failed: CrmUnavailable, next try 03:12:05, deadline 07:00:00 UTC',
   );
 });
 
 test('a time of another day has its date', () => {
   const state = { checks: 1, run: run({ deadline: '2026-11-21T01:00:00.000Z' }) };
   expect(textOf('WaitBeforeCheck', state)).toBe(
-    'WaitBeforeCheck, 1 look answered, next look 03:12:05, deadline 2026-11-21 01:00:00 UTC',
+    'WaitBeforeCheck, 1 check, next try 03:12:05, deadline 2026-11-21 01:00:00 UTC',
   );
 });
 

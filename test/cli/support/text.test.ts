@@ -1,17 +1,9 @@
 import { expect, test } from 'vitest';
-import { bytesText, movedText, plainLine } from '../../../cli/support/text.ts';
+import { bytesText, plainLine } from '../../../cli/support/text.ts';
 
 test('bytes are written for a person', () => {
   const texts = [null, 0, 9_999, 10_000, 80_073, 12_345_678, 2_000_000_000, 5e15].map(bytesText);
   expect(texts).toEqual(['', '0 B', '9999 B', '10.0 kB', '80.1 kB', '12.3 MB', '2.0 GB', '5000.0 TB']);
-});
-
-test('how far a file is names its size as long as some of it is missing', () => {
-  expect(movedText({ bytes: null, totalBytes: null })).toBe('');
-  expect(movedText({ bytes: null, totalBytes: 96_000_000 })).toBe('');
-  expect(movedText({ bytes: 41_900_000, totalBytes: null })).toBe('41.9 MB');
-  expect(movedText({ bytes: 41_900_000, totalBytes: 96_000_000 })).toBe('41.9 MB of 96.0 MB');
-  expect(movedText({ bytes: 96_000_000, totalBytes: 96_000_000 })).toBe('96.0 MB');
 });
 
 test('a text of another program is one line, with controls as escapes', () => {

@@ -118,7 +118,7 @@ test('list, show and follow know it as published without its table', async () =>
   const shown = await cli('show', NIGHT);
 
   expect(runsText(row ? [row] : [], {}, wanted)).toContain('\tpublished, no table\t');
-  expect(shown.stdout).toContain('leads of 2026-11-20, published, without its table, ');
+  expect(shown.stdout).toContain('leads of 2026-11-20, published, no table, ');
   expect(shown.stdout).toContain('The table is not written; the file is published.');
   expect(shown.stdout).toMatch(/Runbook: docs\/runbook\.md#tablenotwritten/);
   expect(shown.stdout).toContain('To make it up: npx --no -- crm-export table leads-night');
@@ -137,14 +137,12 @@ test('an execution that wrote a table alone is shown as that, and counts as no e
   const [first = '', second = ''] = runsText(rows, {}, wanted).split('\n');
   expect([first, second].map((line) => line.split('\t')[3])).toEqual(['table, superseded', 'table']);
   const shown = await cli('show', written.name);
-  expect(shown.stdout).toContain(`the table of ${NIGHT}`);
+  expect(shown.stdout).toContain(`table of ${NIGHT}`);
   expect(shown.stdout).toContain('A value does not fit.');
   expect((await cli('follow', written.name)).stdout).toContain(
-    'leads of 2026-11-20, the table of leads-night, 7 rows, 900 B, table tables/',
+    'leads of 2026-11-20, table of leads-night, 7 rows, 900 B, table tables/',
   );
-  expect((await cli('follow', superseded.name)).stdout).toContain(
-    'no table is written: another run than leads-night is published for its date',
-  );
+  expect((await cli('follow', superseded.name)).stdout).toContain('leads, table of leads-night, superseded');
 });
 
 test.each<[string, object | null, string]>([
