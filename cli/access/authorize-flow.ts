@@ -1,37 +1,52 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
-  ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
 import { BEFORE_THE_FIRST, createGrantStore } from '../../core/oauth/grant.ts';
-import { createLedger, GIVEN_BACK } from '../../core/oauth/ledger.ts';
-import { type NewTokens, type StoredClient, writeOAuthClient } from '../../core/oauth/secrets.ts';
-import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.ts';
+import { createLedger, GIVEN_BACK, type Ledger } from '../../core/oauth/ledger.ts';
+import {
+  type NewTokens,
+  type OAuthClient,
+  oauthClientSchema,
+  type StoredClient,
+  secretError,
+  writeOAuthClient,
+} from '../../core/oauth/secrets.ts';
+import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
 import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, codeOf, ENVIRONMENT, INTERRUPTED, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type Clock, watchClock } from './aws-clock.ts';
-import { type ConsentOptions, callbackOf, consent, scopeAdvice } from './consent.ts';
-import { type ChosenClient, type ClientOptions, chooseClient } from './oauth-client-choice.ts';
+import { watchClock } from './aws-clock.ts';
 import {
-  type GrantPlaces,
-  type Reached,
-  refuseFewerScopes,
-  STORED,
-  standingGrant,
-  storeAuthorization,
-  whatStands,
-  withRetries,
-} from './store-grant.ts';
+  type Consent,
+  type ConsentOptions,
+  type ConsentSettings,
+  callbackOf,
+  consent,
+  scopeAdvice,
+} from './consent.ts';
+import { type GrantPlaces, standingGrant, storeAuthorization } from './store-grant.ts';
 
-export interface AuthorizeOptions extends ClientOptions, ConsentOptions {
+export type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>;
+
+export interface AuthorizeOptions extends ConsentOptions {
   crm: OAuthSettings;
   /** The configuration file, for messages. */
   configuration?: string;
+  /** Default: the stored client. */
+  clientId?: string | undefined;
+  /** The value of CRM_CLIENT_SECRET. It is never an argument, because other users of the machine could read that. */
+  clientSecret?: string | undefined;
+  /** The secret of the stored client has changed. */
+  newSecret?: boolean | undefined;
+  /** Asks a person for the secret of this client, without echo; left out if there is no person to ask. */
+  askSecret?: ((clientId: string) => Promise<string | undefined>) | undefined;
   port?: number | undefined;
   /** For services that compare the redirect URI exactly; see `callbackOf`. */
   redirectUri?: string | undefined;
@@ -41,237 +56,228 @@ export interface AuthorizeOptions extends ClientOptions, ConsentOptions {
   onWait?: (() => void) | undefined;
 }
 
-/** The part of an authorization that is printed: never a token. */
-export interface Authorized {
-  secret: string;
-  versionId: string;
-  scope: string;
-  expiresAt: string | null;
-  notes: string[];
+/**
+ * The authorization code flow with PKCE (RFC 7636), `state`, and a loopback listener (RFC 8252). Checks the permissions
+ * to store its result before the person consents.
+ * @returns what is printed: never a token
+ * @throws CommandError, RunError; after the consent a CommandError that says whether the new grant is stored
+ */
+export async function authorize(target: GrantTarget, options: AuthorizeOptions) {
+  const { crm, configuration = 'config/NAME.json', signal } = options;
+  const settings = { crm, configuration };
+  const callback = callbackOf(options);
+  if (callback.hosts.length === 0 && !options.paste) {
+    const what = 'Nothing can listen at this redirect URI';
+    throw new CommandError(`${what}: its answer can only be pasted, in a terminal or with --paste.`, USAGE);
+  }
+  const clock = watchClock(target.secrets);
+  const places = placesOf(target);
+  const text = await checkPermissions(target, places.ledger);
+  const client = await chooseClient(text, target.ClientSecretId, options);
+  signal?.throwIfAborted();
+  const given = await consent(client.clientId, callback, settings, options);
+  let tokens: NewTokens | undefined;
+  try {
+    // Taken right before the exchange: of two commands at once, the later exchange has the higher number.
+    const authorization = await withRetries(async () => {
+      const { generation } = await standingGrant(places);
+      return places.ledger.takeNumber((generation?.tokens.authorization ?? 0) + 1);
+    });
+    const exchanged = await exchangeCode(client, given, settings, clock.now);
+    tokens = exchanged.tokens;
+    signal?.throwIfAborted();
+    const deps = {
+      ...places,
+      writeClient: (value: StoredClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value),
+      needed: options.replace ? [] : crm.scopes,
+      // Functions compare the claim with their own clock, which runs on AWS time.
+      now: () => clock.now().getTime(),
+      onWait: options.onWait,
+      signal,
+    };
+    const { versionId } = await withRetries(() =>
+      storeAuthorization(client, { ...exchanged.tokens, authorization }, deps),
+    );
+    const { scope, expiresAt } = tokens;
+    return { secret: target.TokensSecretId, versionId, scope, expiresAt, notes: exchanged.notes };
+  } catch (error) {
+    throw await endedAfterConsent(error, places, tokens, signal);
+  }
+}
+
+export function placesOf({ secrets, dynamo, TokensSecretId, LedgerTableName }: GrantTarget): GrantPlaces {
+  return {
+    store: createGrantStore(secrets, TokensSecretId),
+    ledger: createLedger(dynamo, LedgerTableName, TokensSecretId),
+  };
+}
+
+/** Repeats an action after transient errors, for some 15 seconds, so that a person need not consent again. */
+async function withRetries<T>(action: () => Promise<T>): Promise<T> {
+  for (let wait = 500; ; wait *= 2) {
+    try {
+      return await action();
+    } catch (error) {
+      const passes = error instanceof RunError && error.transient;
+      if (!passes || wait > 8000) throw error;
+      await sleep(wait);
+    }
+  }
+}
+
+/** The error that ended the command after the consent, with a sentence about which grant is stored. */
+async function endedAfterConsent(
+  error: unknown,
+  places: GrantPlaces,
+  tokens: NewTokens | undefined,
+  signal: AbortSignal | undefined,
+): Promise<CommandError> {
+  const standing = await standingGrant(places).catch(() => undefined);
+  const isStored = tokens !== undefined && standing?.generation?.tokens.accessToken === tokens.accessToken;
+  const stands = isStored
+    ? 'The new grant is stored and in use.'
+    : `The consent was given, but ${standing ? 'its grant is not stored' : 'which grant is stored cannot be read now'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh says whether it works.`;
+  const exitCode = error instanceof CommandError ? error.exitCode : error instanceof RunError && codeOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (signal?.aborted) return new CommandError(`Interrupted. ${stands}`, INTERRUPTED, { cause: error });
+  return new CommandError(`${message} ${stands}`, exitCode || RUN_FAILED, { cause: error });
+}
+
+/** The client to authorize with. */
+interface ChosenClient extends OAuthClient {
+  /** The client that is stored now; `undefined` if there is no stored client or it cannot be read. */
+  stored: StoredClient | undefined;
+  /** Where its secret comes from, for messages. */
+  source: 'is the stored one' | 'came from CRM_CLIENT_SECRET' | 'was typed';
 }
 
 /**
- * The authorization code flow with PKCE (RFC 7636), `state`, and a loopback listener (RFC 8252). Checks the permissions to
- * store its result before the person consents.
- * @throws CommandError, RunError
+ * Chooses the stored client with its secret, or a client whose secret is given or typed.
+ * @param text value of the client secret; one that cannot be read counts as none
+ * @throws CommandError (exit code 2)
  */
-export async function authorize(target: GrantTarget, options: AuthorizeOptions): Promise<Authorized> {
-  const { signal } = options;
-  const callback = callbackOf(options);
-  if (callback.hosts.length === 0 && !options.paste) {
+async function chooseClient(
+  text: string | undefined,
+  secretId: string,
+  { crm, newSecret, askSecret, ...given }: AuthorizeOptions,
+): Promise<ChosenClient> {
+  const stored = oauthClientSchema.safeParse(jsonOrUndefined(text ?? '')).data;
+  const clientId = given.clientId ?? stored?.clientId;
+  if (clientId === undefined) {
     throw new CommandError(
-      'Nothing can listen at this redirect URI: its answer can only be pasted, in a terminal or with --paste.',
+      `The secret ${secretId} holds no OAuth client: give its id with --client-id, and its secret in the environment variable CRM_CLIENT_SECRET.`,
       USAGE,
     );
   }
-  signal?.throwIfAborted();
-  const clock = watchClock(target.secrets);
-  const stored = await checkPermissions(target);
-  const places = {
-    store: createGrantStore(target.secrets, target.TokensSecretId),
-    ledger: createLedger(target.dynamo, target.LedgerTableName, target.TokensSecretId),
-  };
-  const reached: Reached = {};
-  try {
-    const client = await chooseClient(stored, target.ClientSecretId, options);
-    const { tokens, notes, authorization } = await newGrant(client, clock, places, options, reached);
-    reached.tokens = tokens;
-    if (!options.replace) await refuseFewerScopes(places, tokens, options.crm.scopes);
-    signal?.throwIfAborted();
-    const writeClient = (value: StoredClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value);
-    // Functions compare the claim with their own clock, which runs on AWS time.
-    const deps = { ...places, now: () => clock.now().getTime(), onWait: options.onWait, signal };
-    const { versionId } = await storeAuthorization(client, { ...tokens, authorization }, { ...deps, writeClient });
-    return { secret: target.TokensSecretId, versionId, scope: tokens.scope, expiresAt: tokens.expiresAt, notes };
-  } catch (error) {
-    throw endedEarly(error, reached, await whatStands(places, reached), signal);
-  }
-}
-
-/** Asks a person for consent and returns the new grant without storing it. @throws CommandError */
-async function newGrant(
-  client: ChosenClient,
-  clock: Clock,
-  places: GrantPlaces,
-  options: AuthorizeOptions,
-  reached: Reached,
-) {
-  const { crm, configuration = 'config/NAME.json', signal } = options;
-  signal?.throwIfAborted();
-  const verifier = randomBytes(32).toString('base64url');
-  const expected = { state: randomBytes(32).toString('base64url'), crm, configuration };
-  const { code, redirectUri } = await consent(client, callbackOf(options), expected, verifier, options);
-  reached.consented = true;
-  const grant = { grant_type: 'authorization_code' as const, code, redirect_uri: redirectUri, code_verifier: verifier };
-  // Takes the number right before the exchange: of two simultaneous commands, the later exchange has the higher one.
-  const { generation } = await withRetries(() => standingGrant(places));
-  const least = (generation?.tokens.authorization ?? 0) + 1;
-  const authorization = await withRetries(() => places.ledger.takeNumber(least));
-  const exchanged = await exchangeCode(client, grant, { crm, configuration, now: clock.now });
-  return { ...exchanged, authorization };
-}
-
-/** The error that ended the command, with a sentence about which grant is in use. */
-function endedEarly(error: unknown, { tokens }: Reached, stands: string, signal?: AbortSignal): unknown {
-  const cause = { cause: error };
-  const lost = tokens && stands !== STORED;
-  if (signal?.aborted) {
-    const end = lost ? 'The consent was given, but the grant is not stored: authorize again. ' : '';
-    return new CommandError(`Interrupted. ${end}${stands}`, INTERRUPTED, cause);
-  }
-  if (error instanceof CommandError) return new CommandError(`${error.message} ${stands}`, error.exitCode, cause);
-  if (!(error instanceof RunError) || !tokens) return error;
-  // The advice in the list of errors is for runs; this person has to do something else.
-  const advice = lost ? 'The consent was given, but the grant is not stored: mend this, then authorize again. ' : '';
-  return new CommandError(`${error.message} ${advice}${stands}`, codeOf(error), cause);
-}
-
-interface Exchange {
-  crm: OAuthSettings;
-  configuration: string;
-  /** The clock for the timestamps of the tokens. */
-  now: () => Date;
+  const client = { clientId, stored };
+  if (given.clientSecret) return { ...client, clientSecret: given.clientSecret, source: 'came from CRM_CLIENT_SECRET' };
+  const keepsStored = given.clientId === undefined && !newSecret && stored?.clientSecret;
+  if (keepsStored) return { ...client, clientSecret: keepsStored, source: 'is the stored one' };
+  const hasNoSecret = crm.clientAuthentication === 'none';
+  const typed = hasNoSecret ? '' : await askSecret?.(clientId);
+  if (typed || hasNoSecret) return { ...client, clientSecret: typed ?? '', source: 'was typed' };
+  throw new CommandError(
+    'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET. Only without --client-id and --new-secret the stored one is used.',
+    USAGE,
+  );
 }
 
 const TIMEOUT_MS = 30_000;
-/** Tokens with a shorter life are renewed so often that the secret runs out of versions. */
-const SHORT_LIFE_MS = 20 * 60_000;
 
 /**
  * Exchanges the code once: a second attempt may make the CRM revoke the tokens of the first.
  * @throws CommandError that says what to change; the command has stored nothing then
  */
-export async function exchangeCode(
-  client: Omit<ChosenClient, 'stored'>,
-  grant: Grant & { grant_type: 'authorization_code' },
-  exchange: Exchange,
-): Promise<{ tokens: NewTokens; notes: string[]; oddities: string[] }> {
-  const { crm, now } = exchange;
+async function exchangeCode(
+  client: ChosenClient,
+  { code, redirectUri, verifier }: Consent,
+  { crm, configuration }: ConsentSettings & { crm: OAuthSettings },
+  now: () => Date,
+): Promise<{ tokens: NewTokens; notes: string[] }> {
+  const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier } as const;
   const scope = crm.scopes.join(' ');
   const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
-  if (answer.kind !== 'granted') throw refused(answer.message, client, exchange);
-  const { refreshToken, ...rest } = answer.tokens;
-  if (!refreshToken) {
-    throw new CommandError(
-      `The CRM gave no refresh token, without which no night works; many services give one for the scope "offline_access" only. ${scopeAdvice(exchange)} Nothing was stored.`,
-      RUN_FAILED,
-    );
+  if (answer.kind === 'granted') {
+    const { refreshToken } = answer.tokens;
+    if (refreshToken) {
+      const tokens = { ...answer.tokens, refreshToken };
+      return { tokens, notes: notesOn(tokens, answer.oddities, crm.scopes) };
+    }
+    const what = 'The CRM gave no refresh token, without which no night works';
+    const usual = 'many services give one for the scope "offline_access" only';
+    throw new CommandError(`${what}; ${usual}. ${scopeAdvice({ crm, configuration })}`, RUN_FAILED);
   }
-  const tokens = { ...rest, refreshToken };
-  const { oddities } = answer;
-  return { tokens, notes: notesOn(tokens, oddities, crm.scopes), oddities };
-}
-
-function refused(message: string, { from }: Pick<ChosenClient, 'from'>, exchange: Exchange): CommandError {
-  const error = /: (invalid_client|invalid_scope)/.exec(message)?.[1];
-  if (!error) {
-    return new CommandError(`${message} Nothing was stored; authorize again, for a code works once.`, RUN_FAILED);
+  const error = /: (invalid_client|invalid_scope)/.exec(answer.message)?.[1];
+  if (!error) throw new CommandError(answer.message, RUN_FAILED);
+  if (error === 'invalid_scope') {
+    throw new CommandError(`${answer.message} ${scopeAdvice({ crm, configuration })}`, USAGE);
   }
-  const advice = error === 'invalid_client' ? clientAdvice(from, exchange) : scopeAdvice(exchange);
-  return new CommandError(`${message} ${advice} Nothing was stored.`, USAGE);
+  // The command does not try another way by itself: a service may lock the client.
+  const how = crm.clientAuthentication;
+  const others = ['basic', 'basic_raw', 'post'].filter((other) => other !== how).map((other) => `"${other}"`);
+  throw new CommandError(
+    `${answer.message} The secret of the client ${client.source}: give another in CRM_CLIENT_SECRET, or without that variable add --new-secret to be asked for it. If its id (--client-id) and its secret are right, set crm.clientAuthentication to ${others.join(' or ')} in ${configuration} (it is "${how}").`,
+    USAGE,
+  );
 }
 
-const OTHERS = {
-  basic: '"basic_raw" or "post"',
-  basic_raw: '"basic" or "post"',
-  post: '"basic" or "basic_raw"',
-  none: '"basic" or "post", if the client has a secret',
-} satisfies Record<OAuthSettings['clientAuthentication'], string>;
-
-const ANOTHER_SECRET = {
-  stored:
-    'The stored secret of the client was used: give another in CRM_CLIENT_SECRET, or add --new-secret to be asked for it.',
-  CRM_CLIENT_SECRET:
-    'The secret of the client came from CRM_CLIENT_SECRET: give another there, or unset it and add --new-secret to be asked for it.',
-  typed: 'The secret of the client was typed: type another, or give it in CRM_CLIENT_SECRET.',
-} satisfies Record<ChosenClient['from'], string>;
-
-/** Advice for a client that the CRM rejects. The command does not retry by itself: a service may lock the client. */
-function clientAdvice(
-  from: ChosenClient['from'],
-  { crm: { clientAuthentication: how }, configuration }: Exchange,
-): string {
-  return `${ANOTHER_SECRET[from]} If its id (--client-id) and its secret are right, set crm.clientAuthentication to ${OTHERS[how]} in ${configuration} (it is "${how}").`;
-}
+/** Tokens with a shorter life are renewed so often that the secret runs out of versions. */
+const SHORT_LIFE_MS = 20 * 60_000;
 
 function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[], requested: string[]): string[] {
-  const life = expiresAt === null ? undefined : Date.parse(expiresAt) - Date.parse(obtainedAt);
-  const given = new Set(scope.split(' '));
-  const withheld = requested.filter((name) => !given.has(name));
+  const life = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - Date.parse(obtainedAt);
+  const withheld = requested.filter((name) => !scope.split(' ').includes(name));
   return [
     oddities.length > 0 ? `The token endpoint answers oddly: ${oddities.join(', ')}.` : '',
     withheld.length > 0 ? `The CRM did not give all scopes: ${withheld.join(', ')} is lacking.` : '',
-    life !== undefined && life < SHORT_LIFE_MS
+    life < SHORT_LIFE_MS
       ? `An access token lives ${Math.round(life / 60_000)} minutes only: ask the operator of the CRM for 20 or more.`
       : '',
   ].filter(Boolean);
 }
-
-export type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>;
 
 /**
  * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
  * @returns the value of the client secret; `undefined` before the first authorization
  * @throws CommandError (exit code 3)
  */
-export async function checkPermissions(target: GrantTarget): Promise<string | undefined> {
-  const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
-  const client = await checkSecret(secrets, ClientSecretId);
-  const tokens = await checkSecret(secrets, TokensSecretId);
-  const ledger = createLedger(dynamo, LedgerTableName, TokensSecretId);
-  const versionId = tokens?.VersionId ?? BEFORE_THE_FIRST;
+async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<string | undefined> {
   try {
+    const client = await rewriteSecret(target.secrets, target.ClientSecretId);
+    const tokens = await rewriteSecret(target.secrets, target.TokensSecretId);
+    const versionId = tokens?.VersionId ?? BEFORE_THE_FIRST;
     await ledger.read(versionId);
     // No such claim exists, so the condition of the write fails. Without the right to write, AWS answers AccessDenied.
     await ledger.end({ versionId, owner: randomUUID() }, GIVEN_BACK);
+    return client?.SecretString;
   } catch (error) {
-    const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
-    throw impossible(what, error);
+    if (!(error instanceof RunError)) throw error;
+    const advice = nameOf(error.cause) === 'ResourceNotFoundException' ? ` To mend it, ${RESTORE}.` : '';
+    throw new CommandError(`${error.message}${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });
   }
-  return client?.SecretString;
-}
-
-/** Writes the current value again under its own VersionId. According to the AWS documentation this changes nothing. */
-async function checkSecret(client: SecretsManagerClient, SecretId: string) {
-  const current = await client
-    .send(new GetSecretValueCommand({ SecretId, VersionStage: 'AWSCURRENT' }))
-    .catch((error) => {
-      if (error instanceof ResourceNotFoundException) return undefined;
-      throw impossible(`The secret ${SecretId} could not be read (${nameOf(error)}).`, error, SecretId);
-    });
-  // AWS refuses to read a secret without a value; the local cloud answers an empty text.
-  const stored = current?.SecretString && current.VersionId ? current : undefined;
-  try {
-    const { VersionId, SecretString } = stored ?? {};
-    const same = stored && { ClientRequestToken: VersionId, SecretString, VersionStages: ['AWSCURRENT'] };
-    await client.send(new PutSecretValueCommand({ SecretId, ...same }));
-  } catch (error) {
-    // A put without a value is invalid, but AWS says so only to callers with the right to put.
-    if (!stored && INCOMPLETE.has(nameOf(error))) return undefined;
-    throw impossible(`The secret ${SecretId} could not be written (${nameOf(error)}).`, error);
-  }
-  return stored;
 }
 
 const INCOMPLETE = new Set(['InvalidRequestException', 'InvalidParameterException', 'ValidationException']);
 
-/** The name of the AWS error, even if one of our errors wraps it. */
+/** Writes the current value again under its own VersionId. According to the AWS documentation this changes nothing. */
+async function rewriteSecret(client: SecretsManagerClient, SecretId: string) {
+  const current = await client
+    .send(new GetSecretValueCommand({ SecretId, VersionStage: 'AWSCURRENT' }))
+    .catch((error: unknown) => {
+      if (nameOf(error) === 'ResourceNotFoundException') return undefined;
+      throw secretError('read', SecretId, error);
+    });
+  // AWS refuses to read a secret without a value; the local cloud answers an empty text.
+  const stored = current?.SecretString && current.VersionId ? current : undefined;
+  const { VersionId, SecretString } = stored ?? {};
+  const same = stored && { ClientRequestToken: VersionId, SecretString, VersionStages: ['AWSCURRENT'] };
+  await client.send(new PutSecretValueCommand({ SecretId, ...same })).catch((error: unknown) => {
+    // A put without a value is invalid, but AWS says so only to callers with the right to put.
+    if (stored || !INCOMPLETE.has(nameOf(error))) throw secretError('written', SecretId, error);
+  });
+  return stored;
+}
+
 function nameOf(error: unknown): string {
-  if (error instanceof Error && error.cause instanceof Error) return error.cause.name;
-  return error instanceof Error ? error.name : 'an unknown error';
-}
-
-/** @param readSecret the secret whose reading failed: AWS refuses to read a secret that is scheduled for deletion */
-function impossible(what: string, error: unknown, readSecret?: string): CommandError {
-  const advice = adviceFor(nameOf(error), readSecret);
-  return new CommandError(`${what} ${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });
-}
-
-function adviceFor(name: string, secretId: string | undefined): string {
-  if (/AccessDenied/.test(name)) return 'Use credentials that may read and write it.';
-  if (name === 'ResourceNotFoundException') return `${RESTORE}.`;
-  if (secretId && name === 'InvalidRequestException') {
-    return `It is scheduled for deletion; to restore it: aws secretsmanager restore-secret --secret-id ${secretId}.`;
-  }
-  return 'Try again later.';
+  return error instanceof Error ? error.name : '';
 }

@@ -1,21 +1,16 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
 
-/** The AWS time, for a machine whose own clock may be wrong. */
-export interface Clock {
-  /** AWS time if the clock of this machine is off by more than the measurement error; otherwise this machine's time. */
-  now: () => Date;
-}
-
 const responseSchema = z.object({ headers: z.object({ date: z.string() }) });
 /** Smallest measurable difference: a `Date` header has whole seconds. */
 const TELLABLE_MS = 2000;
 
 /**
- * Measures the AWS time from the answers to a client. Functions compare claims of the ledger with it: with a claim
- * dated by a wrong clock, two processes could use the same refresh token.
+ * Measures the AWS time from the answers to a client; `now` is that time if the clock of this machine is off by more
+ * than the measurement error. Functions compare claims of the ledger with it: with a claim dated by a wrong clock, two
+ * processes could use the same refresh token.
  */
-export function watchClock(client: SecretsManagerClient, local: () => number = Date.now): Clock {
+export function watchClock(client: SecretsManagerClient, local: () => number = Date.now): { now: () => Date } {
   let best = { roundTrip: Number.POSITIVE_INFINITY, offset: 0 };
   client.middlewareStack.add(
     (next) => async (args) => {

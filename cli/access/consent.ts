@@ -1,19 +1,19 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { addAbortListener, once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream';
-import type { Deployment } from '../../core/config/deployment.ts';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
-import type { OAuthClient } from '../../core/oauth/secrets.ts';
 import { errorWord } from '../../core/oauth/token-answers.ts';
 import { hiddenLines, type Input } from '../support/confirm.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 
-/** Where the command waits for the redirect of the CRM. */
-export interface Waiting {
-  redirectUri: string;
-  listening: boolean;
+/** The settings of a consent, and where a person changes them. */
+export interface ConsentSettings {
+  crm: Pick<OAuthSettings, 'authUrl' | 'scopes'>;
+  /** The configuration file, for messages. */
+  configuration: string;
 }
 
 export interface ConsentOptions {
@@ -21,9 +21,19 @@ export interface ConsentOptions {
   timeoutSeconds?: number | undefined;
   /** The input into which a person may paste the answer. */
   paste?: Input | undefined;
-  /** Shows or opens the address of the consent page; an error that it throws ends the authorization. */
-  onUrl: (url: string, waiting: Waiting) => unknown;
+  /**
+   * Shows or opens the address of the consent page; an error that it throws ends the authorization. The page on loopback
+   * leads one browser to that address; without it nothing listens at the redirect URI.
+   */
+  onUrl: (url: string, redirectUri: string, page: string | undefined) => unknown;
   signal?: AbortSignal | undefined;
+}
+
+/** The code of the CRM, and what the exchange of the code has to repeat. */
+export interface Consent {
+  code: string;
+  redirectUri: string;
+  verifier: string;
 }
 
 /**
@@ -31,262 +41,103 @@ export interface ConsentOptions {
  * @throws CommandError at a refusal, at a timeout, or when the paste ends and no listener runs
  */
 export async function consent(
-  client: OAuthClient,
+  clientId: string,
   callback: Callback,
-  expected: Expected,
-  verifier: string,
+  settings: ConsentSettings,
   { onUrl, paste, timeoutSeconds = 300, signal }: ConsentOptions,
-): Promise<{ code: string; redirectUri: string }> {
-  const listener = callback.hosts.length > 0 ? await listenForCallback(expected, callback) : undefined;
+): Promise<Consent> {
+  const verifier = randomBytes(32).toString('base64url');
+  const state = randomBytes(32).toString('base64url');
+  const { promise: code, resolve, reject } = Promise.withResolvers<string>();
+  // A rejection before this function awaits it must not end the process.
+  code.catch(() => {});
+  const settle = (answer: CrmAnswer) => {
+    if (answer.kind === 'code') resolve(answer.code);
+    if (answer.kind === 'refused') reject(answer.error);
+  };
+  const judge = (query: URLSearchParams) => judgeAnswer(query, state, settings);
+  const listener = callback.hosts.length > 0 ? await listenForCallback(callback, judge, settle) : undefined;
   const redirectUri = listener?.redirectUri ?? callback.uriAt(callback.port);
-  const url = authorizationUrl(expected, client.clientId, redirectUri, verifier);
-  const prompt = paste && promptForPaste(expected, paste);
-  const { promise: over, reject } = Promise.withResolvers<never>();
-  const wrong = `If the browser showed no page of the CRM, correct crm.authUrl (${expected.crm.authUrl}) in ${expected.configuration} and deploy.`;
+  const lines = paste && hiddenLines(paste);
+  const { crm, configuration } = settings;
+  const wrong = `If the browser showed no page of the CRM, correct crm.authUrl (${crm.authUrl}) in ${configuration} and deploy.`;
   const fail = (sentence: string) => reject(new CommandError(`${sentence} ${wrong}`, RUN_FAILED));
   const late = `Nobody came back from the CRM within ${timeoutSeconds} seconds. Nothing was stored.`;
   const timer = setTimeout(() => fail(late), timeoutSeconds * 1000);
   const aborting = signal && addAbortListener(signal, () => reject(signal.reason));
-  Promise.resolve()
-    .then(() => onUrl(url, { redirectUri, listening: listener !== undefined }))
-    .catch(reject);
-  if (!listener) void prompt?.ended.then(() => fail('Nothing was pasted, and nothing was stored.'));
+  const askPerson = async () => {
+    const url = authorizationUrl(crm, { client_id: clientId, redirect_uri: redirectUri, state, verifier });
+    await onUrl(url, redirectUri, listener?.leadTo(url));
+    if (!lines) return;
+    for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
+      const answer = understand(line, judge);
+      if (!answer) continue;
+      if (answer.note) paste.print(`${answer.note}\n`);
+      if (answer.kind !== 'unusable') return settle(answer);
+      const again = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
+      paste.print(`${answer.why} ${again}\n`);
+    }
+    // The browser may still answer.
+    if (!listener) fail('Nothing was pasted, and nothing was stored.');
+  };
+  askPerson().catch(reject);
   try {
-    const codes = [listener?.code, prompt?.code].filter((code) => code !== undefined);
-    return { code: await Promise.race([over, ...codes]), redirectUri };
+    return { code: await code, redirectUri, verifier };
   } finally {
     clearTimeout(timer);
     aborting?.[Symbol.dispose]();
-    prompt?.close();
+    lines?.close();
     listener?.close();
   }
 }
 
-function authorizationUrl({ crm, state }: Expected, clientId: string, redirectUri: string, verifier: string): string {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    scope: crm.scopes.join(' '),
-    state,
-    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-    code_challenge_method: 'S256',
-  });
-  return `${crm.authUrl.replace(/\/$/, '')}/authorize?${query}`;
-}
-
-export interface CallbackListener {
-  redirectUri: string;
-  /** The code from the CRM. @throws CommandError when the person or the CRM refused. */
-  code: Promise<string>;
-  close(): void;
-}
-
-const STILL_WAITS = 'The command still waits. This window can be closed.';
-
-/**
- * Listens on loopback for the redirect. A wrong `state` gets an error page, and the listener continues: a stray
- * request must not be able to end the authorization.
- * @throws CommandError (exit code 3) when the port is taken
- */
-export async function listenForCallback(
-  expected: Expected,
-  { hosts, port: wanted, path, uriAt }: Callback,
-): Promise<CallbackListener> {
-  const { promise: code, resolve, reject } = Promise.withResolvers<string>();
-  // A rejection before the caller awaits it must not end the process.
-  code.catch(() => {});
-  const answer: RequestListener = (request, response) => {
-    const answer = answerIn(request, path, expected);
-    showPage(response, pageOf(answer));
-    // The caller closes the listener as soon as the promise settles, so the page is sent first.
-    finished(response, () => {
-      if (answer?.kind === 'refused') reject(answer.error);
-      if (answer?.kind === 'code') resolve(answer.code);
-    });
-  };
-  const servers: Server[] = [];
-  const close = () => {
-    for (const server of servers) server.close().closeAllConnections();
-  };
-  try {
-    let port = wanted;
-    for (const host of hosts) port = await listen(servers, answer, port, host);
-    return { redirectUri: uriAt(port), code, close };
-  } catch (error) {
-    close();
-    throw error;
-  }
-}
-
-/** `undefined` for a request that is not an answer of the CRM. */
-function answerIn(request: IncomingMessage, path: string, expected: Expected): ServiceAnswer | undefined {
-  // Any program on this machine can send a request here, even with an invalid address.
-  const url = URL.parse(request.url ?? '/', 'http://127.0.0.1');
-  if (request.method !== 'GET' || url?.pathname !== path) return undefined;
-  return judgeAnswer(url.searchParams, expected);
-}
-
-type Page = [status: number, heading: string, text: string];
-
-function pageOf(answer: ServiceAnswer | undefined): Page {
-  if (!answer) return [404, 'There is nothing here', STILL_WAITS];
-  if (answer.kind === 'unusable') return [400, answer.why.replace(/\.$/, ''), STILL_WAITS];
-  const [heading, what] =
-    answer.kind === 'code'
-      ? ['Authorized at the CRM', 'goes on and says what came of it']
-      : ['The authorization was refused', 'says why'];
-  return [200, heading, `The command in the terminal ${what}. This window can be closed.`];
-}
-
-/** Machines without IPv6 have no ::1: for `localhost`, 127.0.0.1 alone is enough there. */
-const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
-
-async function listen(servers: Server[], answer: RequestListener, port: number, host: string): Promise<number> {
-  const server = createServer(answer).listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    if (servers.length > 0 && NO_SUCH_ADDRESS.has(code)) return port;
-    const why = `The port ${port} on ${host} cannot be listened on (${message}): choose another with --port.`;
-    throw new CommandError(why, ENVIRONMENT);
-  }
-  servers.push(server);
-  return (server.address() as AddressInfo).port;
-}
-
-const HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  connection: 'close',
-};
-
-/** Sends a page without styles, scripts or any text from the request. */
-function showPage(response: ServerResponse, [status, heading, text]: Page): void {
-  response.writeHead(status, HEADERS);
-  response.end(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${heading} - CRM export</title>
-</head>
-<body>
-<main>
-<h1>${heading}</h1>
-<p>${text}</p>
-</main>
-</body>
-</html>
-`);
-}
-
-/** Input that a person pasted, valid or not. */
-type Pasted = ServiceAnswer & { note?: string };
-
-const AGAIN = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
-
-/**
- * Reads the answer of the CRM from a person whose browser cannot reach this machine: the redirect address or the bare
- * code. Asks again if it cannot parse the input.
- * @returns `code` rejects with a CommandError when the person or the CRM refused; `ended` settles when the input has
- *   ended or was understood; `code` stays pending at the end of the input, because the browser may still answer
- */
-export function promptForPaste(expected: Expected, input: Input) {
-  const lines = hiddenLines(input);
-  const { promise: code, resolve, reject } = Promise.withResolvers<string>();
-  code.catch(() => {});
-  const readUntilUnderstood = async () => {
-    for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
-      const pasted = understand(line, expected);
-      if (pasted?.note) input.print(`${pasted.note}\n`);
-      if (pasted?.kind === 'refused') throw pasted.error;
-      if (pasted?.kind === 'code') return resolve(pasted.code);
-      if (pasted) input.print(`${pasted.why} ${AGAIN}\n`);
-    }
-  };
-  return { code, ended: readUntilUnderstood().catch(reject), close: lines.close };
-}
-
-/** `undefined` for an empty line. */
-function understand(line: string, expected: Expected): Pasted | undefined {
-  // Addresses copied from a terminal may contain line breaks.
-  const text = line.trim();
-  if (!text) return undefined;
-  if (/^https?:/i.test(text)) return understandAddress(text.replace(/\s+/g, ''), expected);
-  if (/^\??([^=&\s]+=[^&\s]*&)*(code|error|state)=[^\s]*$/.test(text)) {
-    return judgeAnswer(new URLSearchParams(text), expected);
-  }
-  if (!/^[\x21-\x7e]{6,4096}$/.test(text)) return { kind: 'unusable', why: 'This was not understood.' };
-  const note = 'Taken as a bare code. It was not checked against "state"; PKCE still protects it.';
-  return { kind: 'code', code: text, note };
-}
-
-function understandAddress(text: string, expected: Expected): Pasted {
-  const url = URL.parse(text);
-  if (!url) return { kind: 'unusable', why: 'This address was not understood.' };
-  if (url.searchParams.has('code_challenge')) {
-    return { kind: 'unusable', why: 'This is the address to open, not the one to which the browser was sent then.' };
-  }
-  return judgeAnswer(url.searchParams, expected);
-}
-
-/** Expected values for an answer of the authorization endpoint. */
-interface Expected {
-  /** The `state` that this authorization sent. */
-  state: string;
-  crm: Pick<Deployment['crm'], 'authUrl' | 'scopes'>;
-  /** The configuration file with the scopes. */
-  configuration: string;
+function authorizationUrl(
+  { authUrl, scopes }: ConsentSettings['crm'],
+  { verifier, ...rest }: { client_id: string; redirect_uri: string; state: string; verifier: string },
+): string {
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const proof = { code_challenge: challenge, code_challenge_method: 'S256' };
+  const query = new URLSearchParams({ response_type: 'code', scope: scopes.join(' '), ...rest, ...proof });
+  return `${authUrl.replace(/\/$/, '')}/authorize?${query}`;
 }
 
 /** `unusable`: not an answer to this authorization, which continues to wait. */
-type ServiceAnswer =
+type CrmAnswer =
   | { kind: 'code'; code: string }
   | { kind: 'refused'; error: CommandError }
   | { kind: 'unusable'; why: string };
 
+type Judge = (query: URLSearchParams) => CrmAnswer;
+
 /** Checks the query with which the CRM redirects the browser (RFC 6749, 4.1.2; RFC 9207). */
-function judgeAnswer(query: URLSearchParams, expected: Expected): ServiceAnswer {
-  const { state, crm } = expected;
+function judgeAnswer(query: URLSearchParams, state: string, settings: ConsentSettings): CrmAnswer {
+  const { authUrl } = settings.crm;
   if (!sameText(query.get('state') ?? '', state)) {
     return { kind: 'unusable', why: 'This answer belongs to another authorization.' };
   }
+  const refused = (sentence: string): CrmAnswer => {
+    return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
+  };
   const issuer = query.get('iss');
-  if (issuer !== null && !isIssuerOf(issuer, crm.authUrl)) {
+  if (issuer !== null && !isIssuerOf(issuer, authUrl)) {
     // Its value is not printed: it may hold a token.
     return refused(
-      `The redirect names another issuer than crm.authUrl does (${crm.authUrl}). Nothing was stored: compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.`,
+      `The redirect names another issuer than crm.authUrl does (${authUrl}). Nothing was stored: compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.`,
     );
   }
   const error = query.get('error');
   if (error) {
-    const advice = error === 'invalid_scope' ? ` ${scopeAdvice(expected)}` : '';
+    const advice = error === 'invalid_scope' ? ` ${scopeAdvice(settings)}` : '';
     return refused(`The CRM refused the authorization: ${errorWord(error)}.${advice}`);
   }
   const code = query.get('code');
   return code ? { kind: 'code', code } : { kind: 'unusable', why: 'The answer holds no code.' };
 }
 
-function refused(sentence: string): ServiceAnswer {
-  return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
-}
-
 /** Advice that lists the requested scopes and the file in which a person changes them. */
-export function scopeAdvice({
-  crm,
-  configuration,
-}: {
-  crm: Pick<Expected['crm'], 'scopes'>;
-  configuration: string;
-}): string {
-  const updates = crm.scopes.includes(UPDATE_SCOPE) ? ` ("customerUpdates": true adds ${UPDATE_SCOPE})` : '';
-  return `These scopes were requested: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
+export function scopeAdvice({ crm: { scopes }, configuration }: ConsentSettings): string {
+  const updates = scopes.includes(UPDATE_SCOPE) ? ` ("customerUpdates": true adds ${UPDATE_SCOPE})` : '';
+  return `These scopes were requested: ${scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }
 
 /** Compares in constant time, so that response times do not reveal the expected text. */
@@ -304,16 +155,117 @@ function isIssuerOf(issuer: string, authUrl: string): boolean {
   return its.origin === ours.origin && path(ours).startsWith(path(its)) && !its.search && !its.hash;
 }
 
-/** The address to which the CRM redirects the browser. */
-interface Callback {
-  /** Addresses of this machine; empty if the redirect goes elsewhere, so that a person has to paste the answer. */
-  hosts: string[];
-  /** 0 means any free port. */
-  port: number;
-  path: string;
-  /** The redirect URI for the actual port. */
-  uriAt: (port: number) => string;
+/**
+ * The answer of the CRM that a person pasted whose browser cannot reach this machine: the redirect address or the bare
+ * code. `undefined` for an empty line.
+ */
+function understand(line: string, judge: Judge): (CrmAnswer & { note?: string }) | undefined {
+  const text = line.trim();
+  if (!text) return undefined;
+  if (/^https?:/i.test(text)) {
+    // Addresses copied from a terminal may contain line breaks.
+    const url = URL.parse(text.replace(/\s+/g, ''));
+    if (!url) return { kind: 'unusable', why: 'This address was not understood.' };
+    if (!url.searchParams.has('code_challenge')) return judge(url.searchParams);
+    return { kind: 'unusable', why: 'This is the address to open, not the one to which the browser was sent then.' };
+  }
+  if (/^\??([^=&\s]+=[^&\s]*&)*(code|error|state)=[^\s]*$/.test(text)) return judge(new URLSearchParams(text));
+  if (!/^[\x21-\x7e]{6,4096}$/.test(text)) return { kind: 'unusable', why: 'This was not understood.' };
+  const note = 'Taken as a bare code. It was not checked against "state"; PKCE still protects it.';
+  return { kind: 'code', code: text, note };
 }
+
+/**
+ * Listens on loopback for the redirect. A wrong `state` gets an error page, and the listener continues: a stray
+ * request must not be able to end the authorization.
+ * @throws CommandError (exit code 3) when the port is taken
+ */
+async function listenForCallback(
+  { hosts, port: wanted, path, uriAt }: Callback,
+  judge: Judge,
+  settle: (answer: CrmAnswer) => void,
+) {
+  const leadingPath = `/${randomUUID()}`;
+  let leadsTo: string | undefined;
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    // Any program on this machine can send a request here, even with an invalid address.
+    const url = request.method === 'GET' ? URL.parse(request.url ?? '/', 'http://127.0.0.1') : null;
+    if (leadsTo !== undefined && url?.pathname === leadingPath) {
+      response.writeHead(302, { ...HEADERS, location: leadsTo }).end();
+      leadsTo = undefined;
+      return;
+    }
+    const answer = url?.pathname === path ? judge(url.searchParams) : undefined;
+    showPage(response, PAGES[answer?.kind ?? 'other']);
+    // The listener is closed as soon as the answer is settled, so the page is sent first.
+    finished(response, () => answer && settle(answer));
+  };
+  const servers: Server[] = [];
+  const close = () => {
+    for (const server of servers) server.close().closeAllConnections();
+  };
+  let port = wanted;
+  for (const host of hosts) {
+    const server = createServer(handle).listen(port, host);
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      const { code = '', message } = error as NodeJS.ErrnoException;
+      if (servers.length > 0 && NO_SUCH_ADDRESS.has(code)) continue;
+      close();
+      const why = `The port ${port} on ${host} cannot be listened on (${message}): choose another with --port.`;
+      throw new CommandError(why, ENVIRONMENT);
+    }
+    servers.push(server);
+    port = (server.address() as AddressInfo).port;
+  }
+  const redirectUri = uriAt(port);
+  /**
+   * A page that leads to an address once. Every user of this machine can read the arguments of its processes, so the
+   * browser is started with this page and not with the address, which holds `state`.
+   */
+  const leadTo = (url: string): string => {
+    leadsTo = url;
+    return new URL(leadingPath, redirectUri).href;
+  };
+  return { redirectUri, leadTo, close };
+}
+
+/** Machines without IPv6 have no ::1: for `localhost`, 127.0.0.1 alone is enough there. */
+const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+
+const HEADERS = {
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+};
+
+const WAITS = 'The command still waits.';
+const PAGES = {
+  other: [404, 'There is nothing here', WAITS],
+  unusable: [400, 'This is no answer to this authorization', WAITS],
+  refused: [200, 'The authorization was refused', 'The command in the terminal says why.'],
+  code: [200, 'Authorized at the CRM', 'The command in the terminal goes on and says what came of it.'],
+} satisfies Record<CrmAnswer['kind'] | 'other', [status: number, heading: string, text: string]>;
+
+/** Sends a page without styles, scripts or any text from the request. */
+function showPage(response: ServerResponse, [status, heading, text]: [number, string, string]): void {
+  response.writeHead(status, { ...HEADERS, 'content-type': 'text/html; charset=utf-8' });
+  response.end(`<!doctype html>
+<html lang="en">
+<title>${heading} - CRM export</title>
+<main>
+<h1>${heading}</h1>
+<p>${text} This window can be closed.</p>
+</main>
+</html>
+`);
+}
+
+/** The address to which the CRM redirects the browser. */
+type Callback = ReturnType<typeof callbackOf>;
 
 /** Host names of this machine in a URI; a browser may resolve `localhost` to either address. */
 const LOOPBACK: Record<string, string[]> = {
@@ -324,17 +276,11 @@ const LOOPBACK: Record<string, string[]> = {
 
 /**
  * The callback on 127.0.0.1 with any port (RFC 8252, 7.3). For a CRM that compares redirect URIs exactly, it is the
- * registered URI with its host, port and path; port 0 means any free port.
+ * registered URI with its host, port and path; port 0 means any free port. `uriAt` is the URI for the actual port.
  * @throws CommandError (exit code 2) when the redirect URI is not valid
  */
-export function callbackOf({
-  port = 0,
-  redirectUri,
-}: {
-  port?: number | undefined;
-  redirectUri?: string | undefined;
-}): Callback {
-  const wanted = redirectUri ?? `http://127.0.0.1:${port}/callback`;
+export function callbackOf(place: { port?: number | undefined; redirectUri?: string | undefined }) {
+  const { port = 0, redirectUri: wanted = `http://127.0.0.1:${port}/callback` } = place;
   const url = URL.parse(wanted);
   if (!url?.host || url.hash || url.username) {
     throw new CommandError(
@@ -342,12 +288,13 @@ export function callbackOf({
       USAGE,
     );
   }
-  const hosts = url.protocol === 'http:' ? (LOOPBACK[url.hostname] ?? []) : [];
   return {
-    hosts,
+    // Addresses of this machine; empty if the redirect goes elsewhere, so that a person has to paste the answer.
+    hosts: url.protocol === 'http:' ? (LOOPBACK[url.hostname] ?? []) : [],
     port: Number(url.port || 80),
     path: url.pathname,
     // The address keeps its exact spelling, because the service compares it letter by letter.
-    uriAt: (actual) => (url.port === '0' ? wanted.replace(`${url.hostname}:0`, `${url.hostname}:${actual}`) : wanted),
+    uriAt: (actual: number) =>
+      url.port === '0' ? wanted.replace(`${url.hostname}:0`, `${url.hostname}:${actual}`) : wanted,
   };
 }

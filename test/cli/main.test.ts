@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { addAuthorize } from '../../cli/access/authorize-command.ts';
+import { addAuthorize } from '../../cli/access/authorize.ts';
 import { addPlan } from '../../cli/night/nightly-plan.ts';
 import { addStart } from '../../cli/runs/start-run.ts';
 import { freePort } from '../../local/ministack/ports.ts';

@@ -7,7 +7,7 @@ import { GIVEN_BACK, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { NewTokens } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
-import { failing, functionAt, type GrantPlaces, makePlaces } from './support/grant-places.ts';
+import { functionAt, type GrantPlaces, makePlaces } from './support/grant-places.ts';
 
 /** Tests storing a new grant while functions refresh the old one. */
 
@@ -182,26 +182,4 @@ test('a label that is stale or gone does not hide what is stored', async () => {
   const done = await storeGrant(grantOf(sandbox), { store: blind, ledger });
 
   expect(done.versionId).toBe(successorOf(versionId));
-});
-
-test('what passes is waited for, always under the same name, and what does not is said', async () => {
-  const { sandbox, places } = await setting();
-  const { store, ledger, secrets, TokensSecretId } = places;
-  const names: unknown[] = [];
-  failing(
-    secrets,
-    'PutSecretValueCommand',
-    'ThrottlingException',
-    (input) => names.push(input.ClientRequestToken) <= 3,
-  );
-  failing(places.dynamo, 'GetItemCommand', 'ThrottlingException', (_, call) => call === 1);
-  const clock = quickClock();
-
-  const { versionId } = await storeGrant(grantOf(sandbox), { store, ledger, ...clock });
-
-  expect(names).toEqual([versionId, versionId, versionId, versionId]);
-  failing(secrets, 'PutSecretValueCommand', 'InternalServiceError', (input) => input.SecretId === TokensSecretId);
-  await expect(storeGrant(grantOf(sandbox), { store, ledger, ...quickClock() })).rejects.toMatchObject({
-    name: 'TokenStoreUnavailable',
-  });
 });

@@ -1,5 +1,8 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
-import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../cli/support/target.ts';
 import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
 import { createGrantStore } from '../../core/oauth/grant.ts';
@@ -70,16 +73,30 @@ async function addressAfterConsent(url: string): Promise<string> {
   return answer.headers.get('location') ?? '';
 }
 
+/** A program in the place of the browser, which notes its arguments. @returns the folder for PATH, and the arguments */
+async function browser() {
+  const dir = await mkdtemp(join(tmpdir(), 'browser-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const script = `#!/bin/sh\necho "$@" > ${dir}/unfinished && mv ${dir}/unfinished ${dir}/arguments\n`;
+  await writeFile(join(dir, 'xdg-open'), script, { mode: 0o755 });
+  const args = () => vi.waitFor(async () => (await readFile(join(dir, 'arguments'), 'utf8')).trim(), 10_000);
+  return { PATH: `${dir}:${process.env.PATH}`, args };
+}
+
 test('secret and address are requested and never shown, and the outcome holds no token', async () => {
   const sandbox = await startSandbox({ clientSecret: 'a-s3cret-of-the-client' });
   onTestFinished(sandbox.close);
-  const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId]);
+  const { PATH, args } = await browser();
+  const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId], { PATH });
 
   await shows(/Secret of the OAuth client sandbox-client \(not shown\): /);
   type(`${sandbox.clientSecret}\r`);
   const url = await shows(/^Open: (http\S+)\r?$/m);
   await shows(/ssh -L \d+:127\.0\.0\.1:\d+ /);
   await shows(/Or paste here/);
+  // Other users can read the arguments of a process, so they do not hold the address with `state`.
+  const page = await fetch(await args(), { redirect: 'manual' });
+  expect(page.headers.get('location')).toBe(url);
   type('what now\r');
   await shows(/This was not understood\./);
   const address = await addressAfterConsent(url);
@@ -142,7 +159,7 @@ test('the commands of the operating page bring back a client whose secret the CR
   );
 
   expect(await consents(authorize, 'a-wrong-one')).toMatch(
-    /invalid_client\. The secret of the client was typed: type another/,
+    /invalid_client\. The secret of the client was typed: give another/,
   );
   expect(await consents(authorize, 'the-new-secret')).toMatch(
     /^Authorized\. .*\r?\nNext, while you can consent again, a run, .*: npx --no -- crm-export start leads --wait /m,
@@ -152,14 +169,14 @@ test('the commands of the operating page bring back a client whose secret the CR
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-test('Ctrl-C at the question for the secret, says what is stored', async () => {
+test('Ctrl-C at the question for the secret says that nothing is stored', async () => {
   const sandbox = await startSandbox();
   onTestFinished(sandbox.close);
   const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId]);
   await shows(/\(not shown\): /);
   type('\x03');
   expect(await ended, shown()).toBe(130);
-  expect(shown()).toContain('Interrupted. No grant is stored that can be used.');
+  expect(shown()).toContain('Interrupted. Nothing was stored.');
 });
 
 test('the address that is deployed counts', async () => {

@@ -72,7 +72,7 @@ function whatIsStored(
     elapsed: () => world.clock.time,
     sleep: world.clock.sleep,
   };
-  return [{ clientId, clientSecret: SECRETS[clientId] ?? '', stored, from: 'typed' }, tokens, deps];
+  return [{ clientId, clientSecret: SECRETS[clientId] ?? '', stored }, tokens, deps];
 }
 
 /** Stores a new grant of a client and dies at its `diesAt`-th AWS call. */

@@ -14,7 +14,7 @@ function authorize(world: Simulation): Promise<unknown> {
   const stored = { clientId: 'id', clientSecret: 'c4n4ry-5ecret' };
   const { earlierObtainedAt: _, ...tokens } = world.endpoint.grant();
   return world.clock.run(
-    storeAuthorization({ ...stored, stored, from: 'stored' }, tokens, {
+    storeAuthorization({ ...stored, stored }, tokens, {
       store: createGrantStore(world.secrets.client, 'tokens'),
       ledger: createLedger(world.ledger.client, 'ledger', 'tokens'),
       now: () => world.clock.time,

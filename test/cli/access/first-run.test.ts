@@ -1,5 +1,5 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { addAuthorize } from '../../../cli/access/authorize-command.ts';
+import { addAuthorize } from '../../../cli/access/authorize.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { Answers } from '../support/cloud/answers.ts';

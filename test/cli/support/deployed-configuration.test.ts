@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addAuthorize } from '../../../cli/access/authorize-command.ts';
+import { addAuthorize } from '../../../cli/access/authorize.ts';
 import { addDoctor } from '../../../cli/health/doctor.ts';
 import { addPause, addResume } from '../../../cli/night/pause.ts';
 import { addReport } from '../../../cli/report/night-report.ts';

@@ -82,7 +82,7 @@ export async function authorizeWorld(seed: number, { numbered = true }: WorldOpt
       sleep: world.clock.sleep,
     };
     const stored = oauthClientSchema.parse(JSON.parse(world.secrets.oauthClient ?? '{}'));
-    const client = { clientId: 'id', clientSecret: 's', stored, from: 'stored' } as const;
+    const client = { clientId: 'id', clientSecret: 's', stored };
     done.end = await storeAuthorization(client, { ...tokens, ...(authorization && { authorization }) }, deps).then(
       () => 'stored',
       () => 'later',

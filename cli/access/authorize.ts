@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import { type Command, Option } from 'commander';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { isUntried } from '../../core/oauth/grant.ts';
+import { followToTheEnd } from '../runs/follow.ts';
+import { startNamed } from '../runs/start-run.ts';
+import { commandFor, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
+import { askHidden, type Input } from '../support/confirm.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { printErr, printOut, writeText } from '../support/print.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
+import { type AuthorizeOptions, authorize, placesOf } from './authorize-flow.ts';
+import { standingGrant } from './store-grant.ts';
+
+interface CommandOptions
+  extends TargetOptions,
+    Pick<AuthorizeOptions, 'clientId' | 'newSecret' | 'replace' | 'port' | 'redirectUri'> {
+  run?: Entity;
+  timeout: number;
+  paste?: boolean;
+  browser: boolean;
+}
+
+/** Lets a person consent in a browser, and stores the grant. */
+export function addAuthorize(command: Command): void {
+  command
+    .option(
+      '--client-id <id>',
+      'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client, with its secret',
+    )
+    .option('--new-secret', 'the client has another secret now: it comes from CRM_CLIENT_SECRET, or is asked for')
+    .option('--replace', 'store a grant with fewer scopes than the deployment needs, too, over one that works')
+    .option(
+      '--run <entity>',
+      'then start a run of this entity, which refreshes the grant, and follow it to its end',
+      entityArgument,
+    )
+    .option(
+      '--port <number>',
+      'port of the callback on 127.0.0.1; default: any free',
+      numberArgument('A port is a number from 0 to 65535.', 0, 65_535),
+    )
+    .addOption(
+      new Option(
+        '--redirect-uri <uri>',
+        'the redirect URI exactly as registered, e.g. http://localhost:8400/callback',
+      ).conflicts('port'),
+    )
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for the person',
+      numberArgument('A time is a number of seconds from 1 to 86400.', 1, 86_400),
+      300,
+    )
+    .option('--paste', 'read the redirect address or the code from standard input; default in a terminal')
+    .option('--no-browser', 'only print the address')
+    .action(run);
+  withExamples(command, {
+    'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
+    'authorize --deployment prod --port 8400 --run leads':
+      'again, with the stored client, and shows that a night can refresh the grant',
+    'authorize --deployment prod --port 8400 --new-secret': 'after the CRM gave the client a new secret; asks for it',
+    'authorize --deployment prod --redirect-uri https://crm.example/back --paste': 'no browser on this machine',
+  });
+}
+
+async function run(options: CommandOptions): Promise<void> {
+  const target = await connect(options);
+  const { crm, entities } = await deployedConfiguration(target);
+  // An emitted event, not a sent signal: the command then handles Ctrl-C before the prompt ends with an error.
+  const interrupt = () => void process.emit('SIGINT');
+  const input: Input = { stream: process.stdin, print: (text) => writeText(process.stderr, text), interrupt };
+  const person = process.stdin.isTTY ? input : undefined;
+  const paste = options.paste ? input : person;
+  const done = await untilInterrupted('Interrupted. Nothing was stored.', (signal) =>
+    authorize(target, {
+      ...options,
+      crm,
+      configuration: `config/${options.deployment}.json`,
+      clientSecret: process.env.CRM_CLIENT_SECRET,
+      askSecret: person && ((id) => askHidden(person, `Secret of the OAuth client ${id} (not shown): `)),
+      timeoutSeconds: options.timeout,
+      paste,
+      onUrl: (url, redirectUri, page) => show(url, redirectUri, page, { ...options, pasting: paste !== undefined }),
+      onWait: () => printOut('Something else is using the grant right now; waiting for it, up to a minute.'),
+      signal,
+    }),
+  );
+  for (const note of done.notes) printOut(`Note: ${note}`);
+  const { secret, versionId, scope, expiresAt } = done;
+  printOut(
+    `Authorized. Stored in ${secret}; VersionId: ${versionId}; scopes: ${scope || 'none of those requested'}; the access token lives until ${expiresAt ?? 'an unknown time'}; refresh token: yes.`,
+  );
+  if (options.run) return firstRun(target, options.run, options);
+  // An enabled entity, because the nightly export fetches it anyway.
+  const first = ENTITIES.find((entity) => entities[entity].enabled) ?? ENTITIES[0];
+  const next = commandFor(`start ${first} --wait`, options);
+  printOut(`Next, while you can consent again, a run, which refreshes this grant as the night will: ${next}`);
+}
+
+function show(
+  url: string,
+  redirectUri: string,
+  page: string | undefined,
+  options: CommandOptions & { pasting: boolean },
+) {
+  printOut(`Open: ${url}`);
+  if (page) {
+    const port = new URL(redirectUri).port || 80;
+    printOut(`Waiting for the browser at ${redirectUri}, ${options.timeout} seconds at most.`);
+    printOut(
+      `Is the browser on another machine? There: ssh -L ${port}:127.0.0.1:${port} THIS-MACHINE, then open the address.`,
+    );
+  }
+  if (options.pasting) {
+    printOut(
+      'Or paste here the address to which the browser was sent at the end, or the code in it (it is not shown), and press Enter.',
+    );
+  }
+  if (page && options.browser && process.stdout.isTTY) openBrowser(page);
+}
+
+/** Opens the system's browser. If none opens, the user still has the printed address. */
+function openBrowser(page: string): void {
+  const openers: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer' };
+  spawn(openers[process.platform] ?? 'xdg-open', [page], { stdio: 'ignore', detached: true })
+    .on('error', () => undefined)
+    .unref();
+}
+
+/** Starts a run right away, so that a problem with the new grant does not show first at night. */
+async function firstRun(target: Target, entity: Entity, options: CommandOptions): Promise<void> {
+  const started = await startNamed(target, entity, {}, options);
+  await followToTheEnd(target, [started], options);
+  const places = placesOf(target);
+  const { generation } = await standingGrant(places);
+  if (!generation || !isUntried(generation.tokens)) return;
+  // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.
+  if (await places.ledger.read(generation.versionId)) {
+    const what = 'The functions refreshed the grant, but could not store it';
+    throw new CommandError(`${what}: see what verify says of the rights of their roles.`, RUN_FAILED);
+  }
+  // A running function keeps its access token until that expires, even after a new authorization.
+  const again = commandFor(`start ${entity} --wait`, options);
+  printErr(
+    `That run did not refresh the grant, for its functions still had a token of before. When that has ended, in an hour or so, start another: ${again}`,
+  );
+}
