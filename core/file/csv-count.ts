@@ -1,80 +1,71 @@
 import type { FieldIndex } from '../columns/header.ts';
+import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
-import { isWide, TextCheck, Utf16Reader } from './encoding.ts';
+import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
 import type { Expected } from './file-kind.ts';
-import { cellEnd, decoded, LaterHeaders } from './later-headers.ts';
+import { LaterHeaders } from './later-headers.ts';
 import { cellsOf, Scanner } from './scanner.ts';
 
 const QUOTE = 0x22;
 const BLANK = 0x20;
 /** Separators that may split the cells of a file of one column. */
-const OTHER_SEPARATORS = [',', ';', '\t', '|'].map((separator) => separator.charCodeAt(0));
+const OTHER_SEPARATORS = [',', ';', '\t', '|'];
 
 /** Counts the records of a CSV file, chunk by chunk. */
 export class CsvCount {
   readonly text = new TextCheck();
   readonly scanner: Scanner;
-  readonly headers: LaterHeaders;
-  /** Records including the header, without titles. */
-  records = 0;
-  emptyRows = 0;
-  /** Records whose width differs from the first record, and how many of these have values beyond its width. */
-  irregular = 0;
-  longer = 0;
   /** Rows with empty cells beyond the width of the first record. */
   overhanging = 0;
-  /** Width of the last record. Empty extra cells and missing unnamed cells do not count. */
-  cellsOfLast = 0;
-  /** Positions of unnamed columns that have values. */
-  readonly valued = new Set<number>();
   /** Rows that look like an error message. */
   errors = 0;
-
+  /** Records including the header, without titles. */
+  records = 0;
   readonly #csv: Csv;
-  readonly #separator: number;
+  readonly #headers: LaterHeaders;
+  readonly #wide: Utf16Reader | null;
+  #emptyRows = 0;
+  /** Records whose width differs from the first record, and how many of these have values beyond its width. */
+  #irregular = 0;
+  #longer = 0;
+  /** Width of the last record. Empty extra cells and missing unnamed cells do not count. */
+  #cellsOfLast = 0;
   readonly #width: number;
   /** Number of header cells up to the last one with a text. */
   readonly #named: number;
-  readonly #unnamed: ReadonlySet<number>;
+  /** Positions of cells of the header without a text, and whether one of them is before another cell. */
+  readonly #unnamed: readonly number[];
   readonly #unnamedInside: boolean;
-  readonly #wide: Utf16Reader | null;
+  /** Positions of unnamed columns that have values. */
+  readonly #valued = new Set<number>();
   /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
-  readonly #splits: Map<number, number> | null;
-  readonly #looksCloser: boolean;
+  readonly #splits: Map<string, number> | null;
   #above: number;
   #skip: number;
   #recordsBefore = 0;
-  #last = '';
+  /** The last record of the current block, and the beginning of the last one of the blocks before. */
   #lastFrom = 0;
   #lastTo = 0;
+  #last = '';
 
   constructor(csv: Csv, expected: Expected, index: FieldIndex) {
     const { separator, decoder, first, names, encoding, skip, headed } = csv;
     this.#csv = csv;
-    this.#separator = separator.charCodeAt(0);
     this.#width = first.length;
-    const unnamed = names?.unnamed ?? [];
-    this.#unnamed = new Set(unnamed);
+    this.#unnamed = names?.unnamed ?? [];
     this.#named = headed === false ? first.length : first.findLastIndex((cell) => cell.trim() !== '') + 1;
-    this.#unnamedInside = unnamed.some((place) => place < this.#named);
+    this.#unnamedInside = this.#unnamed.some((place) => place < this.#named);
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
     this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
-    this.#looksCloser = unnamed.length > 0 || this.#splits !== null;
     this.#above = csv.rowsAbove;
     this.#skip = skip;
     const header = headed === false ? [] : first;
-    this.headers = new LaterHeaders({
-      separator,
-      decoder,
-      header,
-      index,
-      listed: expected,
-      covered: expected.covered ?? [],
+    const covered = expected.covered ?? [];
+    this.#headers = new LaterHeaders({ decoder, header, index, listed: expected, covered, sparse: false });
+    this.scanner = new Scanner(separator, (record) => this.#add(record), {
+      names: this.#headers.filter,
+      onBlock: (block) => this.#endBlock(block),
     });
-    const onRecord = (block: Buffer, from: number, to: number, cells: number, quoted: number, odd: number) =>
-      this.#add(block, from, to, cells, quoted, odd);
-    const isOdd = (byte: number) => this.headers.isOdd(byte);
-    this.scanner = new Scanner(separator, onRecord, (block) => this.#endBlock(block), isOdd);
   }
 
   /** @throws UnreadableFile */
@@ -90,12 +81,6 @@ export class CsvCount {
     return { cut: this.#wide?.cut ?? false };
   }
 
-  /** The row of the first invalid byte; 0 = the header. */
-  get brokenRow(): number | null {
-    const { broken } = this.text;
-    return broken && Math.max(0, broken.record - this.#csv.rowsAbove - (this.#csv.headed === false ? 0 : 1));
-  }
-
   /** Whether the last row looks like an error message. */
   get endsWithError(): boolean {
     if (this.records < 2) return false;
@@ -105,105 +90,136 @@ export class CsvCount {
     return isErrorText(cells[0] ?? '') || cells.filter(isErrorText).length * 2 > cells.length;
   }
 
+  get content(): Content {
+    const { names, headed, separatorProven, firstRecord, rowsAbove, encoding } = this.#csv;
+    const { strayBreaks, strayBreaksBeforeQuote, endMarkInside, emptyLines, strayQuotes, endsWithBreak } = this.scanner;
+    const { repeated, other, leftOut } = this.#headers;
+    const doubts = strayBreaks + (endMarkInside ? 1 : 0) + (this.#width === 1 ? emptyLines : 0);
+    return {
+      ...UNSEEN,
+      rows: doubts > 0 || headed === null ? null : this.records - (headed ? 1 + repeated : 0),
+      doubts,
+      emptyRows: this.#emptyRows,
+      width: this.#width,
+      headed,
+      firstRecord,
+      unlisted: names?.unlisted ?? null,
+      unlistedPlaces: names?.unlistedPlaces ?? [],
+      excepted: names?.excepted ?? null,
+      unnamed: this.#valued.size,
+      longer: this.#longer,
+      // Without a certain separator, the width of the records is not known.
+      irregular: separatorProven ? this.#irregular : 0,
+      records: this.records,
+      rowsAbove,
+      // Without a certain separator, the file counts as one column.
+      ending:
+        separatorProven || this.#width === 1
+          ? { cells: separatorProven ? this.#cellsOfLast : 1, lineBreak: endsWithBreak }
+          : null,
+      repeatedHeaders: repeated,
+      otherHeaders: other,
+      leftOutHeaders: leftOut,
+      strayQuotes,
+      nulRun: this.text.nulRun,
+      broken: this.#broken,
+      ascii: this.text.ascii && !isWide(encoding),
+      elsewhere: strayBreaksBeforeQuote + (this.#isSplit ? 1 : 0),
+    };
+  }
+
+  get #broken(): Content['broken'] {
+    const { broken, encoding } = this.text;
+    if (!broken || encoding !== 'utf-8') return null;
+    const { rowsAbove, headed } = this.#csv;
+    return { bytes: broken.bytes, row: Math.max(0, broken.record - rowsAbove - (headed === false ? 0 : 1)) };
+  }
+
   /** Whether another separator would split most rows of a file of one column. */
-  get isSplit(): boolean {
+  get #isSplit(): boolean {
     return [...(this.#splits?.values() ?? [])].some((rows) => rows * 2 > this.records - 1);
   }
 
-  #add(block: Buffer, from: number, to: number, cells: number, quoted: number, odd: number): void {
+  #add(record: Scanner): void {
     if (this.#above > 0) {
       this.#above -= 1;
       return;
     }
+    const { from, to, cells, quoted, block } = record;
     this.records += 1;
     this.#lastFrom = from;
     this.#lastTo = to;
-    this.cellsOfLast = cells === this.#width ? cells : this.#oddWidth(block, from, to, cells);
-    if (to - from - cells + 1 === 2 * quoted) this.emptyRows += 1;
-    if (this.headers.mayBe(cells, odd) && this.records > 1) this.headers.look(block, from, to, cells, quoted > 0, odd);
-    if (MAY_BEGIN_ERROR[block[from] as number] !== 0) this.#lookForError(block, from, to);
-    if (this.#looksCloser && this.records > 1) this.#lookCloser(block, from, to, cells);
-  }
-
-  /** @returns the width that the record is counted with */
-  #oddWidth(block: Buffer, from: number, to: number, cells: number): number {
-    if (cells < this.#width && cells >= this.#named) return this.#width;
-    if (cells > this.#width && emptyAtEnd(block, from, to, this.#separator) >= cells - this.#width) {
-      this.overhanging += 1;
-      return this.#width;
-    }
-    this.irregular += 1;
-    if (cells > this.#width) this.longer += 1;
-    return cells;
-  }
-
-  #lookCloser(block: Buffer, from: number, to: number, cells: number): void {
-    this.#lookForUnnamed(block, from, to, cells);
+    this.#cellsOfLast = cells === this.#width ? cells : this.#oddWidth(record);
+    if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;
+    if (this.records === 1) return;
+    if (this.#headers.mayBe(record))
+      this.#headers.look(block.toString('latin1', from, to), () => ({ record: this.#textsOf(record), column: 0 }));
+    if (MAY_BEGIN_ERROR[block[from] as number] !== 0) this.#lookForError(record);
+    if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
   }
 
-  #lookForUnnamed(block: Buffer, from: number, to: number, cells: number): void {
-    if (this.valued.size === this.#unnamed.size) return;
-    const beyond = cells - this.#named;
-    const filled = beyond > 0 && emptyAtEnd(block, from, to, this.#separator) < beyond;
-    if (!filled && !this.#unnamedInside) return;
-    let place = 0;
-    for (let at = from; at <= to; place += 1) {
-      const end = cellEnd(block, at, to, this.#separator);
-      const empty = end === at || (end === at + 2 && block[at] === QUOTE);
-      if (!empty && this.#unnamed.has(place)) this.valued.add(place);
-      at = end + 1;
+  #textsOf({ block, from, to, quoted }: Scanner): string[] {
+    return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), this.#csv.separator, quoted > 0);
+  }
+
+  /** @returns the width that the record is counted with */
+  #oddWidth(record: Scanner): number {
+    const { cells } = record;
+    if (cells < this.#width && cells >= this.#named) return this.#width;
+    let filled = cells;
+    while (filled > this.#width && record.isEmpty(filled - 1)) filled -= 1;
+    if (cells > this.#width && filled === this.#width) {
+      this.overhanging += 1;
+      return this.#width;
+    }
+    this.#irregular += 1;
+    if (cells > this.#width) this.#longer += 1;
+    return cells;
+  }
+
+  #lookForUnnamed(record: Scanner): void {
+    if (!this.#unnamedInside && record.cells <= this.#named) return;
+    for (const place of this.#unnamed) {
+      if (place >= record.cells) return;
+      if (!record.isEmpty(place)) this.#valued.add(place);
     }
   }
 
-  #lookForSplit(record: Uint8Array, splits: Map<number, number>): void {
+  #lookForSplit(record: Uint8Array, splits: Map<string, number>): void {
     for (const separator of OTHER_SEPARATORS) {
-      const at = separator === this.#separator ? -1 : record.indexOf(separator);
+      const at = separator === this.#csv.separator ? -1 : record.indexOf(separator.charCodeAt(0));
       // In ordinary text, a space follows a comma.
       if (at !== -1 && record[at + 1] !== BLANK) splits.set(separator, (splits.get(separator) ?? 0) + 1);
     }
   }
 
-  #lookForError(block: Buffer, from: number, to: number): void {
+  #lookForError({ block, from, to }: Scanner): void {
     const at = block[from] === QUOTE ? from + 1 : from;
-    if (at + 4 > block.length || !BEGINNINGS.has(block.readUInt32LE(at) | LOWER_CASE) || this.records === 1) return;
-    const text = decoded(block.subarray(from, Math.min(to, from + LOOKED_AT)), this.#csv.decoder);
+    if (at + 4 > block.length || !BEGINNINGS.has(block.readUInt32LE(at) | LOWER_CASE)) return;
+    const text = this.#beginning(block, from, to);
     const [cell = ''] = cellsOf(text, this.#csv.separator, text.startsWith('"'));
     if (isErrorText(cell)) this.errors += 1;
+  }
+
+  #beginning(block: Buffer, from: number, to: number): string {
+    return decoded(block.subarray(from, Math.min(to, from + LOOKED_AT)), this.#csv.decoder);
   }
 
   #endBlock(block: Buffer): void {
     if (block.length === 0) return;
     const { scanner, text } = this;
-    const { separator } = this.#csv;
-    const before = this.#recordsBefore;
     text.read(block, (place) => {
-      const begin = new Scanner(separator, () => undefined);
+      const begin = new Scanner(this.#csv.separator, () => undefined);
       begin.breaksAtCr = scanner.breaksAtCr;
       begin.push(block.subarray(0, place + 1));
       begin.end();
-      return before + begin.records;
+      return this.#recordsBefore + begin.records;
     });
     this.#recordsBefore = scanner.records;
-    if (this.#lastTo > 0)
-      this.#last = decoded(
-        block.subarray(this.#lastFrom, Math.min(this.#lastTo, this.#lastFrom + LOOKED_AT)),
-        this.#csv.decoder,
-      );
+    if (this.#lastTo > 0) this.#last = this.#beginning(block, this.#lastFrom, this.#lastTo);
     this.#lastTo = 0;
   }
-}
-
-/** Number of empty cells at the end of a record. */
-function emptyAtEnd(block: Buffer, from: number, to: number, separator: number): number {
-  let count = 0;
-  for (let end = to; end >= from; count += 1) {
-    const marks = end - 2 >= from && block[end - 1] === QUOTE && block[end - 2] === QUOTE;
-    const begin = marks ? end - 2 : end;
-    if (begin > from && block[begin - 1] !== separator) break;
-    end = begin - 1;
-  }
-  return count;
 }
 
 /** Number of bytes of a record that are searched for an error message. */

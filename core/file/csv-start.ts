@@ -256,7 +256,7 @@ export interface FirstRecord {
  */
 export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): FirstRecord[] {
   const found: FirstRecord[] = [];
-  const scanner = new Scanner(separator, (block, from, to, _, quoted) => {
+  const scanner = new Scanner(separator, ({ block, from, to, quoted }) => {
     const cells = () => cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
     if (found.length < most) found.push({ cells: cells(), whole: true });
   });

@@ -1,6 +1,6 @@
 import { fieldIndex } from '../columns/header.ts';
 import { RunError } from '../errors.ts';
-import { type Content, type Dialect, type Facts, UNSEEN } from '../gate/facts.ts';
+import type { Content, Dialect, Facts } from '../gate/facts.ts';
 import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
@@ -21,8 +21,8 @@ export async function readCsv(
 ): Promise<CsvFacts> {
   const count = new CsvCount(csv, reading.expected, fieldIndex(reading.expected));
   for await (const chunk of chunks) count.push(chunk);
-  refuseCut(reading, csv, count, count.end());
-  const content = contentOf(csv, count);
+  refuseCut(reading, count, count.end());
+  const { content } = count;
   const dialect = dialectOf(csv, count);
   const remarks = remarksOf(csv, count, { content, dialect }, reading.expected);
   return { header: csv.names?.header ?? null, content, dialect, remarks };
@@ -30,12 +30,12 @@ export async function readCsv(
 
 type Where = Pick<Reading, 'what' | 'undeclaredEnd'>;
 
-function refuseCut({ what, undeclaredEnd }: Where, csv: Csv, count: CsvCount, { cut }: { cut: boolean }): void {
+function refuseCut({ what, undeclaredEnd }: Where, count: CsvCount, { cut }: { cut: boolean }): void {
   if (count.scanner.endsQuoted || cut) {
     const where = cut ? 'in the middle of a character' : 'inside a quoted field';
     throw new RunError('FileRejected', `${what} is CSV that ends ${where}: the CRM cut it off.`);
   }
-  const doubt = undeclaredEnd && doubtOf(csv, count);
+  const doubt = undeclaredEnd && doubtOf(count);
   if (doubt) throw doubtfulEnd(what, doubt);
 }
 
@@ -48,60 +48,11 @@ export function doubtfulEnd(what: string, doubt: string): RunError {
   return new RunError('FileRejected', came);
 }
 
-function doubtOf(csv: Csv, { scanner, irregular }: CsvCount): string | undefined {
+function doubtOf({ scanner, content }: CsvCount): string | undefined {
   if (scanner.strayBreaks > 0 || scanner.endMarkInside) return 'not all of its line breaks are of one kind';
   if (!scanner.endsWithBreak) return 'its last row does not end with a line break';
-  if (csv.separatorProven && irregular > 0) return 'not all of its rows have as many fields as its first';
+  if (content.irregular > 0) return 'not all of its rows have as many fields as its first';
   return undefined;
-}
-
-/** Number of places that other programs read differently. If there is one, the number of records is not certain. */
-function doubtsOf({ first }: Csv, { strayBreaks, endMarkInside, emptyLines }: CsvCount['scanner']): number {
-  return strayBreaks + (endMarkInside ? 1 : 0) + (first.length === 1 ? emptyLines : 0);
-}
-
-function contentOf(csv: Csv, count: CsvCount): Content {
-  const { names, headed, separatorProven } = csv;
-  const { scanner, headers, text, records } = count;
-  const width = csv.first.length;
-  const doubts = doubtsOf(csv, scanner);
-  const elsewhere = scanner.strayBreaksBeforeQuote + (count.isSplit ? 1 : 0);
-  return {
-    ...UNSEEN,
-    rows: doubts > 0 || headed === null ? null : records - (headed ? 1 + headers.repeated : 0),
-    doubts,
-    emptyRows: count.emptyRows,
-    width,
-    headed,
-    firstRecord: csv.firstRecord,
-    unlisted: names?.unlisted ?? null,
-    unlistedPlaces: names?.unlistedPlaces ?? [],
-    excepted: names?.excepted ?? null,
-    unnamed: count.valued.size,
-    longer: count.longer,
-    // Without a certain separator, the width of the records is not known.
-    irregular: separatorProven ? count.irregular : 0,
-    records,
-    rowsAbove: csv.rowsAbove,
-    // Without a certain separator, the file counts as one column.
-    ending:
-      separatorProven || width === 1
-        ? { cells: separatorProven ? count.cellsOfLast : 1, lineBreak: scanner.endsWithBreak }
-        : null,
-    repeatedHeaders: headers.repeated,
-    otherHeaders: headers.other,
-    leftOutHeaders: headers.leftOut,
-    strayQuotes: scanner.strayQuotes,
-    nulRun: text.nulRun,
-    broken: brokenOf(count),
-    ascii: text.ascii && !isWide(csv.encoding),
-    elsewhere,
-  };
-}
-
-function brokenOf({ text, brokenRow }: CsvCount): Content['broken'] {
-  if (!text.broken || brokenRow === null || text.encoding !== 'utf-8') return null;
-  return { bytes: text.broken.bytes, row: brokenRow };
 }
 
 function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {

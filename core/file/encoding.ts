@@ -51,6 +51,15 @@ export function hasControls(text: string): boolean {
   return false;
 }
 
+/** Decodes whole records. */
+export function decoded(bytes: Buffer, decoder: Decoder): string {
+  return decoder === 'windows-1255'
+    ? WINDOWS_1255.decode(bytes)
+    : bytes.toString(decoder === 'utf-8' ? 'utf8' : decoder);
+}
+
+const WINDOWS_1255 = new TextDecoder('windows-1255');
+
 function markBytesOf(bytes: Uint8Array, mark: readonly number[]): number {
   let at = 0;
   while (mark.every((byte, place) => bytes[at + place] === byte)) at += mark.length;
@@ -206,106 +215,67 @@ export class TextCheck {
   }
 }
 
-function longestNulRun(block: Uint8Array): number {
-  let longest = 0;
-  for (let at = block.indexOf(0); at !== -1; ) {
-    let end = at;
-    while (block[end] === 0) end += 1;
-    longest = Math.max(longest, end - at);
-    at = block.indexOf(0, end);
+function longestNulRun(block: Buffer): number {
+  return Math.max(...(block.toString('latin1').match(/\0+/g) ?? []).map(({ length }) => length));
+}
+
+/** The character U+FFFD, which also stands for broken bytes in a decoded text. */
+const REPLACEMENT = Buffer.from('\uFFFD');
+
+/** Characters outside ASCII, bytes that are not valid UTF-8, and the position of the first of these bytes. */
+function countCharacters(block: Buffer): { valid: number; broken: number; first: number } {
+  const parts = block.toString().split('\uFFFD');
+  const valid = parts.reduce((sum, part) => sum + part.replaceAll(/[\0-\x7f]+/g, '').length, 0);
+  const sizes = parts.map((part) => Buffer.byteLength(part));
+  const replacements = block.toString('latin1').split(REPLACEMENT.toString('latin1')).length - 1;
+  const broken = block.length - sizes.reduce((sum, size) => sum + size, 0) - REPLACEMENT.length * replacements;
+  let first = -REPLACEMENT.length;
+  for (const size of sizes) {
+    first += REPLACEMENT.length + size;
+    if (!block.subarray(first).subarray(0, REPLACEMENT.length).equals(REPLACEMENT)) break;
   }
-  return longest;
+  return { valid: valid + replacements, broken, first };
 }
 
-/** Characters outside ASCII, and bytes that are not valid UTF-8. */
-function countCharacters(bytes: Uint8Array): { valid: number; broken: number; first: number } {
-  const found = { valid: 0, broken: 0, first: -1 };
-  for (let at = 0; at < bytes.length; ) {
-    const lead = bytes[at] as number;
-    const length = lead < 0x80 ? 1 : characterLength(lead, bytes, at);
-    if (length === 0) {
-      if (found.broken === 0) found.first = at;
-      found.broken += 1;
-    } else if (length > 1) found.valid += 1;
-    at += length || 1;
-  }
-  return found;
-}
-
-/** First bytes of characters after which UTF-8 limits the second byte: its least and greatest value. */
-const STRICT: Record<number, [least: number, most: number]> = {
-  224: [0xa0, 0xbf],
-  237: [0x80, 0x9f],
-  240: [0x90, 0xbf],
-  244: [0x80, 0x8f],
-};
-
-/** Length of the character at a position in bytes; 0 = not a valid character. */
-function characterLength(lead: number, bytes: Uint8Array, at: number): number {
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  const [least, most] = STRICT[lead] ?? [0x80, 0xbf];
-  const second = bytes[at + 1] ?? 0;
-  if (second < least || second > most) return 0;
-  for (let next = at + 2; next < at + length; next += 1) if (((bytes[next] ?? 0) & 0xc0) !== 0x80) return 0;
-  return length;
-}
-
-/** The kind of a windows-1255 byte, which limits the byte after it. */
+/** Kinds of bytes in windows-1255. In UTF-8, a mark begins a character of two bytes, a letter one of more, and signs follow. */
 const OTHER = 0;
 const LATIN = 1;
-/** A Hebrew letter. In UTF-8, the first byte of a character of three or four bytes. */
 const LETTER = 2;
-/** A Hebrew point or mark. In UTF-8, the first byte of a character of two bytes. */
+/** A point of a Hebrew letter. */
 const MARK = 3;
-/** In UTF-8, the second byte of a character of three or four bytes. */
-const AFTER_LETTER = 4;
-/** A step packs the kind of its byte and three counters. Each counter has room for the sum of `ADDED_AT_ONCE` bytes. */
-const KIND = 7;
-const ADDED_AT_ONCE = 512;
-const JOINED = 1 << 3;
-const HIGH = 1 << 12;
-const IMPOSSIBLE = 1 << 21;
+/** Punctuation. */
+const SIGN = 4;
+const UNDEFINED = 5;
+const KIND_BITS = 3;
+const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
+  if (/[\x81\x8a\x8c-\x90\x9a\x9c-\x9f\xd9-\xdf\xfb\xfc\xff]/.test(String.fromCharCode(byte))) return UNDEFINED;
+  if (byte < 0xc0) return SIGN;
+  // The last bytes are marks of writing direction.
+  return byte < 0xe0 ? MARK : byte > 0xfa ? OTHER : LETTER;
+});
 
-/** Bytes that windows-1255 does not define. */
-const UNDEFINED = new Set([
-  0x81, 0x8a, 0x8c, 0x8d, 0x8e, 0x8f, 0x90, 0x9a, 0x9c, 0x9d, 0x9e, 0x9f, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf,
-  0xfb, 0xfc, 0xff,
-]);
-/** The kind of each byte if it does not depend on the byte before; otherwise `UNSURE`. */
-const UNSURE = 7;
-const KINDS = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte >= 0x80 && byte < 0xe0 ? UNSURE : (kindOf(byte, OTHER) ?? UNSURE),
+/** What the kinds of three bytes show: a letter that follows a letter or its mark; or an encoding other than this. */
+const JOINED = 1;
+const IMPOSSIBLE = 2;
+const SHOWN = Uint8Array.from({ length: 1 << (3 * KIND_BITS) }, (_, kinds) =>
+  shownBy(kinds >> (2 * KIND_BITS), (kinds >> KIND_BITS) & 7, kinds & 7),
 );
+
+function shownBy(first: number, before: number, kind: number): number {
+  const behindLetter = before === LETTER || before === MARK;
+  if (kind === LETTER && behindLetter) return JOINED;
+  const impossible = [
+    kind === UNDEFINED,
+    kind === LETTER && before === LATIN,
+    kind === MARK && !behindLetter,
+    kind === SIGN && (before === MARK || (before === SIGN && first === LETTER)),
+  ];
+  return impossible.includes(true) ? IMPOSSIBLE : 0;
+}
+
 /** Fewer joined letters do not prove Hebrew: other code pages have accented letters at the same codes. */
 const FEWEST_JOINED = 3;
-
-/** The step of each byte after each kind of byte. */
-const STEPS = Int32Array.from({ length: 5 * 256 }, (_, place) => stepOf(place & 0xff, place >> 8));
-
-function stepOf(byte: number, before: number): number {
-  const kind = kindOf(byte, before);
-  if (kind === undefined) return IMPOSSIBLE;
-  const joined = kind === LETTER && (before === LETTER || before === MARK);
-  return kind + (joined ? JOINED : 0) + (byte >= 0x80 ? HIGH : 0);
-}
-
-/** `undefined` for a byte that cannot stand here in Hebrew. */
-function kindOf(byte: number, before: number): number | undefined {
-  if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
-  if (UNDEFINED.has(byte)) return undefined;
-  if (byte < 0xc0) return kindOfSign(before);
-  if (byte < 0xe0) return before === LETTER || before === MARK ? MARK : undefined;
-  // Marks of writing direction.
-  if (byte > 0xfa) return OTHER;
-  return before === LATIN ? undefined : LETTER;
-}
-
-/** Punctuation. In UTF-8, these are the continuation bytes of a character. */
-function kindOfSign(before: number): number | undefined {
-  if (before === MARK || before === AFTER_LETTER) return undefined;
-  return before === LETTER ? AFTER_LETTER : OTHER;
-}
 
 /**
  * Detects Hebrew in windows-1255: words of Hebrew letters, and few other characters outside ASCII. Three things show
@@ -319,22 +289,19 @@ class HebrewSigns {
 
   /** @param bytes whole lines, so the byte before them is not a letter */
   read(bytes: Uint8Array): void {
-    let before = OTHER;
-    for (let from = 0; from < bytes.length && this.possible; from += ADDED_AT_ONCE - 1) {
-      const to = Math.min(bytes.length, from + ADDED_AT_ONCE - 1);
-      let sum = 0;
-      for (let at = from; at < to; at += 1) {
-        const byte = bytes[at] as number;
-        const step = STEPS[(before << 8) | byte] as number;
-        const kind = KINDS[byte] as number;
-        // Most bytes have a fixed kind, so the processor does not wait for the byte before.
-        before = kind === UNSURE ? step & KIND : kind;
-        sum += step >> 3;
-      }
-      if (sum >= IMPOSSIBLE >> 3) this.possible = false;
-      this.#joined += sum & (ADDED_AT_ONCE - 1);
-      this.#high += (sum >> 9) & (ADDED_AT_ONCE - 1);
+    if (!this.possible) return;
+    let [kinds, found, joined, high] = [0, 0, 0, 0];
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at] as number;
+      kinds = ((kinds << KIND_BITS) | (KINDS[byte] as number)) & (SHOWN.length - 1);
+      const shown = SHOWN[kinds] as number;
+      found |= shown;
+      joined += shown & JOINED;
+      high += byte >> 7;
     }
+    this.possible = (found & IMPOSSIBLE) === 0;
+    this.#joined += joined;
+    this.#high += high;
   }
 
   get proven(): boolean {

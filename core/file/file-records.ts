@@ -7,10 +7,10 @@ import { type Content, type Dialect, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, putAside } from './byte-source.ts';
-import { isWide, textStart, Utf16Reader } from './encoding.ts';
+import { decoded, isWide, textStart, Utf16Reader } from './encoding.ts';
 import { zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
-import { decoded, foldedRecord } from './later-headers.ts';
+import { foldedRecord } from './later-headers.ts';
 import { ReadingBudget, type ReadingLimits, ReadingUnfinished } from './reading-limits.ts';
 import { cellsOf, Scanner, type Separator } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
@@ -167,7 +167,7 @@ class RecordReader {
     const separator = (dialect?.separator ?? ',') as Separator;
     const decoder = encoding === 'windows-1255' ? encoding : 'utf-8';
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
-    const onRecord = (block: Buffer, from: number, to: number, _: number, quoted: number) => {
+    const onRecord = ({ block, from, to, quoted }: Scanner) => {
       const bytes = block.subarray(from, to);
       if (decoder === 'utf-8' && !content?.broken && !isUtf8(bytes))
         throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);

@@ -1,7 +1,6 @@
 import type { FieldIndex, ListedFields } from '../columns/header.ts';
 import { folded, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
-import { afterQuoted, cellsOf, type Separator } from './scanner.ts';
 
 /** The known columns, to recognise headers among the records. */
 export interface KnownColumns {
@@ -14,8 +13,17 @@ export interface HeaderSearch extends KnownColumns {
   index: FieldIndex;
   /** The cells of the first record; empty if it is not a header, so that no record can repeat it. */
   header: readonly string[];
-  separator: Separator;
   decoder: Decoder;
+  /** Records have no cell where a value is missing, as the rows of a sheet. */
+  sparse: boolean;
+}
+
+/** The cells of a record that `NameFilter` has looked at. */
+export interface CellCounts {
+  cells: number;
+  named: number;
+  empty: number;
+  covered: boolean;
 }
 
 /** `leftOut`: a header that names a left-out column. `other`: any other header that does not repeat the first. */
@@ -25,8 +33,6 @@ type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 const EXACT_NAMES = 2;
 /** The most records whose verdict is cached. */
 const MOST_KEPT = 1000;
-/** Encodes texts of a sheet for the filter. A text that does not fit counts as a possible header. */
-const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
@@ -42,28 +48,22 @@ export class LaterHeaders {
   other = 0;
   /** Headers that name a left-out column. They are also counted in `other`. */
   leftOut = 0;
+  readonly filter: NameFilter;
   readonly #search: HeaderSearch;
-  readonly #filter: CellFilter;
   readonly #names: ReadonlySet<string>;
   /** Names of the columns that tables hash or leave out, folded. */
   readonly #covered: ReadonlySet<string>;
   /** Whether columns are left out or hashed: then half of the cells are enough for a header. */
   readonly #covers: boolean;
-  /** The folded cells of the first record, and the same cells as one text. */
-  readonly #header: readonly string[];
-  readonly #text: string;
-  /** Number of empty cells in the first record. */
-  readonly #mayBeEmpty: number;
+  readonly #header: string;
   /** Verdicts of earlier records: the same record may occur many times. */
   readonly #judged = new Map<string, Verdict>();
 
   constructor(search: HeaderSearch) {
-    const { header, listed, index, covered, separator, decoder } = search;
+    const { header, listed, index, covered, decoder } = search;
     const { columns, fields, excepted, labels } = listed;
     this.#search = search;
-    this.#header = withoutEmptyEnd(header.map(folded));
-    this.#text = foldedRecord(header);
-    this.#mayBeEmpty = this.#header.filter((cell) => cell === '').length;
+    this.#header = foldedRecord(header);
     this.#names = new Set([...columns, ...[...fields, ...excepted].map(({ name }) => name)]);
     this.#covered = new Set(
       covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
@@ -72,77 +72,44 @@ export class LaterHeaders {
     const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
     const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
     const texts = Object.keys(labels);
-    this.#filter = new CellFilter(separator, decoder, this.#covers, [
-      ...[...columns, ...textsOf(fields), ...texts, ...header],
-    ]);
-    this.#filter.addCovered([...textsOf([...excepted, ...hashed]), ...covered, ...(this.#covers ? texts : [])]);
+    this.filter = new NameFilter(
+      decoder,
+      [...columns, ...textsOf(fields), ...texts, ...header],
+      [...textsOf([...excepted, ...hashed]), ...covered, ...(this.#covers ? texts : [])],
+    );
   }
 
-  /** Whether no cell that names a column begins with this byte. */
-  isOdd(byte: number): boolean {
-    return this.#filter.begins[byte] === 0;
-  }
-
-  /** Quick test before `look`. @param odd cells that are odd; empty ones also, unless columns are left out or hashed */
-  mayBe(cells: number, odd: number): boolean {
-    return odd <= this.#mayBeEmpty + (this.#covers ? cells >> 1 : 0) || cells > this.#header.length;
-  }
-
-  /** Checks a record of a CSV file. @param odd as for `mayBe` */
-  look(block: Buffer, from: number, to: number, cells: number, quoted: boolean, odd: number): void {
-    const beyond = this.#header.length > 0 ? Math.max(0, cells - this.#header.length) : 0;
-    const all = cells - this.#mayBeEmpty - beyond;
-    if (!this.#filter.mayName(block, from, to, cells - odd, this.#needed(cells, all), all)) return;
-    const { separator, decoder } = this.#search;
-    const read = cellsOf(decoded(block.subarray(from, to), decoder), separator, quoted);
-    const trimmed = withoutEmptyEnd(read);
-    // The header of a narrower table may have empty cells beside its own, as in a sheet.
-    const place = this.#covers ? Math.max(0, trimmed.findIndex(isFilled)) : 0;
-    this.#add(read, this.#covers ? trimmed.filter(isFilled) : trimmed, place, trimmed.slice(place));
+  /** A quick test before `look`. */
+  mayBe({ cells, named, empty, covered }: CellCounts): boolean {
+    const filled = cells - empty;
+    return named > 0 && (named >= filled || (covered && this.#covers && named * 2 >= filled));
   }
 
   /**
-   * Checks a row of a sheet. Its empty cells do not count.
-   * @param texts the filled cells
-   * @param place position of the first filled cell, counted from the first column of the header
-   * @param between returns the cells from the first filled one to the last
+   * Checks a record.
+   * @param key equal for equal records
+   * @param read returns the cells of the record, and the column of the header that its first cell belongs to
    */
-  lookAtRow(texts: readonly string[], place: number, between: () => readonly string[]): void {
-    const all = texts.length - this.#mayBeEmpty;
-    const needed = this.#needed(texts.length, all);
-    let named = texts.length;
-    let covered = false;
-    for (const text of texts) {
-      const bits = this.#filter.bitsOfText(text);
-      if ((bits & NAMED) === 0) named -= 1;
-      if (named < needed) return;
-      if (bits === COVERED) covered = true;
-    }
-    if (!covered && named < all) return;
-    const cells = between();
-    this.#add([...new Array<string>(Math.max(0, place)).fill(''), ...cells], texts, place, cells);
-  }
-
-  /** Number of cells that must name a column. @param all cells that must not be empty */
-  #needed(cells: number, all: number): number {
-    return this.#covers && cells > EXACT_NAMES ? all - (cells >> 1) : all;
-  }
-
-  #add(record: readonly string[], cells: readonly string[], place: number, placed = cells): void {
-    const key = JSON.stringify([record, place]);
-    const found = this.#judged.get(key) ?? this.#judge(record, cells, place, placed);
+  look(key: string, read: () => { record: string[]; column: number }): void {
+    const { record, column } = this.#judged.has(key) ? { record: [], column: 0 } : read();
+    const found = this.#judged.get(key) ?? this.#judge(record, column);
     if (this.#judged.size < MOST_KEPT) this.#judged.set(key, found);
     if (found === 'repeated') this.repeated += 1;
     else if (found !== 'none') this.other += 1;
     if (found === 'leftOut') this.leftOut += 1;
   }
 
-  #judge(record: readonly string[], cells: readonly string[], place: number, placed: readonly string[]): Verdict {
-    if (this.#header.length > 0 && place >= 0 && foldedRecord(record) === this.#text) return 'repeated';
-    const lacks = placed.some((cell, at) => !isFilled(cell) && (this.#header[place + at] ?? '') !== '');
-    const { excepted, unlisted, names } = this.#search.index.readHeader(cells);
+  #judge(record: readonly string[], column: number): Verdict {
+    const { header, index, sparse } = this.#search;
+    if (header.length > 0 && column === 0 && foldedRecord(record) === this.#header) return 'repeated';
+    const cells = withoutEmptyEnd(record);
+    // The header of a narrower table may have empty cells beside its own.
+    const filled = sparse || this.#covers ? cells.filter(isFilled) : cells;
+    const first = sparse || this.#covers ? cells.findIndex(isFilled) : 0;
+    const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
+    const { excepted, unlisted, names } = index.readHeader(filled);
     const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
-    if (!this.#isHeader(cells, known, excepted > 0)) return 'none';
+    if (!this.#isHeader(filled, known, excepted > 0)) return 'none';
     return excepted > 0 ? 'leftOut' : 'other';
   }
 
@@ -169,65 +136,87 @@ export function foldedRecord(cells: readonly string[]): string {
   return JSON.stringify(withoutEmptyEnd(cells.map(folded)));
 }
 
-/** Decodes the text of a record. */
-export function decoded(bytes: Buffer, decoder: Decoder): string {
-  return decoder === 'windows-1255'
-    ? WINDOWS_1255.decode(bytes)
-    : bytes.toString(decoder === 'utf-8' ? 'utf8' : decoder);
-}
+const DOT = '.'.charCodeAt(0);
+/** The code of a byte that only decoding can fold. */
+export const UNSURE = -1;
+export const MASK = 0xffff;
+/** A path has at most 80 characters. */
+const MOST_PARTS = 80;
+/** What a cell may name: a column; a left-out or hashed column; or it has no text. */
+export const NAMED = 1;
+export const COVERED = 2;
+const EMPTY = 4;
 
-const WINDOWS_1255 = new TextDecoder('windows-1255');
-
-/** The end of the cell that begins at `from`. */
-export function cellEnd(block: Buffer, from: number, to: number, separator: number): number {
-  let end = block[from] === QUOTE && from < to ? afterQuoted(block, from + 1, to) : from;
-  while (end < to && block[end] !== separator) end += 1;
-  return end;
-}
-
-const QUOTE = 0x22;
-const DOT = 0x2e;
-/** Results of folding a byte besides a letter: the byte is dropped, or only decoding shows the result. */
-const DROPPED = 0;
-const CHANGED = 255;
-const SEED = 0x811c9dc5;
-const PRIME = 0x01000193;
-const MASK = 0xffff;
-/** What a cell may name: no column, a column, or a left-out or hashed column. */
-const NOTHING = 0;
-const NAMED = 1;
-const COVERED = 3;
-/** A cell that is empty or begins with an odd byte. */
-const ODD = 4;
-
-/** Excludes cells that cannot name a column, by a hash of their folded bytes. So most cells need no decoding. */
-class CellFilter {
-  /** Bytes that a column name may begin with. A path may begin with any letter. */
-  readonly begins = new Uint8Array(256);
-  readonly #separator: number;
+/**
+ * Excludes cells that cannot name a column without decoding them: the weights of their letters have another sum than
+ * those of each name. Letters in another order have the same sum, which is rare.
+ */
+export class NameFilter {
+  /** The weight of each byte; `UNSURE` for dots, which may separate the parts of a path, and for bytes to decode. */
+  readonly weights = new Int32Array(256);
+  /** What a cell without unsure bytes may name, by the sum of its weights. */
+  readonly known = new Uint8Array(MASK + 1);
   readonly #decoder: Decoder;
-  readonly #folded = new Uint8Array(256);
-  readonly #inPath = Uint8Array.from({ length: 256 }, (_, byte) => (isInPath(byte) ? 1 : 0));
-  readonly #known = new Uint8Array(MASK + 1);
-  readonly #countsEmpty: boolean;
+  /** The sums before the parts of a path. */
+  readonly #sums = new Int32Array(MOST_PARTS + 1);
 
-  /** @param countsEmpty whether `mayName` counts empty cells, so that they are not odd */
-  constructor(separator: Separator, decoder: Decoder, countsEmpty: boolean, texts: readonly string[]) {
-    this.#separator = separator.charCodeAt(0);
-    this.#countsEmpty = countsEmpty;
+  constructor(decoder: Decoder, named: readonly string[], covered: readonly string[]) {
     this.#decoder = decoder;
+    const weightOf = (byte: number) => Math.imul(byte + 1, 0x9e3779b1) >>> 16;
     for (let byte = 0; byte < 256; byte += 1) {
-      const letter = String.fromCharCode(byte);
-      if (byte < 0x80) this.#folded[byte] = folded(letter).charCodeAt(0) || DROPPED;
-      else this.#folded[byte] = this.#isHebrew(byte) ? byte : CHANGED;
-      if (byte >= 0x80 || /[a-z]/i.test(letter) || this.#folded[byte] === DROPPED) this.begins[byte] = 1;
+      const letter = folded(String.fromCharCode(byte)).charCodeAt(0);
+      if (byte < 0x80) this.weights[byte] = letter > 0 ? weightOf(letter) : 0;
+      else this.weights[byte] = this.#isHebrew(byte) ? weightOf(byte) : UNSURE;
     }
-    this.begins[this.#separator] = countsEmpty ? 1 : 0;
-    this.#add(texts, NAMED);
+    this.weights[DOT] = UNSURE;
+    this.known[0] = EMPTY;
+    for (const text of named) this.#add(text, NAMED);
+    for (const text of covered) this.#add(text, NAMED | COVERED);
   }
 
-  addCovered(texts: readonly string[]): void {
-    this.#add(texts, COVERED);
+  /** What a cell may name, by its bytes. */
+  bitsOf(bytes: Uint8Array, from: number, to: number): number {
+    let total = 0;
+    let bits = 0;
+    let parts = 0;
+    for (let at = from; at < to; at += 1) {
+      const byte = bytes[at] as number;
+      const weight = this.weights[byte] as number;
+      if (weight >= 0) total = (total + weight) | 0;
+      else if (byte !== DOT) return NAMED | COVERED;
+      else if (parts < MOST_PARTS) {
+        bits |= this.#bitsOfRuns(parts, total);
+        parts += 1;
+        this.#sums[parts] = total;
+      }
+    }
+    if (parts > 0) bits |= this.#bitsOfRuns(parts, total);
+    return bits | this.#bitsOfSum(total);
+  }
+
+  countsOf(texts: readonly string[]): CellCounts {
+    const all = texts.map((text) => this.bitsOf(Buffer.from(text), 0, Buffer.byteLength(text)));
+    const having = (bit: number) => all.filter((bits) => bits & bit).length;
+    return { cells: texts.length, named: having(NAMED), empty: having(EMPTY), covered: having(COVERED) > 0 };
+  }
+
+  #bitsOfSum(sum: number): number {
+    return this.known[sum & MASK] as number;
+  }
+
+  /** What the last part of a path may name, also together with parts before it. */
+  #bitsOfRuns(parts: number, total: number): number {
+    let bits = 0;
+    for (let part = 0; part <= parts; part += 1) bits |= this.#bitsOfSum(total - (this.#sums[part] as number));
+    return bits & ~EMPTY;
+  }
+
+  #add(text: string, bits: number): void {
+    const letters = folded(text);
+    if (letters === '') return;
+    const bytes = this.#decoder === 'windows-1255' ? windows1255(letters) : Buffer.from(letters);
+    const sum = bytes.reduce((total, byte) => total + Math.max(0, this.weights[byte] as number), 0);
+    this.known[sum & MASK] = (this.known[sum & MASK] as number) | bits;
   }
 
   /** Whether folding keeps the byte: a Hebrew letter, or in UTF-8 one of its two bytes. */
@@ -235,84 +224,9 @@ class CellFilter {
     if (this.#decoder === 'utf-8') return byte === 0xd7 || (byte >= 0x90 && byte <= 0xaa);
     return this.#decoder === 'windows-1255' && byte >= 0xe0 && byte <= 0xfa;
   }
-
-  #add(texts: readonly string[], bits: number): void {
-    for (const text of texts) {
-      const bytes = this.#bytesOf(folded(text));
-      if (bytes.length === 0) continue;
-      const place = bytes.reduce((hash, byte) => Math.imul(hash ^ byte, PRIME), SEED) & MASK;
-      this.#known[place] = (this.#known[place] as number) | bits;
-      for (const [byte, fold] of this.#folded.entries()) if (fold === bytes[0]) this.begins[byte] = 1;
-    }
-  }
-
-  /** The bytes of a text; empty if a cell with this text has bytes that only decoding can fold. */
-  #bytesOf(text: string): Uint8Array {
-    if (this.#decoder === 'utf-8') return Buffer.from(text);
-    const codeOf = (letter: string) => letter.charCodeAt(0) - (letter >= 'א' && letter <= 'ת' ? 0x4f0 : 0);
-    const codes = [...text].map(codeOf);
-    return Uint8Array.from(codes.every((code) => code < 256) ? codes : []);
-  }
-
-  /**
-   * @param possible cells that are not odd
-   * @param needed number of cells that must name a column, or be empty if empty cells are counted
-   * @param all number of cells that must name a column if none may be left out or hashed; otherwise half
-   */
-  mayName(block: Buffer, from: number, to: number, possible: number, needed: number, all: number): boolean {
-    let named = possible;
-    let cells = 0;
-    let empty = 0;
-    let covered = false;
-    for (let at = from; at <= to; cells += 1) {
-      if (named < needed) return false;
-      const end = cellEnd(block, at, to, this.#separator);
-      if (this.#countsEmpty && this.#isEmpty(block, at, end)) empty += 1;
-      else {
-        const bits = this.#bitsOf(block, at, end);
-        if (bits === NOTHING) named -= 1;
-        if (bits === COVERED) covered = true;
-      }
-      at = end + 1;
-    }
-    named -= empty;
-    return named >= all || (this.#countsEmpty && covered && named * 2 >= cells - empty);
-  }
-
-  #isEmpty(block: Buffer, from: number, to: number): boolean {
-    let at = from;
-    while (at < to && this.#folded[block[at] as number] === DROPPED) at += 1;
-    return at === to;
-  }
-
-  bitsOfText(text: string): number {
-    if (text.length * 3 > SCRATCH.length) return COVERED;
-    return this.#bitsOf(SCRATCH, 0, SCRATCH.write(text.trimStart() || ' '));
-  }
-
-  /** What the cell may name. Folding drops its quotation marks. */
-  #bitsOf(block: Buffer, from: number, to: number): number {
-    const first = block[from] === QUOTE ? from + 1 : from;
-    const byte = block[first] as number;
-    if (first >= to || (this.begins[byte] === 0 && !(first > from && byte === this.#separator))) return ODD;
-    const folds = this.#folded;
-    let hash = SEED;
-    let path = true;
-    let gap = false;
-    for (let at = first; at < to; at += 1) {
-      const byte = block[at] as number;
-      const fold = folds[byte] as number;
-      if (fold === CHANGED || (byte === DOT && path)) return COVERED;
-      // Blanks may surround every part of a path except the last.
-      if (fold === DROPPED) gap ||= this.#inPath[byte] === 0 && hash !== SEED;
-      else {
-        path &&= !gap && this.#inPath[byte] === 1;
-        hash = Math.imul(hash ^ fold, PRIME);
-      }
-    }
-    return this.#known[hash & MASK] as number;
-  }
 }
 
-/** Whether a byte may belong to a part of a path. Bytes of invisible characters count. */
-const isInPath = (byte: number) => byte >= 0x7f || byte < 0x20 || /[\w.-]/.test(String.fromCharCode(byte));
+/** Encodes Hebrew letters and ASCII. Cells with other characters are decoded in any case. */
+function windows1255(text: string): Uint8Array {
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0) - (letter >= 'א' && letter <= 'ת' ? 0x4f0 : 0));
+}

@@ -1,3 +1,4 @@
+import { COVERED, MASK, NAMED, type NameFilter, UNSURE } from './later-headers.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 /**
@@ -15,37 +16,14 @@ const QUOTE = 0x22;
 /** The DOS end-of-file mark. */
 const END_MARK = 0x1a;
 
-/** Kinds of bytes outside quotation marks. Those up to `LAST_INSIDE` end no record; their lowest bit counts cells. */
-const PLAIN = 0;
-const SEPARATES = 1;
-/** This bit marks a byte that makes a cell odd if the cell begins with it. */
-const ODD = 2;
-const LAST_INSIDE = SEPARATES | ODD;
-const ENDS_LF = 4 | ODD;
-const ENDS_CR = 8 | ODD;
-const MARK = 16;
-
-/** Kinds of byte pairs without a line break: the number of separators, and the cells that are odd because of them. */
-const BOTH_SEPARATE = 3;
-const SECOND_IS_ODD = 4;
-const LAST_SEPARATES = 8;
-const FIRST_IS_ODD = 16;
-/** One of the two bytes is a line break or a quotation mark. */
-const ENDS_PAIR = 32;
-/** The table of pairs is used for texts that are longer than this and have this many bytes between two stops. */
-const WORTH_PAIRS = 16 * 1024;
-const WORTH_STOPS = 24;
+/** Codes of the bytes that end a cell or a record. Other bytes have a weight or `UNSURE`. */
+const SEPARATES = -2;
+const ENDS_LF = -3;
+const ENDS_CR = -4;
 
 /** Results besides the start of the next record: the record continues, or its end is not in the block. */
 const GO_ON = -1;
 const NOT_ENDED = 0;
-
-/**
- * Receives a record: the bytes of the block from `from` to `to`. The block is valid only during the call.
- * @param quoted number of cells in quotation marks
- * @param odd number of cells that begin with an odd byte, or are empty
- */
-export type OnRecord = (block: Buffer, from: number, to: number, cells: number, quoted: number, odd: number) => void;
 
 /** The bits of `Scanner.lineBreaks`. */
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
@@ -57,10 +35,29 @@ const LARGEST_RECORD = 16 * 1024 * 1024;
 const SENTINELS = 2;
 /** The most bytes of end-of-file marks and line breaks after the last record. */
 const LONGEST_END = 4096;
-/** Longer quoted parts are searched with `indexOf`, which is faster for them. */
-const SHORT_QUOTED = 32;
+
+interface Options {
+  /** Receives the bytes of whole records, after each of these records was reported. */
+  onBlock?: (block: Buffer) => void;
+  /** Counts the cells that may name a column. */
+  names?: NameFilter;
+}
 
 export class Scanner {
+  /** The current record: these bytes of the block, which are valid only during the call of `onRecord`. */
+  block = Buffer.allocUnsafeSlow(BLOCK_BYTES + SENTINELS);
+  from = 0;
+  to = 0;
+  /** Cells of the record, and how many of them are in quotation marks. */
+  cells = 0;
+  quoted = 0;
+  /** Cells that may name a column, cells without text, and whether a cell may name a left-out or hashed column. */
+  named = 0;
+  empty = 0;
+  get covered(): boolean {
+    return (this.#bits & COVERED) > 0;
+  }
+
   /** Records end with CR; `null` before the first line break. */
   breaksAtCr: boolean | null = null;
   lineBreaks = 0;
@@ -79,44 +76,32 @@ export class Scanner {
   /** The text ends inside quotation marks. */
   endsQuoted = false;
 
-  readonly #kinds = new Uint8Array(256);
-  readonly #onRecord: OnRecord;
-  readonly #onBlock: ((block: Buffer) => void) | undefined;
-  #block = Buffer.allocUnsafeSlow(BLOCK_BYTES + SENTINELS);
-  #view = new Uint16Array(this.#block.buffer);
-  #allPairs: Uint8Array | null = null;
-  #pairs: Uint8Array | null = null;
-  /** Number of line breaks and quotation marks in the block. */
-  #stops = 0;
+  readonly #codes: Int32Array;
+  readonly #weights: Int32Array;
+  readonly #known: Uint8Array;
+  readonly #onRecord: (record: Scanner) => void;
+  readonly #options: Options;
+  /** The end of each cell of the record. */
+  #ends = new Int32Array(BLOCK_BYTES);
   #filled = 0;
-  /** The state of the current record up to this position. */
-  #at = 0;
-  #cells = 1;
-  #quoted = 0;
-  #odd = 0;
+  /** The sum of the weights of a quoted part, and all their signs. */
+  #sum = 0;
+  #signs = 0;
+  #bits = 0;
   #strayQuotes = 0;
   #strayBreaks = 0;
   #beforeQuote = 0;
   #lineBreak = 0;
 
-  /**
-   * @param onBlock receives the bytes of whole records, after each of these records was reported
-   * @param isOdd which first bytes make a cell odd; for an empty cell, the byte is the separator
-   */
-  constructor(
-    separator: Separator,
-    onRecord: OnRecord,
-    onBlock?: (block: Buffer) => void,
-    isOdd: (byte: number) => boolean = () => false,
-  ) {
-    for (let byte = 0; byte < 256; byte += 1) this.#kinds[byte] = isOdd(byte) ? ODD : PLAIN;
-    this.#kinds[LF] = ENDS_LF;
-    this.#kinds[CR] = ENDS_CR;
-    this.#kinds[QUOTE] = MARK;
-    const code = separator.charCodeAt(0);
-    this.#kinds[code] = SEPARATES | (isOdd(code) ? ODD : PLAIN);
+  constructor(separator: Separator, onRecord: (record: Scanner) => void, options: Options = {}) {
+    this.#weights = options.names?.weights ?? new Int32Array(256);
+    this.#known = options.names?.known ?? new Uint8Array(MASK + 1);
+    this.#codes = Int32Array.from(this.#weights);
+    this.#codes[LF] = ENDS_LF;
+    this.#codes[CR] = ENDS_CR;
+    this.#codes[separator.charCodeAt(0)] = SEPARATES;
     this.#onRecord = onRecord;
-    this.#onBlock = onBlock;
+    this.#options = options;
   }
 
   /** @throws UnreadableFile for a record that is too large */
@@ -124,7 +109,7 @@ export class Scanner {
     for (let at = 0; at < chunk.length; ) {
       if (this.#filled === this.#capacity) this.#grow();
       const part = chunk.subarray(at, at + this.#capacity - this.#filled);
-      this.#block.set(part, this.#filled);
+      this.block.set(part, this.#filled);
       this.#filled += part.length;
       at += part.length;
       if (this.#filled === this.#capacity) this.flush();
@@ -145,8 +130,15 @@ export class Scanner {
     this.#read(this.#filled, true);
   }
 
+  /** Whether a cell of the record has no byte besides its quotation marks. */
+  isEmpty(place: number): boolean {
+    const from = place === 0 ? this.from : (this.#ends[place - 1] as number) + 1;
+    const length = (this.#ends[place] as number) - from;
+    return length === 0 || (length === 2 && this.block[from] === QUOTE);
+  }
+
   get #capacity(): number {
-    return this.#block.length - SENTINELS;
+    return this.block.length - SENTINELS;
   }
 
   #grow(): void {
@@ -155,161 +147,160 @@ export class Scanner {
       throw new UnreadableFile(`has a record of more than ${most}, its record ${this.records + 1}`);
     }
     const larger = Buffer.allocUnsafeSlow(2 * this.#capacity + SENTINELS);
-    larger.set(this.#block.subarray(0, this.#filled));
-    this.#block = larger;
-    this.#view = new Uint16Array(larger.buffer);
+    larger.set(this.block.subarray(0, this.#filled));
+    this.block = larger;
+    this.#ends = new Int32Array(larger.length);
   }
 
   /** Start of the end-of-file marks and line breaks at the end of the bytes; -1 = there are none. */
   #endMarks(): number {
     const filled = this.#filled;
-    const first = this.endMarkInside ? -1 : this.#block.indexOf(END_MARK);
+    const first = this.endMarkInside ? -1 : this.block.indexOf(END_MARK);
     if (first === -1 || first >= filled) return -1;
     const ends = (byte = 0) => byte === END_MARK || byte === LF || byte === CR;
     let at = first;
-    while (at < filled && ends(this.#block[at])) at += 1;
+    while (at < filled && ends(this.block[at])) at += 1;
     if (at === filled) return first;
     this.endMarkInside = true;
     return -1;
   }
 
   #read(to: number, last: boolean): void {
-    const block = this.#block;
+    const { block } = this;
     const behind = block.readUInt16LE(to);
     block[to] = LF;
     block[to + 1] = QUOTE;
-    this.#stops = 0;
-    const read = this.#scan(block, to, last);
-    // With many stops in a text, reading pairs of bytes would be slower.
-    const pays = to > WORTH_PAIRS && to > this.#stops * WORTH_STOPS;
-    if (pays) this.#allPairs ??= pairsOf(this.#kinds);
-    this.#pairs = pays ? this.#allPairs : null;
+    const read = this.#scan(to, last);
     block.writeUInt16LE(behind, to);
-    this.#onBlock?.(block.subarray(0, read));
+    this.#options.onBlock?.(block.subarray(0, read));
     block.copyWithin(0, read, this.#filled);
     this.#filled -= read;
   }
 
   /** @returns the start of the first record that has not ended */
-  #scan(block: Buffer, end: number, last: boolean): number {
+  #scan(end: number, last: boolean): number {
     let from = 0;
     while (from < end) {
-      const next = this.#find(block, from, end, last);
+      const next = this.#find(this.block, from, end, last);
       if (next === NOT_ENDED) break;
-      if (this.#at > from) this.#take(block, from);
+      if (this.to > from) this.#take();
       else if (this.records > 0) this.emptyLines += 1;
       from = next;
     }
     return from;
   }
 
-  #take(block: Buffer, from: number): void {
+  #take(): void {
     this.strayBreaks += this.#strayBreaks;
     this.strayBreaksBeforeQuote += this.#beforeQuote;
     this.strayQuotes += this.#strayQuotes;
     this.lineBreaks |= this.#lineBreak;
     this.endsWithBreak = this.#lineBreak > 0;
     this.records += 1;
-    this.#onRecord(block, from, this.#at, this.#cells, this.#quoted, this.#odd >> 1);
+    this.#onRecord(this);
   }
 
-  /** Moves to the end of a record. @returns the start of the next record */
+  /** Reads a record cell by cell. @returns the start of the next record */
   #find(block: Buffer, from: number, end: number, last: boolean): number {
-    this.#at = from;
-    this.#cells = 1;
-    this.#quoted = 0;
-    this.#odd = (this.#kinds[block[from] as number] as number) & ODD;
+    this.from = from;
+    this.cells = 0;
+    this.quoted = 0;
+    this.named = 0;
+    this.empty = 0;
+    this.#bits = 0;
     this.#strayQuotes = 0;
     this.#strayBreaks = 0;
     this.#beforeQuote = 0;
     this.#lineBreak = 0;
+    let next = GO_ON;
+    for (let start = from; next === GO_ON; start = this.to + 1) {
+      this.#sum = 0;
+      this.#signs = 0;
+      const at = block[start] === QUOTE ? this.#skipQuoted(block, start, end) : start;
+      if (at >= end && at > start && !last) return NOT_ENDED;
+      next = this.#skipPlain(block, start, Math.min(at, end), end, last);
+    }
+    return next;
+  }
+
+  /**
+   * Moves to the end of the record, or to the next cell in quotation marks.
+   * @param start of the first cell @param from the position to go on from
+   * @returns the start of the next record if the record ends
+   */
+  #skipPlain(block: Buffer, start: number, from: number, end: number, last: boolean): number {
+    const codes = this.#codes;
+    const ends = this.#ends;
+    let next = GO_ON;
+    let begin = start;
+    let at = from;
+    let sum = this.#sum;
+    let signs = this.#signs;
+    let { cells, named, empty } = this;
+    let bits = 0;
     for (;;) {
-      const pairs = this.#pairs;
-      const kind = pairs ? this.#skipPairs(block, pairs) : this.#skipBytes(block, end);
-      this.#stops += 1;
-      if (this.#at >= end) return last ? end : NOT_ENDED;
-      const next = kind === MARK ? this.#atMark(block, from, end, last) : this.#atBreak(block, end, last, kind);
-      if (next !== GO_ON) return next;
-    }
-  }
-
-  /** Moves to the next line break or quotation mark. @returns its kind */
-  #skipBytes(block: Buffer, most: number): number {
-    const kinds = this.#kinds;
-    const end = this.#at + most;
-    let at = this.#at;
-    let cells = 0;
-    let odd = 0;
-    let kind = kinds[block[at] as number] as number;
-    while (kind <= LAST_INSIDE && at < end) {
-      const separates = kind & SEPARATES;
-      cells += separates;
-      at += 1;
-      kind = kinds[block[at] as number] as number;
-      odd += (separates << 1) & kind;
-    }
-    this.#at = at;
-    this.#cells += cells;
-    this.#odd += odd;
-    return kind;
-  }
-
-  /** Moves to the next line break or quotation mark, two bytes at a time. @returns its kind */
-  #skipPairs(block: Buffer, pairs: Uint8Array): number {
-    if (this.#at & 1 && this.#skipBytes(block, 1) > LAST_INSIDE) return this.#skipBytes(block, 0);
-    const view = this.#view;
-    let at = this.#at >> 1;
-    let cells = 0;
-    let odd = 0;
-    let pair = pairs[view[at] as number] as number;
-    while (pair < ENDS_PAIR) {
-      const last = pair & LAST_SEPARATES;
-      cells += pair & BOTH_SEPARATE;
-      odd += (pair & SECOND_IS_ODD) >> 2;
-      at += 1;
-      pair = pairs[view[at] as number] as number;
-      odd += ((last << 1) & pair) >> 4;
-    }
-    this.#at = at << 1;
-    this.#cells += cells;
-    this.#odd += odd << 1;
-    return this.#skipBytes(block, 2);
-  }
-
-  #atMark(block: Buffer, from: number, end: number, last: boolean): number {
-    const kinds = this.#kinds;
-    const at = this.#at;
-    if (at > from && ((kinds[block[at - 1] as number] as number) & SEPARATES) === 0) {
-      this.#at = at + 1;
-      return GO_ON;
-    }
-    return this.#skipQuoted(block, end, last);
-  }
-
-  /** Moves to the end of a quoted cell, and of quoted cells that follow it directly. */
-  #skipQuoted(block: Buffer, end: number, last: boolean): number {
-    const kinds = this.#kinds;
-    let at = this.#at;
-    for (;;) {
-      const after = afterQuoted(block, at + 1, end);
-      if (after >= end && !last) return NOT_ENDED;
-      if (kinds[block[at + 1] as number] === ODD) this.#odd += ODD;
-      this.#quoted += 1;
-      const next = kinds[block[after] as number] as number;
-      if ((next & SEPARATES) === 0 || block[after + 1] !== QUOTE || after + 1 >= end) {
-        this.endsQuoted = after > end;
-        this.#at = Math.min(after, end);
-        this.#strayQuotes += this.#at < end && (next | ODD) === ODD ? 1 : 0;
-        return GO_ON;
+      let code = codes[block[at] as number] as number;
+      while (code >= 0) {
+        sum = (sum + code) | 0;
+        at += 1;
+        code = codes[block[at] as number] as number;
       }
-      this.#cells += 1;
-      at = after + 1;
+      if (code < SEPARATES) next = this.#atBreak(block, at, end, last, code);
+      if (code === SEPARATES || next !== GO_ON) {
+        const found = this.#bitsOf(signs, sum, begin, at);
+        named += found & NAMED;
+        empty += found >> 2;
+        bits |= found;
+        ends[cells] = at;
+        cells += 1;
+        begin = at + 1;
+        if (next !== GO_ON || block[begin] === QUOTE) break;
+        sum = 0;
+        signs = 0;
+      } else if (code === UNSURE) signs = UNSURE;
+      at += 1;
     }
+    this.to = at;
+    this.cells = cells;
+    this.named = named;
+    this.empty = empty;
+    this.#bits |= bits;
+    return next;
   }
 
-  #atBreak(block: Buffer, end: number, last: boolean, kind: number): number {
-    const isCr = kind === ENDS_CR;
-    const after = this.#at + 1;
+  /** The position after the closing mark of a quoted part; a position after `end` if no mark closes it. */
+  #skipQuoted(block: Buffer, start: number, end: number): number {
+    const weights = this.#weights;
+    let at = start + 1;
+    for (;;) {
+      let byte = block[at] as number;
+      while (byte !== QUOTE) {
+        const weight = weights[byte] as number;
+        this.#sum = (this.#sum + weight) | 0;
+        this.#signs |= weight;
+        at += 1;
+        byte = block[at] as number;
+      }
+      at += 1;
+      if (at >= end || block[at] !== QUOTE) break;
+      at += 1;
+    }
+    this.quoted += 1;
+    this.endsQuoted = at > end;
+    if (at < end && (this.#codes[block[at] as number] as number) > SEPARATES) this.#strayQuotes += 1;
+    return at;
+  }
+
+  /** What a cell may name. */
+  #bitsOf(signs: number, sum: number, begin: number, end: number): number {
+    if (signs >= 0) return this.#known[sum & MASK] as number;
+    return this.#options.names?.bitsOf(this.block, begin, end) ?? 0;
+  }
+
+  #atBreak(block: Buffer, at: number, end: number, last: boolean, code: number): number {
+    if (at === end) return last ? end : NOT_ENDED;
+    const isCr = code === ENDS_CR;
+    const after = at + 1;
     const follows = after < end ? block[after] : undefined;
     // A CR at the end of the bytes may be half of a CRLF.
     if (isCr && follows === undefined && this.breaksAtCr !== true) return last ? end : NOT_ENDED;
@@ -324,37 +315,7 @@ export class Scanner {
     }
     this.#strayBreaks += 1;
     if (follows === QUOTE) this.#beforeQuote += 1;
-    this.#at = after;
     return GO_ON;
-  }
-}
-
-/** The kind of each pair of bytes. The lower half of the index is the first byte. */
-function pairsOf(kinds: Uint8Array): Uint8Array {
-  const pairs = new Uint8Array(1 << 16);
-  for (let place = 0; place < pairs.length; place += 1) {
-    const first = kinds[place & 0xff] as number;
-    const second = kinds[place >> 8] as number;
-    const firstIsOdd = first & ODD ? FIRST_IS_ODD : 0;
-    const secondIsOdd = first & SEPARATES && second & ODD ? SECOND_IS_ODD : 0;
-    const separate = (first & SEPARATES) + (second & SEPARATES);
-    const inside = separate | secondIsOdd | (second & SEPARATES ? LAST_SEPARATES : 0);
-    pairs[place] = firstIsOdd | (Math.max(first, second) > LAST_INSIDE ? ENDS_PAIR : inside);
-  }
-  return pairs;
-}
-
-/** The position after the closing mark of a quoted part; a position after `end` if no mark closes it. */
-export function afterQuoted(block: Buffer, from: number, end: number): number {
-  let at = from;
-  for (;;) {
-    const near = at + SHORT_QUOTED;
-    while (block[at] !== QUOTE && at < near) at += 1;
-    if (block[at] !== QUOTE) at = block.indexOf(QUOTE, at);
-    if (at >= end) return end + 1;
-    at += 1;
-    if (block[at] !== QUOTE || at >= end) return at;
-    at += 1;
   }
 }
 

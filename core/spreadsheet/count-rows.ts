@@ -58,8 +58,8 @@ class RowCounter {
       ...known,
       index: fieldIndex(known.listed),
       header: header.headed === false ? [] : header.cells,
-      separator: '\t',
       decoder: 'utf-8',
+      sparse: true,
     });
   }
 
@@ -71,19 +71,27 @@ class RowCounter {
   }
 
   private addBelow(row: SheetRow): void {
-    const { columns, texts } = row;
+    const { columns } = row;
     const [begin = 0] = columns;
     const last = columns.at(-1) ?? 0;
     const longer = last >= this.end;
     if (longer) this.longer += 1;
     if (this.nameless.size > 0 || begin < this.header.first) this.findUnnamed(row);
-    this.later.lookAtRow(texts, begin - this.header.first, () => cellsOf(row, begin, last - begin + 1));
+    this.lookForHeader(row, begin, last);
     if (!columns.some((column) => this.isUnderHeader(column))) return;
     if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
     this.records += 1;
     if (longer || this.behindGap) this.irregular += 1;
     this.compareLast();
     this.last = row;
+  }
+
+  private lookForHeader(row: SheetRow, begin: number, last: number): void {
+    const { first } = this.header;
+    if (!this.later.mayBe(this.later.filter.countsOf(row.texts))) return;
+    const column = Math.min(0, begin - first);
+    const record = cellsOf(row, first + column, last - first - column + 1);
+    this.later.look(JSON.stringify([column, record]), () => ({ record, column }));
   }
 
   private isUnderHeader(column: number): boolean {

@@ -10,7 +10,7 @@ import { runs } from '../../support/runs.ts';
 function scanOf(text: string, separator: Separator = ',', cuts: readonly number[] = []) {
   const records: string[][] = [];
   let counted = 0;
-  const scanner = new Scanner(separator, (block, from, to, cells, quoted) => {
+  const scanner = new Scanner(separator, ({ block, from, to, cells, quoted }) => {
     counted += cells;
     records.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
   });
