@@ -14,6 +14,9 @@ const file = {
   bytes,
   crc32,
   contentType: 'text/csv',
+  storedAt: '2026-11-22T01:00:00Z',
+  restarts: 0,
+  undeclaredEnd: false,
   format: 'csv',
   compression: null,
   content: null,
@@ -26,10 +29,8 @@ const written: WrittenTable[] = [];
 const cost = await costOf(async () => {
   const input = {
     manifest: {
-      entity: 'leads' as const,
-      date: '2026-11-22',
       execution: 'leads-1',
-      request: { columns: header },
+      run: { entity: 'leads' as const, date: '2026-11-22', request: { columns: header } },
       file,
     },
     settings: { misfit: 'stop' as const, version: 1, ...settings },

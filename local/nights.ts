@@ -125,13 +125,13 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
   for (const [warning, of] of warningsOf(runs)) screen.line(`${of.join(', ')}: ${warning}\n`);
   const shown = runs.find(({ published }) => published)?.published;
   if (!shown) return;
-  const { file, entity } = shown.manifest;
+  const { file, run } = shown.manifest;
   screen.line(`The first lines of ${file.key}:`);
   // Cut to the width of a terminal.
   const lines = new TextDecoder().decode(shown.start).split('\n').slice(0, 4);
   for (const line of lines) screen.line(`  ${plainLine(line).slice(0, 110)}`);
   screen.line(
-    `\nReaders start at s3://${bucket}/published/entity=${entity}/latest.json, which names the manifest, which names the file.`,
+    `\nReaders start at s3://${bucket}/published/entity=${run.entity}/latest.json, which names the manifest, which names the file.`,
   );
   screen.line(
     'Next: README.md says how to deploy this to an account; npm start -- --keep leaves it running here to look around.',

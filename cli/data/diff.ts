@@ -68,7 +68,7 @@ async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...opt
 /** A difference as lines of text. */
 export function diffText({ before, after, columns, rows }: Difference): string[] {
   return [
-    `${after.entity}: ${sideText(before)} to ${sideText(after)}`,
+    `${after.run.entity}: ${sideText(before)} to ${sideText(after)}`,
     `  columns: ${columnsChanged(columns)}`,
     `  rows: ${rowsOf(before)} to ${rowsOf(after)}`,
     `  bytes: ${bytesText(before.file.bytes)} to ${bytesText(after.file.bytes)}`,
@@ -79,8 +79,8 @@ export function diffText({ before, after, columns, rows }: Difference): string[]
   ];
 }
 
-function sideText({ date, execution, state }: Manifest): string {
-  return `${date} (${plainLine(execution)}${state === 'published' ? '' : `, ${state}`})`;
+function sideText({ execution, state, run }: Manifest): string {
+  return `${run.date} (${plainLine(execution)}${state === 'published' ? '' : `, ${state}`})`;
 }
 
 function rowsText({ key, added, removed, kept, changed, columns }: RowChanges): string[] {
@@ -118,8 +118,8 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
   const { repeated, empty } = rows;
   const key = plainLine(rows.key);
   return [
-    { date: before.date, repeats: repeated.before, lacks: empty.before },
-    { date: after.date, repeats: repeated.after, lacks: empty.after },
+    { date: before.run.date, repeats: repeated.before, lacks: empty.before },
+    { date: after.run.date, repeats: repeated.after, lacks: empty.after },
   ].flatMap(({ date, repeats, lacks }) => [
     ...(repeats > 0
       ? [`${manyText(repeats, 'row')} of ${date} repeat a ${key} of an earlier row: it does not identify a row there.`]
@@ -130,10 +130,10 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
 
 /** The difference as a JSON document. */
 function diffDocument({ before, after, columns, rows }: Difference) {
-  const side = ({ date, execution, state, file }: Manifest) => ({
-    ...{ date, run: execution, state, rows: file.rows, bytes: file.bytes },
+  const side = ({ execution, state, file, run }: Manifest) => ({
+    ...{ date: run.date, run: execution, state, rows: file.rows, bytes: file.bytes },
   });
-  return { entity: after.entity, from: side(before), to: side(after), columns, ...rowsDocument(rows) };
+  return { entity: after.run.entity, from: side(before), to: side(after), columns, ...rowsDocument(rows) };
 }
 
 function rowsDocument(rows: RowChanges | null) {

@@ -121,7 +121,8 @@ export async function difference(
  * The file that readers had before this one: the published file of the same date, else of the last date before it.
  * @throws CommandError (exit code 1) if there is no such file
  */
-export async function publishedBefore(manifests: Manifests, { entity, date, execution }: Manifest): Promise<Manifest> {
+export async function publishedBefore(manifests: Manifests, { run, execution }: Manifest): Promise<Manifest> {
+  const { entity, date } = run;
   const dates = await manifests.dates(entity);
   for (const one of dates.filter((each) => each <= date).reverse()) {
     const pointer = await unlessEarlier(manifests.pointer(entity, one), printErr);
@@ -135,7 +136,7 @@ export async function publishedBefore(manifests: Manifests, { entity, date, exec
 /** @throws CommandError (exit code 1) if the columns are not known */
 function namesIn(manifest: Manifest): string[] {
   refuseUnread(manifest);
-  const { entity, date } = manifest;
+  const { entity, date } = manifest.run;
   const names = namesOf(manifest);
   if (names !== null) return names;
   throw failed(`The header of the ${entity} of ${date} is not known: no column of it can be compared.`);
@@ -149,7 +150,7 @@ function asInFile(column: string, names: string[]): string {
 }
 
 /** @throws CommandError (exit code 2) if there is no such column */
-function refuseMissing({ entity, date }: Manifest, names: readonly string[], key: string): void {
+function refuseMissing({ run: { entity, date } }: Manifest, names: readonly string[], key: string): void {
   if (names.includes(key)) return;
   throw new CommandError(
     `The ${entity} of ${date} have no column "${key}"${suggestion(key, names)}: name another with --key; peek --columns lists them.`,
@@ -163,7 +164,8 @@ async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise
     const { entities } = await deployedConfiguration(target, () => undefined);
     const objects = parquetObjects(target.s3, target.BucketName);
     const found: StoredFile[] = [];
-    for (const { entity, date, execution } of manifests) {
+    for (const { run, execution } of manifests) {
+      const { entity, date } = run;
       const plan = entities[entity];
       if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
       const key = tableKey(entity, date, plan.tables.version);

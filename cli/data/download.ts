@@ -89,7 +89,7 @@ interface Wanted {
 }
 
 /** The default path of a download. @param directory default: the current directory */
-function defaultPath({ entity, date, file }: Manifest, excel: boolean, directory?: string): string {
+function defaultPath({ run: { entity, date }, file }: Manifest, excel: boolean, directory?: string): string {
   // A workbook is not the verified file, so it has another name.
   const name = `${entity}-${date}${excel ? '.excel.xlsx' : extensionsOf(file.key)}`;
   return directory === undefined ? pathArgument(name) : join(directory, name);
@@ -102,7 +102,8 @@ function extensionsOf(key: string): string {
 
 /** Downloads a file with a progress row. @returns the result as a document and as a sentence */
 async function downloadOne(target: Target, manifest: Manifest, { path, force, excel }: Wanted) {
-  const { entity, date, execution, file, state, kind } = manifest;
+  const { execution, file, state } = manifest;
+  const { entity, date, kind } = manifest.run;
   const { bytes, rows, crc32 } = file;
   const facts = { entity, date, run: execution, state, kind, file: path, bytes, rows, crc32 };
   if (excel) {
@@ -126,7 +127,7 @@ function printDownloaded(manifest: Manifest, path: string, text: string): void {
   for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
 }
 
-function factsOf({ entity, date, execution, file }: Manifest): string {
+function factsOf({ run: { entity, date }, execution, file }: Manifest): string {
   const rows = file.rows === null ? '' : `${manyText(file.rows, 'row')}, `;
   return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 as the manifest of ${plainLine(execution)} says`;
 }
@@ -177,7 +178,7 @@ async function downloadAll({
   }
   const files: object[] = [];
   for (const { manifest, path } of wanted) {
-    const done = await ifThere(manifest.entity, missing, downloadOne(target, manifest, { path, force, excel }));
+    const done = await ifThere(manifest.run.entity, missing, downloadOne(target, manifest, { path, force, excel }));
     if (!done) continue;
     files.push(done.document);
     if (!json) printDownloaded(manifest, path, done.text);

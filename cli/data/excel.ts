@@ -30,7 +30,7 @@ export async function downloadForExcel(
   try {
     const records = recordsOf(target, manifest, signal);
     let bytes = 0;
-    for await (const chunk of workbookOf(manifest.entity, records)) {
+    for await (const chunk of workbookOf(manifest.run.entity, records)) {
       await part.append(chunk);
       bytes += chunk.length;
     }
@@ -43,7 +43,7 @@ export async function downloadForExcel(
   }
 }
 
-function tooMuchText({ entity, date }: Manifest, { name, message }: TooMuchForSpreadsheet): string {
+function tooMuchText({ run: { entity, date } }: Manifest, { name, message }: TooMuchForSpreadsheet): string {
   return `${name}: the ${entity} of ${date} are too much for a spreadsheet: ${message}. download gets the file as it is.`;
 }
 

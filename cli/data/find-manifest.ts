@@ -24,7 +24,7 @@ export async function findManifest(manifests: Manifests, entity: Entity, { date,
   if (!pointer) throw failed(await nothingFor(manifests, entity, date));
   const manifest = await manifests.manifest(pointer.manifestKey);
   if (manifest) return manifest;
-  throw failed(goneText(entity, pointer, `the manifest ${pointer.manifestKey}`));
+  throw failed(goneText(pointer, `the manifest ${pointer.manifestKey}`));
 }
 
 /** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */
@@ -54,8 +54,7 @@ async function nothingFor(manifests: Manifests, entity: Entity, date: string | u
 
 /** The message for a missing object that a pointer or a manifest names. */
 export function goneText(
-  entity: Entity,
-  { date, keptUntil }: Pick<Pointer, 'date' | 'keptUntil'>,
+  { entity, date, keptUntil }: Pick<Pointer, 'entity' | 'date' | 'keptUntil'>,
   what: string,
   today = new Date().toISOString().slice(0, 10),
 ): string {

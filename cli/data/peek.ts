@@ -53,9 +53,9 @@ async function peek(entity: Entity, options: Options): Promise<void> {
   if (options.columns) return printColumns(manifest);
   const rows = await firstRows(target, manifest, SHOWN_ROWS);
   const found = columnsOf(manifest);
-  const { date, execution, file, warnings } = manifest;
+  const { execution, file, run, warnings } = manifest;
   const size = `${file.rows === null ? 'rows not counted' : manyText(file.rows, 'row')}, ${bytesText(file.bytes)}`;
-  printOut(`${entity} of ${date} (${plainLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
+  printOut(`${entity} of ${run.date} (${plainLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
   printOut(rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
   const remarks = [...remarksOf(manifest), ...columnRemarks(file), ...warnings];
   for (const remark of remarks) printErr(`Warning: ${remark}`);
@@ -63,7 +63,8 @@ async function peek(entity: Entity, options: Options): Promise<void> {
 
 function printColumns(manifest: Manifest): void {
   refuseUnread(manifest);
-  const { entity, date, execution, file } = manifest;
+  const { execution, file } = manifest;
+  const { entity, date } = manifest.run;
   const found = columnsOf(manifest);
   const others = found.others?.length ? `; the CRM lists ${manyText(found.others.length, 'column')} more` : '';
   printOut(`${entity} of ${date} (${plainLine(execution)}): ${manyText(found.columns.length, 'column')}${others}.\n`);

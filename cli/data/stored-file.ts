@@ -41,7 +41,7 @@ export async function storedFile(
     if (error instanceof Error && /^(NotFound|NoSuchKey)$/.test(error.name)) return undefined;
     throw storageError(error, 'read', key);
   });
-  if (!head) throw failed(goneText(manifest.entity, manifest, `its file ${key}`));
+  if (!head) throw failed(goneText(manifest.run, `its file ${key}`));
   if (head.ContentLength === bytes) return { key, etag: head.ETag ?? '', bytes };
   throw failed(
     `The file ${key} is corrupt: it has ${head.ContentLength} bytes, and its manifest says ${bytes}. Use another date, and tell who runs the deployment.`,
@@ -128,7 +128,7 @@ export const NO_LIMITS: ReadingLimits = {
 };
 
 /** @throws CommandError (exit code 1) if this software cannot read the format of the file */
-export function refuseUnread({ entity, date, file }: Pick<Manifest, 'entity' | 'date' | 'file'>): void {
+export function refuseUnread({ run: { entity, date }, file }: Pick<Manifest, 'run' | 'file'>): void {
   if (isReadFormat(file.format)) return;
   throw failed(
     `The ${entity} of ${date} are a file of the kind ${file.format}, which nothing looks into: download gets it as it is.`,
@@ -136,8 +136,8 @@ export function refuseUnread({ entity, date, file }: Pick<Manifest, 'entity' | '
 }
 
 /** The column names of a file: its header, or the requested columns if it has no header; `null` = not known. */
-export function namesOf({ file, request }: Pick<Manifest, 'file' | 'request'>): string[] | null {
-  return file.header ?? (file.content?.headed === false ? request.columns : null);
+export function namesOf({ file, run }: Pick<Manifest, 'file' | 'run'>): string[] | null {
+  return file.header ?? (file.content?.headed === false ? run.request.columns : null);
 }
 
 /**
@@ -152,11 +152,11 @@ export async function* recordsOf(
   signal?: AbortSignal,
 ): AsyncGenerator<string[]> {
   refuseUnread(manifest);
-  const { file, request } = manifest;
+  const { file, run } = manifest;
   const source = sourceOf(target, await storedFile(target, manifest, signal), signal);
   const refuse = (crc: number) => failed(corruptText(manifest, crc));
   let first = true;
-  if (file.content?.headed === false) yield request.columns;
+  if (file.content?.headed === false) yield run.request.columns;
   try {
     for await (const record of provenRecords(source, file, { limits: NO_LIMITS, refuse })) {
       if (first) refuseOtherWidth(manifest, record);
@@ -214,12 +214,12 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
   };
   if (!run.manifestKey) throw unverified(run, 'it names no manifest');
   const manifest = await read(run.manifestKey, storedManifestSchema);
-  const { entity, date, kind } = manifest;
+  const { entity, date, kind } = manifest.run;
   const latest = kind === 'partial' ? [] : [latestPointerKey(entity)];
   for (const key of [datePointerKey(entity, date), ...latest]) {
     const pointer = await read(key, pointerSchema);
     // A later run may have moved the pointer.
-    if (pointer.manifestKey !== run.manifestKey && compareRuns(pointer, manifest) <= 0) {
+    if (pointer.manifestKey !== run.manifestKey && compareRuns(pointer, { ...manifest, ...manifest.run }) <= 0) {
       throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
     }
   }

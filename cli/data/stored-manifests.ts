@@ -1,11 +1,11 @@
 import { type _Object, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import type * as z from 'zod/mini';
-import type { ListedField } from '../../core/columns/column-changes.ts';
+import { fieldsOf, type ListedField } from '../../core/columns/column-changes.ts';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { earlierText, isOfEarlierRelease } from '../../core/export/layout.ts';
-import { factsOf, type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
+import { type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
@@ -186,9 +186,10 @@ interface FileColumns {
   others: string[] | null;
 }
 
-export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 'request' | 'fields'>): FileColumns {
+export function columnsOf({ file, run }: Pick<Manifest, 'file' | 'run'>): FileColumns {
+  const fields = fieldsOf(run);
   // A column may have neither a name nor values.
-  const names = (file.header ?? request.columns).filter((name) => name.trim() !== '');
+  const names = (file.header ?? run.request.columns).filter((name) => name.trim() !== '');
   const listed = new Map(fields?.map((field) => [field.name, field]));
   const columns = names.map((name) => listed.get(name) ?? { name, type: null, label: null });
   const others = fields?.map(({ name }) => name).filter((name) => !names.includes(name)) ?? null;
@@ -208,17 +209,17 @@ export function columnRemarks({ header, content }: Manifest['file']): string[] {
   return ['The manifest does not know the header of the file: these are the requested columns.'];
 }
 
-type Described = Pick<Manifest, 'state' | 'kind' | 'differs' | 'guards' | 'file'>;
+type Described = Pick<Manifest, 'state' | 'run' | 'guards' | 'file'>;
 
 /** What a manifest says about its publication, besides its warnings; empty for an ordinary export. */
-export function remarksOf({ state, kind, differs, guards, file }: Described): string[] {
-  const other = otherPlanText(differs);
+export function remarksOf({ state, run, guards, file }: Described): string[] {
+  const other = otherPlanText(run.differs);
   const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
   if (state === 'unpublished') return [`No reader gets this file: ${other}.`, ...unread];
-  const stopped = guards ? stoppedText(guards, factsOf({ file })) : 'was stopped';
+  const stopped = guards ? stoppedText(guards, file) : 'was stopped';
   return [
     ...(state === 'quarantined' ? [`A guard stopped this file: it ${stopped}.`] : []),
-    ...(kind === 'partial' ? [`Published for its date alone: ${other}.`] : []),
+    ...(run.kind === 'partial' ? [`Published for its date alone: ${other}.`] : []),
     ...unread,
   ];
 }

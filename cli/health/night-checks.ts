@@ -129,10 +129,10 @@ function settingsFinding(
   const counts = [...(files.length > 0 ? [manyText(files.length, 'published file')] : []), countsText(objects)];
   const endOf = (at: Date) => new Date(at.getTime() + retentionDays * DAY_MS).toISOString().slice(0, 10);
   const ends = [
-    ...files.map(({ manifest }) => manifest.keptUntil),
+    ...files.map(({ manifest }) => manifest.run.keptUntil),
     ...objects.flatMap(({ at }) => (at ? [endOf(at)] : [])),
   ];
-  const dates = [...files.map(({ manifest }) => manifest.date), ...objects.map(({ date }) => date)]
+  const dates = [...files.map(({ manifest }) => manifest.run.date), ...objects.map(({ date }) => date)]
     .filter(Boolean)
     .sort();
   const between = dates.length > 0 ? ` (${[...new Set([dates[0], dates.at(-1)])].join(' to ')})` : '';

@@ -5,6 +5,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { EXPORT_SCOPE } from '../../core/config/scopes.ts';
 import type { RunError } from '../../core/errors.ts';
+import { isEmptyFile } from '../../core/gate/facts.ts';
 import { type AccessToken, accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
 import { packageVersion } from '../../core/package-version.ts';
@@ -289,8 +290,8 @@ const POINTS: Record<string, Point> = {
     observe: ofFile(({ facts, refused }) => {
       if (!facts)
         return refused === null ? undefined : isOfHeader(refused) ? notSeen('See header-texts.') : failing(refused);
-      const { format, compression, empty } = facts;
-      if (empty) return undefined;
+      const { format, compression } = facts;
+      if (isEmptyFile(facts)) return undefined;
       return compression ? tolerated(`It is ${format} in ${compression}.`) : assumed(`It is ${format}.`);
     }),
   },

@@ -114,7 +114,7 @@ export function judgesOf(facts: Facts): (entity: Entity) => Judge {
 /** Entity, date and start of every published run. */
 function filesOf({ published, newest }: Facts) {
   const pointers = Object.entries(newest).map(([entity, pointer]) => ({ entity: entity as Entity, ...pointer }));
-  return [...published.map(({ manifest }) => manifest), ...pointers];
+  return [...published.map(({ manifest: { run, startedAt } }) => ({ ...run, startedAt })), ...pointers];
 }
 
 function failedSince(facts: Facts, entity: Entity): Attempt | null {
@@ -161,7 +161,7 @@ function cellOf(known: Known, date: string): Cell {
   const { facts, entity } = known;
   const isOf = (one: { entity: string; date: string }) => one.entity === entity && one.date === date;
   const marked = facts.recorded.find((night) => night.date === date)?.entities[entity];
-  const published = facts.published.find(({ manifest }) => isOf(manifest)) ?? null;
+  const published = facts.published.find(({ manifest }) => isOf(manifest.run)) ?? null;
   const attempts = facts.attempts
     .filter((one) => isOf(one) && one.run !== published?.manifest.execution)
     .toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1));

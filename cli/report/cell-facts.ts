@@ -36,7 +36,12 @@ ${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make u
 }
 
 /** Column changes that no warning names. */
-function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] {
+function columnTexts({
+  manifest: {
+    run: { drift },
+    warnings,
+  },
+}: PublishedRun): string[] {
   return drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
 }
 
@@ -66,21 +71,24 @@ function warningsOf({ manifest }: PublishedRun): string[] {
 }
 
 function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Markup[] {
-  const { file, export: made } = manifest;
+  const { file, run } = manifest;
   const facts: [string, string][] = [
     ['Rows', file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US')],
     ['Columns', file.header === null ? 'not known' : String(file.header.length)],
     ['Size', `${bytesText(file.bytes)} (${manyText(file.bytes, 'byte')}), ${file.contentType}`],
     ['CRC-32', file.crc32],
     ['Started', timeText(manifest.startedAt)],
-    ['Export created', `${timeText(made.createdAt)}${made.adoptedFrom === null ? '' : `, by ${made.adoptedFrom}`}`],
-    ['File stored', `${timeText(made.storedAt)}, ${tookText(cell)} after the start, ${manyText(made.checks, 'check')}`],
+    ['Export created', `${timeText(run.createdAt)}${run.adopted === null ? '' : `, by ${run.adopted}`}`],
+    [
+      'File stored',
+      `${timeText(file.storedAt)}, ${tookText(cell)} after the start, ${manyText(manifest.checks, 'check')}`,
+    ],
     ['Run', `${manifest.execution}${isOfVerify(manifest.execution, undefined) ? ', made by verify' : ''}`],
-    ['Export', made.id],
+    ['Export', run.exportId],
     ['File', file.key],
     ['Manifest', manifestKey],
-    ['Kept until', manifest.keptUntil],
-    ['Release', manifest.softwareVersion],
+    ['Kept until', run.keptUntil],
+    ['Release', run.softwareVersion],
   ];
   return facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
 }

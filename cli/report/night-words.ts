@@ -104,7 +104,7 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
   const manifests = night.flatMap(({ published }) => (published ? [published.manifest] : []));
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
-  const changed = manifests.flatMap(({ entity, drift }) => (drift && countChanges(drift) > 0 ? [entity] : []));
+  const changed = manifests.flatMap(({ run: { entity, drift } }) => (drift && countChanges(drift) > 0 ? [entity] : []));
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
     longDate(data.lastNight),
@@ -165,8 +165,8 @@ export function isEnded(outcome: NightOutcome): boolean {
 /** The duration of a run from its start to the stored file. */
 export function tookText({ published }: Cell): string {
   if (!published) return '';
-  const { startedAt, export: made } = published.manifest;
-  return durationText(Math.max(0, Date.parse(made.storedAt) - Date.parse(startedAt)) / 1000);
+  const { startedAt, file } = published.manifest;
+  return durationText(Math.max(0, Date.parse(file.storedAt) - Date.parse(startedAt)) / 1000);
 }
 
 const FORMAT = new Intl.DateTimeFormat('en', {

@@ -27,7 +27,7 @@ export function reportDataOf(facts: Facts): ReportData {
   const { deployment, configured, now, recorded, rules } = facts;
   const judge = judgesOf(facts);
   const lastNight = lastNightOf(configured, now)?.date ?? dateIn(configured.timeZone, now);
-  const newest = [lastNight, ...facts.published.map(({ manifest }) => manifest.date)].sort().at(-1) ?? lastNight;
+  const newest = [lastNight, ...facts.published.map(({ manifest }) => manifest.run.date)].sort().at(-1) ?? lastNight;
   const nights = Array.from({ length: facts.nights }, (_, index) => dateAfter(newest, index + 1 - facts.nights));
   const rows = ENTITIES.map((entity): Row => {
     const { last, cellOf, ...judged } = judge(entity);

@@ -188,7 +188,7 @@ export async function listRuns(
   const published = createPublished(target, warn);
   const some = failed || running;
   const manifests = some ? new Map<string, Joined>() : await published.since(entities, since);
-  const names = new Map([...manifests].map(([name, { manifest }]) => [name, manifest.entity]));
+  const names = new Map([...manifests].map(([name, { manifest }]) => [name, manifest.run.entity]));
   const executions: Execution[] = [];
   for await (const execution of executionsOf(target, { since, failed, running, published: names })) {
     const { entity } = execution.input;

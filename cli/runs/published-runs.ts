@@ -35,12 +35,13 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
     return reading;
   };
   const standingOf = async (manifest: Manifest): Promise<Standing> => {
-    const { entity, date, execution } = manifest;
+    const { execution } = manifest;
+    const { entity, date } = manifest.run;
     const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
     if (execution === latest?.execution) return 'latest';
     if (execution === ofDate?.execution) return 'current';
     // Only pointers count: a run may have failed after it wrote its manifest.
-    return ofDate && compareRuns(ofDate, manifest) >= 0 ? 'superseded' : null;
+    return ofDate && compareRuns(ofDate, { ...manifest, ...manifest.run }) >= 0 ? 'superseded' : null;
   };
   const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -87,7 +88,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       const name = run.what === 'export' ? run.run : released;
       const own = name === null ? undefined : await ofRun(entity, name);
       const failed = status !== 'SUCCEEDED' && status !== 'RUNNING';
-      const readers = failed ? await readersOf(entity, own?.manifest.date ?? date) : undefined;
+      const readers = failed ? await readersOf(entity, own?.manifest.run.date ?? date) : undefined;
       return { run: runOf(execution, { ...known, published: own, readers }), own };
     },
   };

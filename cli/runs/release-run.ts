@@ -89,7 +89,7 @@ async function judge(manifests: Manifests, entity: Entity, run: string, newNorma
   const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
   const unreleasable = whyNotReleased(run, manifest, newNormal);
   if (!manifest || unreleasable !== undefined) throw new CommandError(unreleasable ?? '', USAGE);
-  const { date, kind } = manifest;
+  const { date, kind } = manifest.run;
   const ofDate = await unlessEarlier(manifests.pointer(entity, date), printErr);
   const latest = kind === 'partial' ? undefined : await unlessEarlier(manifests.pointer(entity, 'latest'), printErr);
   const published = whyPublished(manifest, ofDate, kind === 'partial' ? [] : [latest]);

@@ -236,7 +236,8 @@ export function isWithoutJob({ outcome }: Run): boolean {
 
 /** A run from its manifest alone. */
 export function runOfManifest(published: Joined): Run {
-  const { entity, startedAt, execution: name } = published.manifest;
+  const { startedAt, execution: name } = published.manifest;
+  const { entity } = published.manifest.run;
   const input = JSON.stringify({ entity });
   const run = runOf(executionOf({ name, status: 'SUCCEEDED', startDate: new Date(startedAt), input }), { published });
   return { ...run, executionArn: null, status: null, seconds: null };
@@ -273,7 +274,7 @@ function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | u
 
 function dateOf(state: RunState | undefined, published: Joined | undefined): string | undefined {
   const { run, released, table, date } = state ?? {};
-  return published?.manifest.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
+  return published?.manifest.run.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
 }
 
 /** The date that CreateExport gives to an export; any other run has the date of its file. */
@@ -286,20 +287,21 @@ function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undef
 
 function fileOf(what: Run['what'], state: RunState | undefined, published: Joined | undefined) {
   const { manifest, manifestKey } = published ?? {};
-  const { run, file, table = null } = state ?? {};
+  const { file, table = null } = state ?? {};
+  const { kind = null, differs = [], exportId = null, keptUntil = null } = manifest?.run ?? state?.run ?? {};
   const { rows, bytes } = (what === 'table' ? table : manifest?.file) ?? {};
   return {
-    kind: manifest?.kind ?? run?.kind ?? null,
-    differs: manifest?.differs ?? run?.differs ?? [],
-    exportId: manifest?.export.id ?? run?.exportId ?? null,
-    checks: manifest?.export.checks ?? state?.checks ?? null,
+    kind,
+    differs,
+    exportId,
+    checks: (manifest ?? state)?.checks ?? null,
     rows: state?.rows ?? rows ?? null,
     bytes: file?.bytes ?? bytes ?? null,
     key: manifest?.file.key ?? file?.key ?? null,
     manifestKey: manifestKey ?? state?.manifestKey ?? null,
-    keptUntil: manifest?.keptUntil ?? run?.keptUntil ?? null,
+    keptUntil,
     warningCount: manifest?.warnings.length ?? state?.warningCount ?? null,
-    changedColumns: manifest?.drift ? countChanges(manifest.drift) : null,
+    changedColumns: manifest?.run.drift ? countChanges(manifest.run.drift) : null,
     unjudged: isUnjudged(manifest?.file),
     table,
   };

@@ -213,21 +213,21 @@ async function ofManifest(
   published: PublishedRun,
   endpoint: string | undefined,
 ): Promise<ShownRun> {
-  const { date, startedAt, export: made } = published.manifest;
-  const { id, createdAt, adoptedFrom, storedAt } = made;
+  const { startedAt, file } = published.manifest;
+  const { date, exportId, createdAt, adopted } = published.manifest.run;
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const run = runOfManifest(await createPublished(target, warn).join(published));
   const details = await detailsOf(manifests, published, warn);
   const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
-  const how = adoptedFrom === null ? 'created' : `adopted from ${adoptedFrom}: created at ${createdAt}`;
+  const how = adopted === null ? 'created' : `adopted from ${adopted}: created at ${createdAt}`;
   return {
     ...run,
     runbook: null,
     timeline: [
       at(startedAt, 'begin', `Started; Step Functions has no history of it (${FORGOTTEN_AFTER_DAYS} days).`),
-      at(adoptedFrom === null ? createdAt : startedAt, 'create', `Export ${id} of ${date} ${how}.`),
-      at(storedAt, 'download', 'File stored.'),
+      at(adopted === null ? createdAt : startedAt, 'create', `Export ${exportId} of ${date} ${how}.`),
+      at(file.storedAt, 'download', 'File stored.'),
     ],
     step: null,
     bucket: target.BucketName,
@@ -246,7 +246,8 @@ async function detailsOf(
 ): Promise<Pick<ShownRun, 'warnings' | 'drift' | 'guards' | 'release'>> {
   if (!published) return { warnings: [], drift: null, guards: null, release: null };
   const { manifest } = published;
-  const { entity, execution, state, drift, guards } = manifest;
+  const { execution, state, guards } = manifest;
+  const { entity, drift } = manifest.run;
   const release = state === 'quarantined' ? await ifReadable(manifests.releaseOf(entity, execution), warn) : null;
   return { warnings: [...remarksOf(manifest), ...manifest.warnings], drift, guards, release: release ?? null };
 }

@@ -99,7 +99,7 @@ async function runByName(target: Target, manifests: Manifests, named: string): P
     return { entity: found.input.entity, run: found.input.of ?? found.name };
   }
   const forgotten = await forgottenRun(manifests, named);
-  if (forgotten) return { entity: forgotten.manifest.entity, run: forgotten.manifest.execution };
+  if (forgotten) return { entity: forgotten.manifest.run.entity, run: forgotten.manifest.execution };
   if (found instanceof CommandError) throw found;
   throw new CommandError(`The input of ${found.name} names no entity, so it has no table.`, USAGE);
 }
@@ -109,7 +109,7 @@ async function judge(target: Target, manifests: Manifests, { entity, run }: Chos
   const { entities } = await deployedConfiguration(target);
   if (!entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
   const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
-  const why = whyNoTable(run, manifest, manifest && (await manifests.pointer(entity, manifest.date)));
+  const why = whyNoTable(run, manifest, manifest && (await manifests.pointer(entity, manifest.run.date)));
   if (why !== undefined) throw new CommandError(why, USAGE);
 }
 

@@ -3,7 +3,7 @@ import { CRM_EXPORT } from '../commands.ts';
 import type { DriftPolicy } from '../config/entity-settings.ts';
 import { RunError } from '../errors.ts';
 import type { ExportInput } from '../export/input.ts';
-import type { Drift, Run, Since } from '../step/states.ts';
+import type { Drift, ExportRequest, Run, Since } from '../step/states.ts';
 import { isPlainName, quotedName } from '../suggestion.ts';
 
 /** How the columns that the CRM lists changed since an earlier export. */
@@ -76,6 +76,37 @@ export function fieldsOf({
     label: listed.labels?.[place] ?? null,
   }));
   return comparable(all, columns, excepted);
+}
+
+/**
+ * The most bytes of request and listed fields together. They are in the state, perhaps twice, and AWS limits the state
+ * to 256 KB.
+ */
+export const LARGEST_CARRIED = 64_000;
+
+/** No field is known but the requested columns. */
+export const NOT_LISTED: Run['listed'] = { others: [], labels: null, types: null, complete: false };
+
+/** The fields that identify the file. If they are too large, types are omitted first, then labels, then names. */
+export function listedOf(fields: readonly ListedField[], request: ExportRequest): Run['listed'] {
+  const columns = new Set(request.columns);
+  const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
+  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
+  const labels = [...request.columns, ...others].map((name) => labelOf.get(name) ?? null);
+  const typeOf = new Map(fields.map(({ name, type }) => [name, type]));
+  const types = [...request.columns, ...others].map((name) => typeOf.get(name) ?? null);
+  const fits = (listed: Run['listed']) => bytesOf(request) + bytesOf(listed) <= LARGEST_CARRIED;
+  const choices = [
+    { others, labels, types, complete: true },
+    { others, labels, types: null, complete: true },
+    { others, labels: null, types: null, complete: true },
+  ];
+  return choices.find(fits) ?? { ...NOT_LISTED, complete: others.length === 0 };
+}
+
+/** The bytes of a value in a state. */
+export function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** The most characters of a drift. The drift is part of the state of a run. */

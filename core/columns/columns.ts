@@ -1,15 +1,15 @@
-import * as z from 'zod/mini';
 import { exceptedOf, labelsOf, onlyOf, requiredOf } from '../config/chosen-columns.ts';
 import type { Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { RunError } from '../errors.ts';
 import type { ExportInput } from '../export/input.ts';
+import type { Manifest } from '../export/manifest.ts';
 import type { Plan } from '../export/plan.ts';
 import { folded, meansOrContains } from '../folded.ts';
 import type { Drift, Since } from '../step/states.ts';
 import { isPlainLabel, isPlainName, quotedName, suggestion } from '../suggestion.ts';
-import { changesBetween, comparable, driftOf, fieldSchema, judgeChanges, type ListedField } from './column-changes.ts';
-import { exceptedIn, type LeftOut, labelsIn, leftOutSchema, meantBy } from './left-out.ts';
+import { changesBetween, comparable, driftOf, fieldsOf, judgeChanges, type ListedField } from './column-changes.ts';
+import { exceptedIn, type LeftOut, labelsIn, meantBy } from './left-out.ts';
 
 /**
  * Decides once, in CreateExport, which columns a run requests, which it leaves out, and how the columns of the CRM have
@@ -32,15 +32,6 @@ export interface ChosenColumns {
   warnings: string[];
 }
 
-/** The part of a manifest that later runs are compared with. */
-export const comparedManifestSchema = z.object({
-  date: z.iso.date(),
-  execution: z.string(),
-  fields: z.nullable(z.array(fieldSchema)),
-  plan: z.string(),
-  leftOut: z.array(leftOutSchema),
-});
-
 /** The columns of the last published export. */
 export interface PublishedColumns {
   since: Since;
@@ -54,13 +45,9 @@ export interface PublishedColumns {
 export type LastColumns = PublishedColumns | { unknown: string } | undefined;
 
 /** Replaces a type or label that is not plain text with null. Only another program can have written such a value. */
-export function lastColumnsOf({
-  date,
-  execution,
-  fields,
-  plan,
-  leftOut,
-}: z.infer<typeof comparedManifestSchema>): LastColumns {
+export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
+  const { date, plan, excepted } = run;
+  const fields = fieldsOf(run);
   if (fields === null) return { unknown: `the manifest of ${date} does not hold them` };
   const plainLabel = (label: string | null) => (label !== null && isPlainLabel(label) ? label : null);
   return {
@@ -71,7 +58,7 @@ export function lastColumnsOf({
       type: type !== null && isPlainName(type) ? type : null,
       label: plainLabel(label),
     })),
-    leftOut: leftOut.map((field) => ({ ...field, label: plainLabel(field.label) })),
+    leftOut: excepted.map((field) => ({ ...field, label: plainLabel(field.label) })),
   };
 }
 

@@ -1,16 +1,10 @@
-import * as z from 'zod/mini';
 import { cased, folded, INVISIBLE, pathParts } from '../folded.ts';
 import type { Run } from '../step/states.ts';
-import type { ListedField } from './column-changes.ts';
+import { fieldsOf, type ListedField } from './column-changes.ts';
 
 /** Finds the columns that the entries of `columns.except`, `tables.except` and `tables.hash` name. */
 
 /** A left-out column: the entry of `columns.except` that names it, and the CRM's field. */
-export const leftOutSchema = z.object({
-  entry: z.string(),
-  name: z.string(),
-  label: z.nullable(z.string()),
-});
 export type LeftOut = Run['excepted'][number];
 export type Named = Pick<ListedField, 'name' | 'label'>;
 
@@ -19,39 +13,32 @@ export type Named = Pick<ListedField, 'name' | 'label'>;
  * label matches in another spelling.
  */
 export function meantBy(entries: readonly string[], fields: readonly Named[]): LeftOut[] {
-  return entries.flatMap((entry) => fieldsOf(entry, fields).map(({ name, label }) => ({ entry, name, label })));
+  return entries.flatMap((entry) => fieldsCalled(entry, fields).map(({ name, label }) => ({ entry, name, label })));
 }
 
-function fieldsOf(entry: string, fields: readonly Named[]): Named[] {
+function fieldsCalled(entry: string, fields: readonly Named[]): Named[] {
   const exact = fields.filter(({ name }) => name === entry);
   if (exact.length > 0) return exact.slice(0, 1);
   const near = folded(entry);
   return fields.filter(({ name, label }) => folded(name) === near || (label !== null && folded(label) === near));
 }
 
-/** The columns in the manifest of a run. */
-export interface ManifestColumns {
-  fields: readonly Named[] | null;
-  leftOut: readonly LeftOut[];
-}
+/** The columns of a run, in its state and in its manifest. */
+export type RunColumns = Pick<Run, 'request' | 'listed' | 'excepted'>;
 
 /**
  * The columns that an entry of today's configuration names in files of earlier runs. The CRM may have renamed a column
- * since. So the entry is matched with the columns of each manifest, and with what the same entry named in that run.
- * @param names other columns of the file, which the manifests do not list
- * @param manifests the manifest of the file comes first
+ * since. So the entry is matched with the columns of each run, and with what the same entry named in that run.
+ * @param names other columns of the file, which the runs do not list
+ * @param runs the run of the file comes first
  */
-export function meantInManifests(
-  entry: string,
-  names: readonly string[],
-  manifests: readonly ManifestColumns[],
-): LeftOut[] {
-  return manifests.flatMap(({ fields, leftOut }, place) => {
-    const listed = [...(fields ?? []), ...leftOut];
+export function meantInRuns(entry: string, names: readonly string[], runs: readonly RunColumns[]): LeftOut[] {
+  return runs.flatMap((run, place) => {
+    const listed = [...(fieldsOf(run) ?? []), ...run.excepted];
     const known = new Set(listed.map(({ name }) => name));
     const others = place === 0 ? names.filter((name) => !known.has(name)) : [];
     const all = [...listed, ...others.map((name) => ({ name, label: null }))];
-    return [...meantBy([entry], all), ...leftOut.filter((each) => each.entry === entry)];
+    return [...meantBy([entry], all), ...run.excepted.filter((each) => each.entry === entry)];
   });
 }
 

@@ -12,7 +12,7 @@ import {
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { isOfEarlierRelease } from './layout.ts';
-import { factsOf, type Manifest, storedManifestSchema } from './manifest.ts';
+import { type Manifest, storedManifestSchema } from './manifest.ts';
 import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
@@ -39,7 +39,7 @@ export async function readHistory(
     const { pointer, manifest, lacking } = await publishedAt(bucket, key, today);
     const own = key === ownKey;
     if (lacking && !own) history[lacking] += 1;
-    const ofPlan = manifest?.entity === entity && manifest.plan === plan;
+    const ofPlan = manifest?.run.entity === entity && manifest.run.plan === plan;
     if (pointer && ofPlan) add(history, manifest, pointer, own);
     if (pointer?.newNormal || history.comparedWith.length === MOST_COMPARED) break;
   }
@@ -65,18 +65,19 @@ function add(history: History, manifest: Manifest, { newNormal, released }: Poin
 }
 
 function publishedOf(manifest: Manifest): PublishedExport {
-  const { date, execution, unchangedSince, file } = manifest;
-  return { date, execution, unchangedSince, exportId: manifest.export.id, crc32: file.crc32, facts: factsOf(manifest) };
+  const { execution, unchangedSince, file, run } = manifest;
+  const { date, exportId } = run;
+  return { date, execution, unchangedSince, exportId, crc32: file.crc32, facts: file };
 }
 
 /** What the release of a file allows for later files: its header, and the findings of its failed checks. */
-function releasedOf({ file: { content, format }, guards, request: { columns } }: Manifest): ReleasedBefore {
+function releasedOf({ file: { content, format }, guards, run }: Manifest): ReleasedBefore {
   const { firstRecord = null, ending = null, width = null } = content ?? {};
   const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];
   const taught = new Set(CHECKS.flatMap(({ id, teaches }) => (teaches && stopped.includes(id) ? [teaches] : [])));
   return {
     ...NOTHING_RELEASED,
-    headers: firstRecord === null ? [] : [{ firstRecord, columns }],
+    headers: firstRecord === null ? [] : [{ firstRecord, columns: run.request.columns }],
     endings: ending && taught.has('ending') ? [{ ...ending, width, format }] : [],
     empty: taught.has('empty'),
     laterHeaders: taught.has('laterHeaders'),

@@ -1,4 +1,5 @@
-import { type LeftOut, type ManifestColumns, meantInManifests } from '../columns/left-out.ts';
+import { fieldsOf } from '../columns/column-changes.ts';
+import { meantInRuns, type RunColumns } from '../columns/left-out.ts';
 import { exceptedOf, isHeaderless, requiredOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
@@ -6,7 +7,7 @@ import type { Facts } from '../gate/facts.ts';
 import { passGate, type Verdict } from '../gate/gate.ts';
 import type { Promised } from '../gate/subject.ts';
 import { type History, NO_HISTORY } from '../gate/subject.ts';
-import type { Listed, Run } from '../step/states.ts';
+import type { Run } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { readHistory } from './history.ts';
 import type { Manifest } from './manifest.ts';
@@ -60,7 +61,8 @@ function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Dep
  */
 export function unchangedSince(
   { comparedWith }: History,
-  { date, file: { bytes, crc32 } }: Pick<Manifest, 'date'> & { file: Pick<Manifest['file'], 'bytes' | 'crc32'> },
+  date: string,
+  { bytes, crc32 }: Pick<Manifest['file'], 'bytes' | 'crc32'>,
 ): string | null {
   const before = comparedWith.find((other) => other.date < date);
   if (!before || before.facts.bytes !== bytes || before.crc32 !== crc32) return null;
@@ -71,52 +73,28 @@ export function unchangedSince(
  * An export by its manifest, to be judged again under today's settings, as if readers get it.
  * @param newest manifest of the entity: it may show which columns today's entries name
  */
-export function judgedAgain(manifest: Manifest, plan: EntityPlan, newest?: Manifest): Judged & Pick<Run, 'listed'> {
-  const { entity, date, kind, request, export: made } = manifest;
-  return {
-    entity,
-    date,
-    kind,
-    request,
-    plan: manifest.plan,
-    publish: true,
-    exportId: made.id,
-    adopted: made.adoptedFrom,
-    listed: listedBy(manifest),
-    excepted: leftOutOf(exceptedOf(plan), manifest, newest),
-  };
-}
-
-/** The fields that the CRM listed, as far as the manifest contains them. */
-function listedBy({ fields, request: { columns } }: Manifest): Listed {
-  if (!fields) return { others: [], labels: null, types: null, complete: false };
-  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
-  const others = fields.map(({ name }) => name).filter((name) => !columns.includes(name));
-  const labels = [...columns, ...others].map((name) => labelOf.get(name) ?? null);
-  return { others, labels, types: null, complete: true };
-}
-
-/** The left-out columns. An entry that names no column in the manifest of the file counts as a column name itself. */
-function leftOutOf(entries: readonly string[], manifest: Manifest, newest: Manifest | undefined): LeftOut[] {
-  const names = [...manifest.request.columns, ...(manifest.file.header ?? [])];
-  return entries.flatMap((entry) => {
-    const own = meantInManifests(entry, names, [manifest]);
+export function judgedAgain(
+  { run, file }: Manifest,
+  plan: EntityPlan,
+  newest?: Manifest,
+): Judged & Pick<Run, 'listed'> {
+  const names = [...run.request.columns, ...(file.header ?? [])];
+  const excepted = exceptedOf(plan).flatMap((entry) => {
+    const own = meantInRuns(entry, names, [run]);
+    // An entry that names no column of the run counts as a column name itself.
     const itself = own.length > 0 ? own : [{ entry, name: entry, label: null }];
-    return [...itself, ...(newest ? meantInManifests(entry, [], [newest]) : [])];
+    return [...itself, ...(newest ? meantInRuns(entry, [], [newest.run]) : [])];
   });
+  return { ...run, publish: true, excepted };
 }
 
 /**
  * Entries without a known column that may be the label of a column of the file.
- * @param others manifests of later files
+ * @param others later runs
  */
-export function untoldEntries(
-  entries: readonly string[],
-  manifest: ManifestColumns & Pick<Manifest, 'request'>,
-  others: readonly ManifestColumns[],
-): string[] {
-  const { columns } = manifest.request;
-  const labelled = new Set((manifest.fields ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
+export function untoldEntries(entries: readonly string[], run: RunColumns, others: readonly RunColumns[]): string[] {
+  const { columns } = run.request;
+  const labelled = new Set((fieldsOf(run) ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
   if (columns.every((name) => labelled.has(name))) return [];
-  return entries.filter((entry) => meantInManifests(entry, columns, [manifest, ...others]).length === 0);
+  return entries.filter((entry) => meantInRuns(entry, columns, [run, ...others]).length === 0);
 }

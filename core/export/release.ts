@@ -71,11 +71,11 @@ export function whyNotReleased(run: string, manifest: Manifest | undefined, newN
 
 function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | undefined {
   if (!manifest) return `it has stored no file, is under way or is not known; to list the runs: ${CRM_EXPORT} list`;
-  const { state, guards, kind } = manifest;
+  const { state, guards, run } = manifest;
   if (state === 'published') return 'no guard has stopped its file, which is published';
   if (state === 'unpublished') return 'its plan is another than the configured one, no guard has stopped it';
   if (guards && !isReleasable(guards)) return 'its file holds what the configuration leaves out';
-  if (newNormal && kind === 'partial') return 'its plan is another than the configured one, whose history goes on';
+  if (newNormal && run.kind === 'partial') return 'its plan is another than the configured one, whose history goes on';
   return undefined;
 }
 
@@ -90,13 +90,13 @@ export function whyPublished(
   others: (OrderedRun | undefined)[],
   ours = false,
 ): string | undefined {
-  const aheadOf = (run: OrderedRun | undefined) => (run ? compareRuns(manifest, run) : 1);
+  const aheadOf = (run: OrderedRun | undefined) => (run ? compareRuns({ ...manifest, ...manifest.run }, run) : 1);
   if (aheadOf(ofDate) < 0) return overtakenText(manifest);
   if (ours || [ofDate, ...others].some((run) => aheadOf(run) > 0)) return undefined;
   return `The run ${manifest.execution} is published already: its date names it.`;
 }
 
-export function overtakenText({ entity, date, execution, kind }: Manifest): string {
+export function overtakenText({ execution, run: { entity, date, kind } }: Manifest): string {
   const other = kind === 'partial' ? 'A later run, or one of the configured plan,' : 'A later run';
   return `${other} of ${entity} is published for ${date}: the run ${execution} is not released, for pointers never go back.`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { withLastTypes } from '../columns/column-changes.ts';
+import { bytesOf, LARGEST_CARRIED, listedOf, withLastTypes } from '../columns/column-changes.ts';
 import { type Columns, type LastColumns, publishedColumns } from '../columns/columns.ts';
 import type { LeftOut } from '../columns/left-out.ts';
 import type { Deployment } from '../config/deployment.ts';
@@ -11,12 +11,6 @@ import type { ExportRequest, Run } from '../step/states.ts';
 import type { ExportInput } from './input.ts';
 import type { Plan } from './plan.ts';
 import { resolveDates } from './relative-dates.ts';
-
-/**
- * The most bytes of request and listed fields together. They are in the state, perhaps twice, and AWS limits the state
- * to 256 KB.
- */
-const LARGEST_CARRIED = 64_000;
 
 /** The request as it is sent, and the fields that identify its file. */
 export type Request = Pick<Run, 'request' | 'fingerprint' | 'listed'>;
@@ -63,34 +57,12 @@ export function buildRequest(
   throw new RunError('ConfigInvalid', what);
 }
 
-/** The fields that identify the file. If they are too large, types are omitted first, then labels, then names. */
-export function listedOf(fields: readonly Field[], request: ExportRequest): Run['listed'] {
-  const columns = new Set(request.columns);
-  const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
-  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
-  const labels = [...request.columns, ...others].map((name) => labelOf.get(name) ?? null);
-  const typeOf = new Map(fields.map(({ name, type }) => [name, type]));
-  const types = [...request.columns, ...others].map((name) => typeOf.get(name) ?? null);
-  const fits = (listed: Run['listed']) => bytesOf(request) + bytesOf(listed) <= LARGEST_CARRIED;
-  const nothing = { others: [], labels: null, types: null, complete: others.length === 0 };
-  const choices = [
-    { others, labels, types, complete: true },
-    { others, labels, types: null, complete: true },
-    { others, labels: null, types: null, complete: true },
-  ];
-  return choices.find(fits) ?? nothing;
-}
-
 const LARGEST_EXCEPTED = 16_000;
 
 /** Columns that no file may contain, with their labels unless those are too large. */
 export function carriedLeftOut(leftOut: readonly LeftOut[]): LeftOut[] {
   if (bytesOf(leftOut) <= LARGEST_EXCEPTED) return [...leftOut];
   return leftOut.map((each) => ({ ...each, label: null }));
-}
-
-function bytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** SHA-256 of entity and request, hexadecimal. */

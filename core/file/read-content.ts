@@ -101,11 +101,10 @@ function hashing(source: ByteSource) {
 /** The first two records of a CSV file must end within this number of bytes. */
 const START_BYTES = 1024 * 1024;
 
-type Content = Pick<Facts, 'empty' | 'format' | 'dialect' | 'header' | 'content'> & { remarks: string[] };
+type Content = Pick<Facts, 'format' | 'dialect' | 'header' | 'content'> & { remarks: string[] };
 
 /** The facts about an empty file. */
 const NO_CONTENT: Content = {
-  empty: true,
   format: null,
   dialect: null,
   header: null,
@@ -174,7 +173,7 @@ async function readStream(
   { judged, chunks }: { judged: Exclude<Begun['judged'], { result: 'zip' }>; chunks: AsyncIterable<Uint8Array> },
   reading: Reading,
 ): Promise<Content> {
-  if (judged.result === 'csv') return { empty: false, format: 'csv', ...(await readCsv(chunks, judged.csv, reading)) };
+  if (judged.result === 'csv') return { format: 'csv', ...(await readCsv(chunks, judged.csv, reading)) };
   for await (const _ of chunks);
   return judged.result === 'empty' ? NO_CONTENT : unjudged(judged.format, reading);
 }
@@ -183,7 +182,7 @@ async function readStream(
 function unjudged(format: string, { undeclaredEnd, what }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd(what, 'it is neither a CSV file nor a spreadsheet');
   const remark = `Nothing in the file was looked at: it is published as it came, for the setting opaque names ${format}.`;
-  return { empty: false, format, dialect: null, header: null, content: null, remarks: [remark] };
+  return { format, dialect: null, header: null, content: null, remarks: [remark] };
 }
 
 /** The content of a zip archive. */
@@ -278,7 +277,7 @@ async function readSheet(source: ByteSource, reading: Reading): Promise<Content>
   const expected = { listed, covered, headerless, sheet, otherSheets };
   const { header, empty, content, remarks } = await sheetFacts(source, expected, await limitsOf(reading));
   if (empty) return { ...NO_CONTENT, remarks: [...remarks, ...NO_CONTENT.remarks] };
-  return { empty, format: 'xlsx', dialect: null, header, content, remarks };
+  return { format: 'xlsx', dialect: null, header, content, remarks };
 }
 
 /** The error for a file that was not requested. @param looks describes the file in words, without quoting it */

@@ -1,4 +1,4 @@
-import type { Ending, Facts } from './facts.ts';
+import { type Ending, type Facts, isEmptyFile } from './facts.ts';
 import { countText, type GateCheckResult, type GateReport, numberText, usualText } from './report.ts';
 import {
   columnChanges,
@@ -57,7 +57,7 @@ export const CHECKS: GateCheck[] = [
     stops: 'with 0 bytes, or an empty file inside',
     teaches: 'empty',
     measure: ({ facts, history: { releasedBefore } }) =>
-      releasedBefore.empty ? undefined : { measured: facts.empty ? 0 : facts.bytes, atLeast: 1 },
+      releasedBefore.empty ? undefined : { measured: isEmptyFile(facts) ? 0 : facts.bytes, atLeast: 1 },
     words: () => 'is empty',
   },
   {
@@ -161,7 +161,7 @@ export const CHECKS: GateCheck[] = [
     promised: true,
     measure: ({ facts, promised }) => {
       const { required } = promised;
-      if (required.length === 0 || facts.empty) return undefined;
+      if (required.length === 0 || isEmptyFile(facts)) return undefined;
       const named = shownColumns(facts, promised);
       return { measured: named && required.filter((name) => !named.includes(name)).length, atMost: 0 };
     },
@@ -176,7 +176,7 @@ export const CHECKS: GateCheck[] = [
     stops: 'whose header lacks a requested column (`removed`), has another one (`added`), or is unknown',
     promised: true,
     measure: ({ facts, promised: { drift, columns } }) => {
-      if ((drift.added !== 'stop' && drift.removed !== 'stop') || facts.empty) return undefined;
+      if ((drift.added !== 'stop' && drift.removed !== 'stop') || isEmptyFile(facts)) return undefined;
       const changes = columnChanges(facts, columns);
       const counted =
         changes && (drift.added === 'stop' ? changes.added : 0) + (drift.removed === 'stop' ? changes.removed : 0);
@@ -191,8 +191,8 @@ export const CHECKS: GateCheck[] = [
     id: 'unknownHeader',
     setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
     stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
-    measure: ({ facts: { header, content, empty }, promised: { headerless, excepting } }) =>
-      empty || !content || headerless || excepting
+    measure: ({ facts: { header, content }, promised: { headerless, excepting } }) =>
+      !content || headerless || excepting
         ? undefined
         : { measured: header ? 0 : content.headed === false ? 2 : 1, atMost: 0 },
     words: ({ measured }) =>
@@ -277,13 +277,8 @@ const MOST_NAMED = 5;
  * Counts the places at which a file has, or may have, a left-out column. Each cell of its header must name a listed
  * field that is not left out, and the file must hold no other text. `undefined` if the file is empty.
  */
-export function exceptedPlaces({
-  empty,
-  format,
-  header,
-  content,
-}: Pick<Facts, 'empty' | 'format' | 'header' | 'content'>) {
-  if (empty) return undefined;
+export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format' | 'header' | 'content'>) {
+  if (isEmptyFile({ format })) return undefined;
   const { headed = null, excepted = null, unlisted = null } = content ?? {};
   if (!content || excepted === null || unlisted === null || headed !== true) {
     return { measured: null, detail: `may have columns that must not be there: ${unknownBecause(headed, content)}` };

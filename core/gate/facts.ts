@@ -13,7 +13,7 @@ export type Ending = z.infer<typeof endingSchema>;
  * Facts about the unpacked content of a CSV file or spreadsheet that readers of the file do not need. They are numbers
  * and digests only, without any text of the file. `null` = not known.
  */
-export const contentSchema = z.object({
+const contentSchema = z.object({
   rows: z
     .nullable(count)
     .check(
@@ -74,7 +74,7 @@ export const contentSchema = z.object({
 export type Content = z.infer<typeof contentSchema>;
 
 /** The text format of a file. The values are not limited to those listed: a later release may add others. */
-export const dialectSchema = z.object({
+const dialectSchema = z.object({
   encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
   byteOrderMark: z.boolean(),
   separator: z
@@ -86,24 +86,25 @@ export const dialectSchema = z.object({
 export type Dialect = z.infer<typeof dialectSchema>;
 
 /** The facts about a stored file that was read to its end. The gate judges them, at once or later from the manifest. */
-export interface Facts {
-  /** The size of the file as it is stored. */
-  bytes: number;
-  /** The file has no content, packed or not. */
-  empty: boolean;
-  /**
-   * The format of the content: csv or xlsx; xls, json or archive if it is published without checks; `null` if the file
-   * is empty.
-   */
-  format: string | null;
-  /** How the file is packed: gzip or zip; `null` = not packed. */
-  compression: string | null;
-  dialect: Dialect | null;
-  /** Names of all columns, in order, as the CRM lists them; `null` if they are not known. */
-  header: string[] | null;
-  /** `null` if the file is empty, or published without checks. */
-  content: Content | null;
-}
+export const factsSchema = z.object({
+  bytes: count.check(z.describe('The size of the file as it is stored.')),
+  format: z
+    .nullable(z.string())
+    .check(
+      z.describe(
+        'What the file holds, by its bytes: csv or xlsx; xls, json or archive where it is published unjudged; null where it is empty.',
+      ),
+    ),
+  compression: z.nullable(z.string()).check(z.describe('What the file is packed with: gzip, zip, or null.')),
+  dialect: z.nullable(dialectSchema).check(z.describe('How a CSV file is written.')),
+  header: z
+    .nullable(z.array(z.string()))
+    .check(z.describe('Names of the columns, as the CRM lists them; null where the first record is not made of them.')),
+  content: z
+    .nullable(contentSchema)
+    .check(z.describe('What the file holds, in numbers; null where it is empty, or published unjudged.')),
+});
+export type Facts = z.infer<typeof factsSchema>;
 
 /** The facts about a content that was not read. */
 export const UNSEEN: Content = {
@@ -138,8 +139,8 @@ export const UNSEEN: Content = {
 };
 
 /** Rows by the count of a CSV reader; `null` if different readers would count differently. */
-export function rowsOf({ empty, content }: Pick<Facts, 'empty' | 'content'>): number | null {
-  return empty ? 0 : (content?.rows ?? null);
+export function rowsOf(facts: Pick<Facts, 'format' | 'content'>): number | null {
+  return isEmptyFile(facts) ? 0 : (facts.content?.rows ?? null);
 }
 
 /** Whether the records of a published file can be read. An empty file has the format `null` and no records. */
@@ -147,7 +148,7 @@ export function isReadFormat(format: string | null): boolean {
   return format === null || format === 'csv' || format === 'xlsx';
 }
 
-/** Whether a published file has no content, packed or not. */
-export function isEmptyFile({ format }: { format: string | null }): boolean {
+/** Whether a file has no content, packed or not. */
+export function isEmptyFile({ format }: Pick<Facts, 'format'>): boolean {
   return format === null;
 }

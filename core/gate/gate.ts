@@ -1,6 +1,6 @@
 import type { DriftPolicy } from '../config/entity-settings.ts';
 import { CHECKS, type GateCheck } from './checks.ts';
-import { type Facts, rowsOf } from './facts.ts';
+import { type Facts, isEmptyFile, rowsOf } from './facts.ts';
 import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
 import {
   columnChanges,
@@ -69,7 +69,7 @@ function contentRemarks(subject: Subject): string[] {
 function columnRemarks({ facts, promised: { columns, drift } }: Subject): string[] {
   const named = columnsOf(facts);
   const changes = columnChanges(facts, columns);
-  if (!named || !changes || facts.empty || isAccepted(changes, drift)) return [];
+  if (!named || !changes || isEmptyFile(facts) || isAccepted(changes, drift)) return [];
   if (named.length !== columns.length)
     return [`The header has ${named.length} columns; ${columns.length} were requested.`];
   const otherwise = named.some((name, place) => name !== columns[place]);
@@ -138,7 +138,7 @@ function endsAsReleased(subject: Subject): boolean {
 
 /** Differences in format between the file and the last published one, if both are known. */
 function changesOfForm(now: Facts, before: Facts | undefined): string[] {
-  if (!before || before.empty || now.empty) return [];
+  if (!before || isEmptyFile(before) || isEmptyFile(now)) return [];
   const known = (value: string | null | undefined) => value ?? undefined;
   const bothText = now.format === 'csv' && before.format === 'csv';
   // A file of ASCII characters fits every encoding.
@@ -166,7 +166,7 @@ const named = (word: string) => NAMES[word] ?? word;
 export const NOT_RELEASABLE = 'It cannot be released';
 
 /** The failed checks with measurement and bound: half a sentence that follows "it". */
-export function stoppedText(report: GateReport, facts: Pick<Facts, 'empty' | 'content'>): string {
+export function stoppedText(report: GateReport, facts: Pick<Facts, 'format' | 'content'>): string {
   const told = { rows: rowsText(rowsThatCount(facts)), medianRows: report.medianRows };
   const wordsOf = (failed: GateCheckResult) => {
     const { guard, measured, bound } = failed;

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { DriftPolicy, GuardSettings } from '../config/entity-settings.ts';
-import { type Content, type Ending, endingSchema, type Facts } from './facts.ts';
+import { type Content, type Ending, endingSchema, type Facts, isEmptyFile } from './facts.ts';
 
 /** Releases by a person for earlier files of a plan. Later files of the same kind need no release. */
 export const releasedBeforeSchema = z.object({
@@ -80,15 +80,15 @@ export interface Subject {
  * Rows that the checks count: rows with a value. A first record that may be a header is not counted.
  * @returns `null` if the rows are not counted
  */
-export function rowsThatCount({ empty, content }: Pick<Facts, 'empty' | 'content'>): number | null {
-  if (empty) return 0;
+export function rowsThatCount({ format, content }: Pick<Facts, 'format' | 'content'>): number | null {
+  if (isEmptyFile({ format })) return 0;
   const rows = content?.headed === null ? rowsBelow(content) : (content?.rows ?? null);
   return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
 }
 
 /** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
 export function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
-  const before = comparedWith.find(({ facts }) => !facts.empty)?.facts;
+  const before = comparedWith.find(({ facts }) => !isEmptyFile(facts))?.facts;
   return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 

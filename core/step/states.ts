@@ -9,7 +9,7 @@ const sinceSchema = z.object({ date: z.iso.date(), execution: z.string() });
 export type Since = z.infer<typeof sinceSchema>;
 
 /** Differences between the columns that the CRM lists now and at an earlier export. Part of state and manifest. */
-export const driftSchema = z.object({
+const driftSchema = z.object({
   since: sinceSchema.check(z.describe('The published export that it was compared with.')),
   added: z.array(z.string()),
   removed: z.array(z.string()),
@@ -31,70 +31,79 @@ export type Drift = z.infer<typeof driftSchema>;
 export const exportRequestSchema = z.looseObject({ columns: z.array(z.string()) });
 export type ExportRequest = z.infer<typeof exportRequestSchema>;
 
+const texts = z.nullable(z.array(z.nullable(z.string())));
+
 /** Fields of the entity, to recognise its columns in a file. */
 const listedSchema = z.looseObject({
-  /** Names of fields that were not requested. */
-  others: z.array(z.string()),
-  /** Labels of the columns, then of `others`. `null`: too many to carry. */
-  labels: z.nullable(z.array(z.nullable(z.string()))),
-  /** Types of the columns, then of `others`. `null`: too many to carry. */
-  types: z.nullable(z.array(z.nullable(z.string()))),
-  /** Whether the list contains every column. */
-  complete: z.boolean(),
+  others: z.array(z.string()).check(z.describe('Names of fields that were not requested.')),
+  labels: texts.check(z.describe('Labels of the requested columns, then of the others; null: too many to carry.')),
+  types: texts.check(z.describe('The same of their types.')),
+  complete: z.boolean().check(z.describe('Whether the list contains every column.')),
 });
 export type Listed = z.infer<typeof listedSchema>;
 
-const runSchema = z.looseObject({
-  schemaVersion: z.literal(1),
+/** What a run exports. The manifest of its file contains these fields. */
+export const exportedRunSchema = z.looseObject({
   entity: entitySchema,
-  exportId: z.guid(),
-  /** The logical date, YYYY-MM-DD. */
-  date: z.iso.date(),
+  date: z.iso.date().check(z.describe('The logical date of the export, in the time zone of the deployment.')),
+  exportId: z.guid().check(z.describe('The id that the CRM gave to the export.')),
+  createdAt: z.iso.datetime().check(z.describe('When the CRM accepted the export.')),
+  adopted: z
+    .nullable(z.string())
+    .check(z.describe('The failed run that had requested the export; null: this run requested it.')),
+  request: exportRequestSchema.check(z.describe('The request as it was sent; "columns" are the requested columns.')),
+  listed: listedSchema.check(z.describe('The other fields that the CRM listed, with labels and types.')),
+  fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
+  plan: z.string().check(z.describe('SHA-256 of the plan as it is configured, dates and columns unresolved.')),
+  kind: kindSchema.check(z.describe('As in the pointer.')),
+  differs: z
+    .array(z.string())
+    .check(z.describe('Keys of the input by which the plan differs from the configured one.')),
+  excepted: z
+    .array(z.looseObject({ name: z.string(), label: z.nullable(z.string()), entry: z.string() }))
+    .check(
+      z.describe('Columns that the configuration leaves out, by its entries; an entry keeps the field it last named.'),
+    ),
+  drift: z
+    .nullable(driftSchema)
+    .check(
+      z.describe(
+        'How the columns that the CRM lists differ from those of the last published export; null = they were not compared.',
+      ),
+    ),
+  keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
+  softwareVersion: z.string().check(z.describe('Release that began the run.')),
+});
+
+const runSchema = z.extend(exportedRunSchema, {
+  schemaVersion: z.literal(1),
   /** Prefix of the run's objects in the bucket; ends in a slash. */
   prefix: z.string(),
   deadline: z.iso.datetime(),
   firstWaitSeconds: z.int(),
   largestWaitSeconds: z.int(),
-  /** The date until which the lifecycle rules keep the run's objects. */
-  keptUntil: z.iso.date(),
-  request: exportRequestSchema,
-  listed: listedSchema,
-  /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
-  fingerprint: z.string(),
-  /** SHA-256 of the configured plan (`core/export/plan.ts`). */
-  plan: z.string(),
-  kind: kindSchema,
-  /** Keys of the input by which its plan differs from the configured one. */
-  differs: z.array(z.string()),
   /** Whether readers get the file. */
   publish: z.boolean(),
-  /** Columns that must not be in the file, with their labels and the configuration entries that name them. */
-  excepted: z.array(z.looseObject({ name: z.string(), label: z.nullable(z.string()), entry: z.string() })),
-  /** Differences from the columns of the last published export. */
-  drift: z.nullable(driftSchema),
   /** Warnings of CreateExport. */
   remarks: z.array(z.string()),
   /** Number of changed columns in the warnings of CreateExport. */
   schemaChanges: z.int(),
-  /** When the CRM accepted the export. */
-  createdAt: z.iso.datetime(),
-  /** The failed run that requested this export; `null`: this run requested it. */
-  adopted: z.nullable(z.string()),
-  softwareVersion: z.string(),
 });
 export type Run = z.infer<typeof runSchema>;
 
-const storedFileSchema = z.looseObject({
+export const storedFileSchema = z.looseObject({
   key: z.string(),
-  bytes: z.int(),
-  /** CRC-32 of all bytes, base64 of 4 bytes big-endian, as S3 writes it (`ChecksumCRC32`). */
-  crc32: z.string(),
-  contentType: z.string(),
+  bytes: z.int().check(z.minimum(0)),
+  crc32: z.string().check(z.describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.')),
+  contentType: z.string().check(z.describe('As the CRM declared it.')),
   storedAt: z.iso.datetime(),
-  /** How often the download restarted because the file changed at its origin or its upload was gone. */
-  restarts: z.int(),
-  /** Only the closing of the connection marked the end of the file. */
-  undeclaredEnd: z.boolean(),
+  restarts: z
+    .int()
+    .check(
+      z.minimum(0),
+      z.describe('How often the file was restarted: it had changed at its origin, or what was stored of it was gone.'),
+    ),
+  undeclaredEnd: z.boolean().check(z.describe('Only the closing of the connection marked the end of the file.')),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
 

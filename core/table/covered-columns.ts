@@ -1,4 +1,4 @@
-import { type ManifestColumns, meantInManifests } from '../columns/left-out.ts';
+import { meantInRuns, type RunColumns } from '../columns/left-out.ts';
 import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { type Covered, tableColumnName } from './table-columns.ts';
@@ -18,8 +18,8 @@ export function coversAny({ columns, tables }: Plan): boolean {
  * @throws TableError if an entry matches no known column, or if an entry of `tables` matches no column of the file:
  *   the column may be there under another name
  */
-export function coveredColumns(names: readonly string[], manifests: readonly ManifestColumns[], plan: Plan): Covered {
-  const meaningOf = (entry: string) => meantInManifests(entry, names, manifests).map(({ name }) => name);
+export function coveredColumns(names: readonly string[], runs: readonly RunColumns[], plan: Plan): Covered {
+  const meaningOf = (entry: string) => meantInRuns(entry, names, runs).map(({ name }) => name);
   const unrequested = new Set(
     exceptedOf(plan).flatMap((entry) => {
       const meant = meaningOf(entry);

@@ -13,7 +13,13 @@ export interface FileColumns {
 }
 
 /** @throws TableError if the columns are not known */
-export function fileColumns({ file, request }: Pick<Manifest, 'file' | 'request'>): FileColumns {
+export function fileColumns({
+  file,
+  run: { request },
+}: {
+  file: Manifest['file'];
+  run: Pick<Manifest['run'], 'request'>;
+}): FileColumns {
   const { format, header, content } = file;
   if (isEmptyFile(file)) return { names: request.columns, headed: true, told: true };
   if (!isReadFormat(format))

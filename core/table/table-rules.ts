@@ -20,7 +20,8 @@ function reasonOf(
   ofDate: Pick<OrderedRun, 'execution'> | undefined,
 ): string | undefined {
   if (!manifest) return `it has stored no file, is under way or is not known; to list the runs: ${CRM_EXPORT} list`;
-  const { entity, date, execution, kind, differs } = manifest;
+  const { execution } = manifest;
+  const { entity, date, kind, differs } = manifest.run;
   if (kind === 'partial') {
     const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';
     return `its plan is another than the configured one${how}, and tables have the rows of the configured plan`;

@@ -14,7 +14,7 @@ import { IDENTITY_KEY } from './table-identity.ts';
 type Sink = (bytes: Uint8Array) => Promise<void>;
 
 export interface TableInput {
-  manifest: Pick<Manifest, 'entity' | 'date' | 'execution' | 'file' | 'request'>;
+  manifest: Pick<Manifest, 'execution' | 'file'> & { run: Pick<Manifest['run'], 'entity' | 'date' | 'request'> };
   /** The stored file that the manifest describes. */
   source: ByteSource;
   limits: ReadingLimits;
@@ -128,7 +128,8 @@ function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered
 
 /** The metadata of the Parquet file. */
 function formatOf({ manifest, digest, identity, softwareVersion }: TableInput) {
-  const { entity, date, execution, file } = manifest;
+  const { execution, file } = manifest;
+  const { entity, date } = manifest.run;
   const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
   const said = { ...source, settings: digest, software: softwareVersion };
   const told = Object.entries(said).map(([key, value]) => ({ key: `crm-export.${key}`, value }));

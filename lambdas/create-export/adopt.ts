@@ -1,9 +1,9 @@
-import * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
+import { readManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
@@ -63,8 +63,6 @@ export async function recordExport(
   }
 }
 
-const manifestSchema = z.object({ export: z.object({ createdAt: z.iso.datetime() }) });
-
 /**
  * Whether a later export of the date is published. Adopting an earlier one would replace it with older records,
  * because pointers follow the start of the run. If the pointer cannot be read, the export may be adopted.
@@ -77,8 +75,8 @@ async function hasNewerRecords(
 ): Promise<boolean> {
   try {
     const pointer = parseJson(pointerSchema, (await read(datePointerKey(entity, date)))?.text);
-    const manifest = pointer && parseJson(manifestSchema, (await read(pointer.manifestKey))?.text);
-    return manifest !== undefined && Date.parse(manifest.export.createdAt) > Date.parse(createdAt);
+    const manifest = pointer && (await readManifest({ read }, pointer.manifestKey));
+    return manifest !== undefined && Date.parse(manifest.run.createdAt) > Date.parse(createdAt);
   } catch (error) {
     if (!(error instanceof RunError) || error.transient) throw error;
     return false;

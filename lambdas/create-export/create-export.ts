@@ -1,16 +1,11 @@
-import {
-  type Columns,
-  columnsFor,
-  comparedManifestSchema,
-  type LastColumns,
-  lastColumnsOf,
-} from '../../core/columns/columns.ts';
+import { type Columns, columnsFor, type LastColumns, lastColumnsOf } from '../../core/columns/columns.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { createExport as postExport } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { isOfEarlierRelease } from '../../core/export/layout.ts';
+import { storedManifestSchema } from '../../core/export/manifest.ts';
 import { type Plan, planFor } from '../../core/export/plan.ts';
 import { latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { carriedLeftOut, type Request, requestFor } from '../../core/export/request.ts';
@@ -150,7 +145,7 @@ async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastCo
     if (!pointer) return { unknown: 'latest.json is no pointer of this software' };
     const object = await read(pointer.manifestKey);
     if (!object) return { unknown: `the manifest of ${pointer.date} is gone` };
-    const manifest = parseJson(comparedManifestSchema, object.text);
+    const manifest = parseJson(storedManifestSchema, object.text);
     return manifest ? lastColumnsOf(manifest) : { unknown: `the manifest of ${pointer.date} cannot be read` };
   } catch (error) {
     // A run continues without the comparison. If the bucket has another problem, PublishFile reports it.

@@ -9,6 +9,7 @@ import {
 } from '../../core/export/pointer.ts';
 import { NOT_PUBLISHED, PUBLISHED_TAG, publishedValue, sharedAsFiles } from '../../core/readers/reader-access.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
+import type { Run } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
@@ -19,7 +20,7 @@ import { isUnavailable } from '../../core/storage/read-object.ts';
  */
 export async function readPointers(
   bucket: Bucket,
-  { entity, date, kind }: Pick<Manifest, 'entity' | 'date' | 'kind'>,
+  { entity, date, kind }: Pick<Run, 'entity' | 'date' | 'kind'>,
 ): Promise<Standing[]> {
   const keys = [datePointerKey(entity, date), ...(kind === 'partial' ? [] : [latestPointerKey(entity)])];
   const standing: Standing[] = [];
@@ -28,7 +29,7 @@ export async function readPointers(
 }
 
 /** Whether a partial export would replace a full one of its date: readers keep the full one. */
-export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Standing[]): boolean {
+export function isBehindOthers({ kind }: Pick<Run, 'kind'>, [ofDate]: Standing[]): boolean {
   return kind === 'partial' && ofDate?.run !== undefined && ofDate.run.kind !== 'partial';
 }
 
@@ -43,7 +44,8 @@ export async function movePointers(
   released = false,
   newNormal = false,
 ): Promise<boolean[]> {
-  const { entity, date, startedAt, execution, manifestKey, keptUntil, kind, file } = manifest;
+  const { startedAt, execution, manifestKey, file, run } = manifest;
+  const { entity, date, keptUntil, kind } = run;
   const plan = deployment.entities[entity];
   // A deployment may have left out more columns since the run began.
   const isShared = sharedAsFiles(deployment).includes(entity) && whyWithheld(manifest, plan) === undefined;
@@ -70,7 +72,7 @@ export async function movePointers(
  * @param ofDate whether the pointer of the date names this run; else a later run writes the table
  */
 export function publishedOutcome(
-  { entity, kind }: Pick<Manifest, 'entity' | 'kind'>,
+  { entity, kind }: Pick<Run, 'entity' | 'kind'>,
   ofDate: boolean,
   { deployment }: Pick<Invocation, 'deployment'>,
 ): 'PUBLISHED' | 'TABLE_DUE' {

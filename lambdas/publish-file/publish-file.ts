@@ -1,7 +1,7 @@
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { RunError } from '../../core/errors.ts';
 import { judgeExport } from '../../core/export/judge.ts';
-import { factsOf, type Manifest, writeManifest } from '../../core/export/manifest.ts';
+import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { isReleaseInput } from '../../core/export/release.ts';
 import { isReleasable, NOT_RELEASABLE, stoppedText } from '../../core/gate/gate.ts';
 import { type Answer, lateTry } from '../../core/step/export-run.ts';
@@ -59,8 +59,9 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
 
 /** Reports why the gate stopped the file, and how a person can publish it. */
 function quarantined(manifest: Manifest): RunError {
-  const { entity, date, execution, guards } = manifest;
-  const why = guards ? stoppedText(guards, factsOf(manifest)) : 'was stopped';
+  const { execution, guards, file } = manifest;
+  const { entity, date } = manifest.run;
+  const why = guards ? stoppedText(guards, file) : 'was stopped';
   const command = `${CRM_EXPORT} release ${execution} --reason "…"`;
   const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : NOT_RELEASABLE;
   return new RunError(

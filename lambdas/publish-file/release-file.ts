@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type JudgedFile, judgedAgain, judgeExport, untoldEntries } from '../../core/export/judge.ts';
@@ -15,11 +16,14 @@ import {
 } from '../../core/export/release.ts';
 import { finalChecks, isReleasable, stoppedText } from '../../core/gate/gate.ts';
 import type { Answer } from '../../core/step/export-run.ts';
-import type { RunState, StoredFile } from '../../core/step/states.ts';
+import { type RunState, storedFileSchema } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';
+
+/** The part of the manifest that DownloadFile wrote into the state. */
+const receivedFile = z.object(storedFileSchema.shape);
 
 /**
  * Publishes a file that the gate stopped, because a person requests it: verifies the stored object again, records who
@@ -40,26 +44,27 @@ export async function releaseFile(
   const releaseKey = `${prefix}_release.json`;
   const earlier = await readRelease(bucket, releaseKey);
   if (earlier) refuseOther(earlier, newNormal);
-  refusePublished(await readPointers(bucket, manifest), manifest, earlier?.execution === state.execution);
+  refusePublished(await readPointers(bucket, manifest.run), manifest, earlier?.execution === state.execution);
 
-  const file = fileOf(manifest);
+  const { file } = manifest;
   const again = await asToday(manifest, deps);
   const read = await readStored(file, again, deps);
   refuseUnreleasable(manifest, await judgeExport(again, read.facts, deps));
   // Pointers are read again, because minutes may have passed. Another equal release may have come first.
-  const pointers = await readPointers(bucket, manifest);
+  const pointers = await readPointers(bucket, manifest.run);
   refusePublished(pointers, manifest, true);
   const { execution, startedAt: requestedAt } = state;
   const asked = { schemaVersion: LAYOUT, entity, run, execution, requestedAt, reason, by, newNormal };
   refuseOther(await writeRelease(bucket, releaseKey, asked), newNormal);
   const [ofDate, latest = false] = await movePointers(deps, pointers, { ...manifest, manifestKey }, true, newNormal);
   if (!ofDate) throw new RunError('InvalidInput', overtakenText(manifest));
-  const { rows, bytes, key } = manifest.file;
+  const { rows, bytes, key } = file;
   const warningCount = manifest.warnings.length;
   deps.log.info('released', { key, bytes, rows, latest, warnings: warningCount });
-  const released = { run, date: manifest.date, kind: manifest.kind, latest };
-  const outcome = publishedOutcome(manifest, ofDate, deps);
-  return { outcome, manifestKey, rows, warningCount, file, released };
+  const { date, kind } = manifest.run;
+  const released = { run, date, kind, latest };
+  const outcome = publishedOutcome(manifest.run, ofDate, deps);
+  return { outcome, manifestKey, rows, warningCount, file: receivedFile.parse(file), released };
 }
 
 /** @throws RunError `InvalidInput` if it is unclear which columns today's settings leave out */
@@ -67,14 +72,15 @@ async function asToday(
   manifest: Manifest,
   { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
 ) {
-  const { entity, execution } = manifest;
+  const { execution, run } = manifest;
+  const { entity } = run;
   const plan = deployment.entities[entity];
   const entries = exceptedOf(plan);
   if (entries.length === 0) return judgedAgain(manifest, plan);
   const last = (await readPointer(bucket, latestPointerKey(entity))).run?.execution ?? execution;
   const newest =
     last === execution ? undefined : await readManifest(bucket, `${runPrefix(entity, last)}_manifest.json`);
-  const [untold] = untoldEntries(entries, manifest, newest ? [newest] : []);
+  const [untold] = untoldEntries(entries, run, newest ? [newest.run] : []);
   if (untold === undefined) return judgedAgain(manifest, plan, newest);
   const what = `no published file tells which column "${untold}" is, which columns.except names: name the column itself there, or release the run when a later one is published`;
   throw new RunError('InvalidInput', `The run ${execution} cannot be released: ${what}.`);
@@ -101,10 +107,4 @@ function refusePublished(pointers: Standing[], manifest: Manifest, ours: boolean
   const [ofDate, ...others] = pointers.map((pointer) => pointer.run);
   const why = whyPublished(manifest, ofDate, others, ours);
   if (why !== undefined) throw new RunError('InvalidInput', why);
-}
-
-function fileOf({ file, export: made }: Manifest): StoredFile {
-  const { key, bytes, crc32, contentType } = file;
-  const { storedAt, restarts } = made;
-  return { key, bytes, crc32, contentType, storedAt, restarts, undeclaredEnd: false };
 }

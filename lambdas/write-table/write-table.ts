@@ -52,7 +52,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     const { manifest, key } = subject;
     // A partial run has another plan, so its rows do not match those of other dates.
     const due = feedIsDue(subject);
-    if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
+    if (manifest.run.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
     const standing = await standingTable(deps.objects, key);
     const replaced = replaceTable(subject, standing, state, deps).catch((error: unknown) => {
       throw withStanding(error, manifest, standing);
@@ -73,7 +73,7 @@ async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps)
   const manifest =
     manifestKey === null ? await askedManifest(input, deps) : await readManifest(deps.bucket, manifestKey);
   if (!manifest) throw new TableError(`Its manifest is gone: ${manifestKey}.`);
-  const { entity, date } = manifest;
+  const { entity, date } = manifest.run;
   const plan = deps.deployment.entities[entity];
   const settings = plan.tables;
   if (settings) return { manifest, plan, settings, key: tableKey(entity, date, settings.version) };
@@ -85,7 +85,7 @@ async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps)
 async function askedManifest(input: unknown, deps: WriteTableDeps): Promise<Manifest | undefined> {
   const { entity, table } = parseTableInput(input);
   const manifest = await readManifest(deps.bucket, manifestKeyOf(entity, table.run));
-  const named = manifest && (await readPointer(deps.bucket, datePointerKey(entity, manifest.date)));
+  const named = manifest && (await readPointer(deps.bucket, datePointerKey(entity, manifest.run.date)));
   const why = whyNoTable(table.run, manifest, named?.run);
   if (why !== undefined) throw new RunError('InvalidInput', why);
   return manifest;
@@ -96,9 +96,9 @@ function manifestKeyOf(entity: Entity, run: string): string {
 }
 
 /** Whether the pointer of the date names this run. */
-async function isNamed({ entity, date, execution }: Manifest, { bucket }: WriteTableDeps): Promise<boolean> {
-  const { run } = await readPointer(bucket, datePointerKey(entity, date));
-  return run?.execution === execution;
+async function isNamed({ run, execution }: Manifest, { bucket }: WriteTableDeps): Promise<boolean> {
+  const named = await readPointer(bucket, datePointerKey(run.entity, run.date));
+  return named.run?.execution === execution;
 }
 
 /** Replaces the table if the pointer still names the run, and if the table was not changed meanwhile. */
@@ -117,7 +117,7 @@ async function replaceTable(
   try {
     const source = publishedBytes(manifest.file, deps);
     const read = { source, limits: await readingLimits(deps) };
-    const identity = tableIdentity(plan, { plan: manifest.plan, hashKey });
+    const identity = tableIdentity(plan, { plan: manifest.run.plan, hashKey });
     const told = { digest, identity, softwareVersion: deps.softwareVersion };
     const input = { manifest, settings, covered, ...read, hashKey, ...told };
     const written = await writeParquet(input, (chunk) => upload.write(chunk));
@@ -139,11 +139,12 @@ async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableD
   if (!coversAny(plan)) return NOTHING;
   const unknown = 'The file does not name its columns itself, so none of them can be left out or hashed';
   if (!told) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
-  const { entity, execution } = manifest;
+  const { execution } = manifest;
+  const { entity } = manifest.run;
   const { run } = await readPointer(deps.bucket, latestPointerKey(entity));
   const last = run?.execution ?? execution;
   const newest = last === execution ? undefined : await readManifest(deps.bucket, manifestKeyOf(entity, last));
-  return coveredColumns(names, newest ? [manifest, newest] : [manifest], plan);
+  return coveredColumns(names, newest ? [manifest.run, newest.run] : [manifest.run], plan);
 }
 
 /** The answer if the pointer was moved, or another table was written, meanwhile. */
@@ -160,15 +161,12 @@ async function afterOther(
   throw new RunError('StorageUnavailable', `The table ${subject.key} was written by others at the same time.`);
 }
 
-function finished(
-  { manifest: { entity, execution: run, date }, key }: Subject,
-  written: WrittenTable,
-  { log }: WriteTableDeps,
-): Answer<'WriteTable'> {
+function finished({ manifest, key }: Subject, written: WrittenTable, { log }: WriteTableDeps): Answer<'WriteTable'> {
   const { rows, bytes } = written;
+  const { entity, date } = manifest.run;
   const warnings = tableWarnings(entity, written);
   log.info('table written', { key, rows, bytes, warnings: warnings.length });
-  return { outcome: 'WRITTEN', table: { run, date, key, rows, bytes, warnings } };
+  return { outcome: 'WRITTEN', table: { run: manifest.execution, date, key, rows, bytes, warnings } };
 }
 
 /** Adds to the error which table readers have instead. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/night-cost.ts';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
+import { fieldsOf } from '../../core/columns/column-changes.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { once } from '../../core/step/step.ts';
@@ -118,7 +119,7 @@ const shortLived = once(async () => {
 /** A run of employers, and one after the CRM lists one column less. */
 const columnGone = once(async () => {
   const usual = await manifestOf(await runWith('employers', []));
-  const listed = usual.fields ?? [];
+  const listed = fieldsOf(usual.run) ?? [];
   const body = listed.slice(0, -1).map(({ name, ...others }) => ({ fieldName: name, ...others }));
   const report = await runWith('employers', [{ path: 'fields', calls: [1], answer: { status: 200, body } }]);
   return { usual, report, names: listed.map(({ name }) => name) };
@@ -212,7 +213,7 @@ describe.concurrent('a night with more trouble', () => {
 
     const manifest = await manifestOf(report);
     expect(creates).toBe(2);
-    expect(manifest.export.unansweredCreates).toBe(1);
+    expect(manifest.unansweredCreates).toBe(1);
     expect(manifest.warnings.join()).toContain('further export');
   });
 
@@ -335,9 +336,9 @@ describe('columns that the CRM lists otherwise than before', () => {
 
     const manifest = await manifestOf(report);
     const { execution } = usual;
-    expect(manifest.drift).toMatchObject({ since: { execution }, removed: [names.at(-1)], added: [] });
-    expect(manifest.warnings.join()).toContain(`no longer lists since the export of ${manifest.date}: "`);
-    expect(manifest.request.columns).toEqual(names.slice(0, -1));
+    expect(manifest.run.drift).toMatchObject({ since: { execution }, removed: [names.at(-1)], added: [] });
+    expect(manifest.warnings.join()).toContain(`no longer lists since the export of ${manifest.run.date}: "`);
+    expect(manifest.run.request.columns).toEqual(names.slice(0, -1));
   });
 
   it('stop the run before the POST where the configuration says so, until a person accepts them', async () => {
@@ -349,14 +350,15 @@ describe('columns that the CRM lists otherwise than before', () => {
     expect(stopped).toMatchObject({ status: 'FAILED', error: 'SchemaChanged' });
     expect(stopped.cause).toContain(`: "${name}". (drift.added)`);
     expect(requested()).toBe(before);
-    const { drift } = await manifestOf(await system.run('employers', { acceptSchema: true }));
-    expect(drift?.added).toEqual([name]);
+    const { run } = await manifestOf(await system.run('employers', { acceptSchema: true }));
+    expect(run.drift?.added).toEqual([name]);
     const next = await manifestOf(await system.run('employers'));
-    expect(next.drift?.added).toEqual([]);
+    expect(next.run.drift?.added).toEqual([]);
   });
 
   it('and one that is left out, and delivered nevertheless, quarantines the file for good', async () => {
-    const { execution, request } = await manifestOf(await system.run('employers'));
+    const { execution, run } = await manifestOf(await system.run('employers'));
+    const { request } = run;
     expect(request.columns).not.toContain('notes');
     const body = `${[...request.columns, 'notes'].join(',')}\r\n${CANARY}${',x'.repeat(request.columns.length)}\r\n`;
 
@@ -435,7 +437,7 @@ describe('a file that is stored in parts', () => {
     });
 
     const manifest = await manifestOf(report);
-    expect(manifest.export).toMatchObject({ restarts: 1 });
+    expect(manifest.file).toMatchObject({ restarts: 1 });
     const states = await statesOf(system.target, report.executionArn);
     const waited = states.filter(({ name, state }) => name === 'WaitBeforeCheck' && state?.outcome === 'NOT_READY');
     expect(waited.map(({ state }) => state?.moving?.upload?.size)).toContain(manifest.file.bytes);

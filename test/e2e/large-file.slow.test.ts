@@ -101,7 +101,7 @@ it('fetches a file again that changes while it is fetched, and the manifest says
   const report = await system.run('contacts');
   const manifest = await manifestOf(report);
 
-  expect(manifest.export).toMatchObject({ restarts: 1 });
+  expect(manifest.file).toMatchObject({ restarts: 1 });
   expect(manifest.warnings.join()).toContain('restarted once');
   system.sandbox.faults.clear();
   const { sha256, uploads } = bucketTools(system.target);

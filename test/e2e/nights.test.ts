@@ -43,13 +43,13 @@ describe('a night without trouble', () => {
 
     for (const report of reports) {
       const manifest = await manifestOf(report);
-      expect(manifest.file).toMatchObject({ rows: 240, header: manifest.request.columns });
+      expect(manifest.file).toMatchObject({ rows: 240, header: manifest.run.request.columns });
       expect(manifest.warnings).toEqual([]);
     }
     expect((await system.calls()).filter(({ violation }) => violation !== undefined)).toEqual([]);
 
     // Meetings start every minute here, so they belong to no night.
-    const { date } = await manifestOf(reports[0] as NamedRun);
+    const { date } = (await manifestOf(reports[0] as NamedRun)).run;
     const night = await createManifests(system.target).night(date);
     const runs = Object.values(night?.entities ?? {}).map(({ file }) => file?.run);
     const ofNight = reports.filter((_, index) => ENTITIES[index] !== 'meetings');
@@ -86,7 +86,7 @@ describe('readers with the rule of the document', () => {
       return (await Promise.all(told)).map(({ input = '' }) => JSON.parse(input).detail.object.key as string);
     };
 
-    const { date } = await manifestOf(await system.run('customers'));
+    const { date } = (await manifestOf(await system.run('customers'))).run;
     await manifestOf(await system.run('customers', { date: '2020-02-28' }));
 
     const told = ['date=2020-02-28', `date=${date}`, 'latest'].map((name) => `published/entity=customers/${name}.json`);
@@ -128,7 +128,7 @@ describe('starts that come twice, late or by themselves', () => {
 
     const manifests = await Promise.all(reports.map(manifestOf));
     const later = manifests.toSorted((a, b) => (a.startedAt + a.execution < b.startedAt + b.execution ? 1 : -1))[0];
-    const pointer = await bucketTools(system.target).pointer('contacts', `date=${later?.date}`);
+    const pointer = await bucketTools(system.target).pointer('contacts', `date=${later?.run.date}`);
     expect(pointer.execution).toBe(later?.execution);
   });
 
@@ -140,7 +140,7 @@ describe('starts that come twice, late or by themselves', () => {
 
     expect(reports.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
     const [first, ...others] = reports.filter(({ manifestKey }) => manifestKey !== null);
-    expect((await manifestOf(first ?? reports[0])).date).toBe('2026-11-10');
+    expect((await manifestOf(first ?? reports[0])).run.date).toBe('2026-11-10');
     expect(others).toEqual([]);
     expect((await creates('contacts')) - before).toBe(1);
   });
@@ -172,7 +172,7 @@ describe('starts that come twice, late or by themselves', () => {
 
     const manifest = await manifestOf(await followRun(sfn, 'meetings', byRule ?? '', { everyMs: 200 }));
 
-    expect(manifest.entity).toBe('meetings');
+    expect(manifest.run.entity).toBe('meetings');
   });
 });
 

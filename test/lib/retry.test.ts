@@ -84,7 +84,7 @@ describe('a run that is killed and retried', () => {
 
     expect(run).toMatchObject({ status: 'SUCCEEDED' });
     expect(requested()).toBe(1);
-    expect(manifestOf('run-2')).toMatchObject({ date: '2026-01-01', export: { adoptedFrom: 'run-1' } });
+    expect(manifestOf('run-2')).toMatchObject({ run: { date: '2026-01-01', adopted: 'run-1' } });
   });
 
   test('again and again has cost one POST, whatever was killed', async () => {
@@ -100,7 +100,7 @@ describe('a run that is killed and retried', () => {
 
     expect(run).toMatchObject({ status: 'SUCCEEDED' });
     expect(requested()).toBe(1);
-    expect(manifestOf('run-9').export.adoptedFrom).toBe('run-3');
+    expect(manifestOf('run-9').run.adopted).toBe('run-3');
   });
 
   test('before its POST makes the first one', async () => {
@@ -110,7 +110,7 @@ describe('a run that is killed and retried', () => {
     await retried(steps, 'run-2', adopt);
 
     expect(requested()).toBe(1);
-    expect(manifestOf('run-2').export.adoptedFrom).toBeNull();
+    expect(manifestOf('run-2').run.adopted).toBeNull();
   });
 
   test('makes a second POST where the CRM knows its export no more', async () => {
@@ -120,6 +120,6 @@ describe('a run that is killed and retried', () => {
 
     expect(await retried(steps, 'run-2', adopt)).toMatchObject({ status: 'SUCCEEDED' });
     expect(requested()).toBe(2);
-    expect(manifestOf('run-2').export.adoptedFrom).toBeNull();
+    expect(manifestOf('run-2').run.adopted).toBeNull();
   });
 });

@@ -2,18 +2,18 @@ import { expect, test } from 'vitest';
 import { LOADERS } from '../../cli/loaders.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
-import type { Manifest } from '../../core/export/manifest.ts';
 import { endpointLines, type FinishedRun, showSummary } from '../../local/nights.ts';
 import { createScreen } from '../../local/screen.ts';
 import { faultSchema } from '../../sandbox/faults.ts';
 import { aRun } from '../cli/support/a-run.ts';
+import { manifestOf } from '../support/manifests.ts';
 import { terminal } from './support/terminal.ts';
 
 const report = (more: Partial<NamedRun> = {}): NamedRun =>
   aRun({ key: 'runs/leads.csv', bytes: 80_073, rows: 240, checks: 2, ...more });
 
 function published(entity: NamedRun['entity'], content: string, warnings: string[] = []): FinishedRun {
-  const manifest = { entity, file: { key: 'runs/leads.csv' }, warnings } as unknown as Manifest;
+  const manifest = manifestOf({ entity, file: { key: 'runs/leads.csv' }, warnings });
   return { report: report({ entity }), published: { manifest, start: Buffer.from(content) } };
 }
 

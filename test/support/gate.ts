@@ -7,7 +7,6 @@ import { deployment } from './builders.ts';
 export function factsOf(rows: number | null, content: Partial<Content> = {}, overrides: Partial<Facts> = {}): Facts {
   return {
     bytes: 1000,
-    empty: false,
     format: 'csv',
     compression: null,
     header: ['id', 'name'],

@@ -1,12 +1,14 @@
+import { type ListedField, listedOf, NOT_LISTED } from '../../core/columns/column-changes.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../core/export/pointer.ts';
 import { type Content, UNSEEN } from '../../core/gate/facts.ts';
 
-/** The parts of a manifest that a test sets. */
-export type ManifestChanges = Omit<Partial<Manifest>, 'file' | 'export'> & {
+/** The parts of a manifest that a test sets: fields of its run and of the manifest itself, and parts of its file. */
+export type ManifestChanges = Partial<Omit<Manifest, 'run' | 'file'> & Manifest['run']> & {
   file?: Partial<Manifest['file']>;
-  export?: Partial<Manifest['export']>;
+  /** The columns that the CRM listed. */
+  fields?: ListedField[];
 };
 
 /** The key of the manifest of a run. */
@@ -15,36 +17,50 @@ export function manifestKeyOf(execution: string, entity = 'leads'): string {
 }
 
 /** The manifest of a run of leads that published one record with the columns `id` and `name`, at 01:00 of its date. */
-export function manifestOf({ file = {}, export: exported = {}, ...changes }: ManifestChanges = {}): Manifest {
+export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = {}): Manifest {
   const { entity = 'leads', date = '2026-11-20', execution = 'leads-night' } = changes;
-  const { startedAt = `${date}T01:00:00.000Z` } = changes;
+  const {
+    startedAt = `${date}T01:00:00.000Z`,
+    request = { columns: fields?.map(({ name }) => name) ?? ['id', 'name'] },
+  } = changes;
   return manifestSchema.parse({
     schemaVersion: LAYOUT,
-    entity,
-    date,
     execution,
     startedAt,
-    softwareVersion: '1.0.0',
-    fingerprint: 'f',
-    request: { columns: ['id', 'name'] },
-    keptUntil: '2099-01-01',
-    warnings: [],
     state: 'published',
     guards: null,
-    plan: 'a'.repeat(64),
-    kind: 'full',
-    differs: [],
-    fields: null,
-    drift: null,
-    leftOut: [],
     releasedBefore: null,
     unchangedSince: null,
+    checks: 2,
+    unansweredCreates: 0,
+    warnings: [],
     ...changes,
+    run: {
+      entity,
+      date,
+      exportId: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f',
+      createdAt: startedAt,
+      adopted: null,
+      softwareVersion: '1.0.0',
+      fingerprint: 'f',
+      request,
+      listed: fields ? listedOf(fields, request) : NOT_LISTED,
+      keptUntil: '2099-01-01',
+      plan: 'a'.repeat(64),
+      kind: 'full',
+      differs: [],
+      excepted: [],
+      drift: null,
+      ...changes,
+    },
     file: {
       key: `runs/entity=${entity}/run=${execution}/${entity}.csv`,
       bytes: 12,
       crc32: 'AAAAAA==',
       contentType: 'text/csv',
+      storedAt: `${date}T01:00:04.000Z`,
+      restarts: 0,
+      undeclaredEnd: false,
       format: 'csv',
       compression: null,
       dialect: null,
@@ -52,16 +68,6 @@ export function manifestOf({ file = {}, export: exported = {}, ...changes }: Man
       header: ['id', 'name'],
       content: contentOf(file.rows === undefined ? 1 : file.rows),
       ...file,
-    },
-    export: {
-      id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f',
-      createdAt: startedAt,
-      adoptedFrom: null,
-      storedAt: `${date}T01:00:04.000Z`,
-      checks: 2,
-      unansweredCreates: 0,
-      restarts: 0,
-      ...exported,
     },
   });
 }
@@ -72,7 +78,8 @@ function contentOf(rows: number | null): Content {
 }
 
 /** The pointer that names the run of a manifest. */
-export function pointerTo({ entity, date, startedAt, execution, keptUntil, kind }: Manifest): Pointer {
+export function pointerTo({ startedAt, execution, run }: Manifest): Pointer {
+  const { entity, date, keptUntil, kind } = run;
   const manifestKey = manifestKeyOf(execution, entity);
   return pointerSchema.parse({
     ...{ schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind },

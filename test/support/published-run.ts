@@ -33,12 +33,17 @@ export async function publishedRuns(options: StoreOptions = {}) {
     execution = 'night-1',
     file: Partial<Manifest['file']> = {},
     requested?: string[],
-    told: Partial<Manifest> = {},
+    changes: ManifestChanges = {},
   ) => {
-    const manifest = { ...manifestOfFile(Buffer.from(csv), execution, file, requested), ...told };
+    const manifest = manifestOfFile(Buffer.from(csv), {
+      execution,
+      file,
+      ...(requested && { request: { columns: requested } }),
+      ...changes,
+    });
     await put(manifest.file.key, csv);
     await put(manifestKeyOf(execution), manifestText(manifest));
-    await point(execution, manifest.date);
+    await point(execution, manifest.run.date);
     return manifest;
   };
   const point = (execution: string, date = DATE) =>
@@ -56,12 +61,7 @@ export async function publishedRuns(options: StoreOptions = {}) {
 }
 
 /** The manifest of a run of leads whose file has these bytes; its first line names the columns. */
-function manifestOfFile(
-  bytes: Buffer,
-  execution: string,
-  file: ManifestChanges['file'],
-  requested?: string[],
-): Manifest {
+function manifestOfFile(bytes: Buffer, { file, ...changes }: ManifestChanges): Manifest {
   const header = bytes.toString('utf8').split(/\r?\n/)[0]?.split(',') ?? [];
   const dialect = {
     encoding: 'utf-8',
@@ -71,5 +71,5 @@ function manifestOfFile(
     lineBreak: 'lf',
   } as const;
   const measured = { bytes: bytes.length, crc32: crc32Text(crc32(bytes)), dialect, rows: null, header };
-  return manifestOf({ execution, request: { columns: requested ?? header }, file: { ...measured, ...file } });
+  return manifestOf({ request: { columns: header }, ...changes, file: { ...measured, ...file } });
 }

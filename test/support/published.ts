@@ -17,9 +17,9 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
     execution,
     plan: 'a'.repeat(64),
     softwareVersion: '0.1.0',
+    exportId: exportIdOf(date),
     ...manifest,
     file: { bytes: 1, rows, ...manifest.file },
-    export: { id: exportIdOf(date), storedAt: `${date}T01:00:00.000Z`, checks: 1, ...manifest.export },
   });
   bucket.put(manifestKeyOf(execution), JSON.stringify(whole));
   bucket.put(datePointerKey('leads', date), JSON.stringify({ ...pointerTo(whole), ...pointer }));

@@ -248,7 +248,7 @@ test('a file whose time is over has expired; one that should still be there is g
     exitCode: 1,
     message: 'The leads of 2026-11-20 have expired: they were kept until 2026-01-01.',
   });
-  expect(goneText('leads', { date: '2026-11-20', keptUntil: '2027-01-01' }, 'its file', '2026-12-01')).toMatch(
+  expect(goneText({ entity: 'leads', date: '2026-11-20', keptUntil: '2027-01-01' }, 'its file', '2026-12-01')).toMatch(
     /its file is gone, though/,
   );
 });

@@ -44,7 +44,7 @@ test('what a later release wrote is read as far as it is known', async () => {
     ...manifest,
     ...more,
     file: { ...manifest.file, quoting: 'all' },
-    export: { ...manifest.export, cost: 1 },
+    run: { ...manifest.run, cost: 1 },
   };
   const moved = { ...pointer, ...more };
 

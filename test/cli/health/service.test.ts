@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { unknown } from '../../../cli/health/health-check.ts';
 import { askCrm } from '../../../cli/health/service-checks.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
+import type { ListedField } from '../../../core/columns/column-changes.ts';
 import { planFor } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
+import type { ManifestChanges } from '../../support/manifests.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
@@ -21,9 +22,9 @@ interface Given {
   entities?: object;
   parts?: Part[];
   /** The fields of the newest published export of leads. */
-  published?: Manifest['fields'];
+  published?: ListedField[];
   /** Other values of its manifest. */
-  manifest?: Partial<Manifest>;
+  manifest?: ManifestChanges;
 }
 
 /** The findings at a CRM. */
@@ -117,7 +118,7 @@ test('columns that are the same, or of an export that is not known, are no findi
 test('an entry of columns.except whose column the CRM lists no more is a warning once it has named one, and else stops the night', async () => {
   const columns = { except: ['nationalId'] } as const;
   const plan = planFor(deployment({ entities: { leads: { columns } } }).entities.leads, { entity: 'leads' }).digest;
-  const leftOut = [{ entry: 'nationalId', name: 'NationalID', label: null }];
+  const excepted = [{ entry: 'nationalId', name: 'NationalID', label: null }];
   const published = [field('id', 'uuid'), field('email')];
   const checksOf = async (given: Partial<Given>) =>
     Object.fromEntries(
@@ -126,11 +127,11 @@ test('an entry of columns.except whose column the CRM lists no more is a warning
         .map(({ of, verdict }) => [of, verdict]),
     );
 
-  expect(await checksOf({ published, manifest: { plan, leftOut } })).toEqual({
+  expect(await checksOf({ published, manifest: { plan, excepted } })).toEqual({
     leads: 'holds',
     'leads.except': 'warning',
   });
-  expect(await checksOf({ published: [field('id', 'uuid')], manifest: { plan, leftOut } })).toEqual({
+  expect(await checksOf({ published: [field('id', 'uuid')], manifest: { plan, excepted } })).toEqual({
     leads: 'broken',
   });
   expect(await checksOf({ published })).toEqual({ leads: 'broken' });

@@ -32,7 +32,7 @@ test('the files of a recorded night are those of its record, without a look at t
 
   const facts = await gatherFacts(cloud.target, wanted);
 
-  expect(facts.published.map(({ manifest }) => manifest.entity).sort()).toEqual(ENTITIES.slice(1).sort());
+  expect(facts.published.map(({ manifest }) => manifest.run.entity).sort()).toEqual(ENTITIES.slice(1).sort());
   expect(facts.recorded.map(({ date, complete }) => [date, complete])).toEqual([[NIGHT, false]]);
   expect(cloud.asked.filter((line) => /entity=.*date=/.test(line))).toEqual([]);
 });
@@ -51,7 +51,7 @@ test('an object that cannot be read costs its own cell, not the page', async () 
     now: new Date('2026-11-20T12:00:00Z'),
   };
   const facts = await gatherFacts(cloud.target, { ...wanted, warn: (line) => void told.push(line) });
-  expect(facts.published.map(({ manifest }) => manifest.date).sort()).toEqual(['2026-11-17', NIGHT]);
+  expect(facts.published.map(({ manifest }) => manifest.run.date).sort()).toEqual(['2026-11-17', NIGHT]);
   expect(told.sort()).toEqual([
     expect.stringMatching(/^The object published\/entity=leads\/date=2026-11-18\.json does not hold/),
     expect.stringMatching(/^The object runs\/entity=leads\/run=run-2026-11-19\/_manifest\.json does not hold/),

@@ -121,7 +121,8 @@ describe('on the first day after the deployment', () => {
 
   test('a first night that started another entity, but not this one, is missing', () => {
     const [other] = [file(NIGHT, `${NIGHT}T01:07:05.000Z`)];
-    const contacts = { ...other, manifest: { ...other.manifest, entity: 'contacts' as const } };
+    const run = { ...other.manifest.run, entity: 'contacts' as const };
+    const contacts = { ...other, manifest: { ...other.manifest, run } };
     const deployedAt = new Date(`${BEFORE}T12:00:00Z`);
     expect(judged({ published: [contacts], deployedAt })).toBe(`${NIGHT} notStarted, missing`);
     expect(judged({ published: [contacts], deployedAt, ...rules('withoutRule') })).toBe(

@@ -181,7 +181,7 @@ describe('--tag after a column was left out', () => {
     publish({
       date: '2026-11-20',
       execution: 'newer',
-      manifest: { fields, leftOut: left, file: { content: counted } },
+      manifest: { fields, excepted: left, file: { content: counted } },
     });
     const { code, stdout, stderr } = await cli('--tag');
     expect({
@@ -204,7 +204,7 @@ describe('--tag after a column was left out', () => {
     ],
     [
       'has it under the name that the newest list gives the entry',
-      { fields: null, file: { header: ['id', 'phone'], content: counted } },
+      { file: { header: ['id', 'phone'], content: counted } },
       '1 column that must not be there',
     ],
     [
@@ -214,7 +214,7 @@ describe('--tag after a column was left out', () => {
     ],
     [
       'has values elsewhere',
-      { fields, leftOut: left, file: { content: counted && { ...counted, elsewhere: 2 } } },
+      { fields, excepted: left, file: { content: counted && { ...counted, elsewhere: 2 } } },
       '2 places',
     ],
     [

@@ -78,8 +78,8 @@ test('columns that changed are named beside the headline and in the night of the
     unnamed: 0,
   };
   const changed = published.map((run) =>
-    run.manifest.entity === 'leads' && run.manifest.date === NIGHT
-      ? { ...run, manifest: { ...run.manifest, drift } }
+    run.manifest.run.entity === 'leads' && run.manifest.run.date === NIGHT
+      ? { ...run, manifest: { ...run.manifest, run: { ...run.manifest.run, drift } } }
       : run,
   );
   const facts = { ...month, published: changed };
@@ -91,7 +91,8 @@ test('columns that changed are named beside the headline and in the night of the
 test('a file that nobody has looked into has a warning in its night, which says so', () => {
   const { published, ...month } = madeUpMonth();
   const unjudged = published.map((run) => {
-    const { entity, date, file } = run.manifest;
+    const { file } = run.manifest;
+    const { entity, date } = run.manifest.run;
     if (entity !== 'leads' || date !== NIGHT) return run;
     return { ...run, manifest: { ...run.manifest, file: { ...file, format: 'xls', content: null } } };
   });
@@ -110,7 +111,9 @@ describe('in the middle of a night', () => {
   /** At 01:20 leads are published, agent numbers are running, and the others are due at 01:14 and later. */
   const night = () => {
     const month = madeUpMonth();
-    const published = month.published.filter(({ manifest }) => manifest.date < NIGHT || manifest.entity === 'leads');
+    const published = month.published.filter(
+      ({ manifest }) => manifest.run.date < NIGHT || manifest.run.entity === 'leads',
+    );
     const attempt = { run: 'x', entity: 'agent-numbers' as const, date: NIGHT, startedAt: `${NIGHT}T01:07:00Z` };
     const running = { ...EXPORT, outcome: 'running', status: 'RUNNING' } as const;
     const attempts: Attempt[] = [{ ...attempt, ...running, error: null, cause: null }];
@@ -193,7 +196,7 @@ describe('of a start whose run is not known', () => {
   test('nothing was to be expected of a start before the first run of all', () => {
     const later = ({ published }: Facts) => ({
       published: published
-        .filter(({ manifest }) => manifest.date === NIGHT)
+        .filter(({ manifest }) => manifest.run.date === NIGHT)
         .map((one) => ({ ...one, manifest: { ...one.manifest, startedAt: `${NIGHT}T01:20:00.000Z` } })),
       attempts: [],
     });
@@ -212,7 +215,7 @@ test('a failure of last evening is one of last night, though others run in the m
   const month = madeUpMonth();
   const evening = withSchedule('leads', 'cron(0 20 * * ? *)');
   const published = month.published.filter(
-    ({ manifest }) => manifest.entity !== 'leads' || manifest.date < '2026-11-19',
+    ({ manifest }) => manifest.run.entity !== 'leads' || manifest.run.date < '2026-11-19',
   );
   const failure = { run: 'x', entity: 'leads' as const, date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' };
   const attempts: Attempt[] = [{ ...failure, ...FAILED, what: 'export', kind: null, cause: null }];
@@ -232,9 +235,9 @@ test('starts that are spread over midnight are one night', () => {
   const month = madeUpMonth();
   const configured = deployment({ nightly: { at: '23:50', spreadMinutes: 7 } });
   const night = (entity: string) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
-  const published = month.published.filter(({ manifest }) => manifest.date <= night(manifest.entity));
+  const published = month.published.filter(({ manifest }) => manifest.run.date <= night(manifest.run.entity));
   expect(headline({ ...month, configured, published, attempts: [] })).toBe(`Last night: ${ALL} of ${ALL} published`);
-  const one = published.filter(({ manifest }) => manifest.entity !== 'leads' || manifest.date < '2026-11-19');
+  const one = published.filter(({ manifest }) => manifest.run.entity !== 'leads' || manifest.run.date < '2026-11-19');
   expect(headline({ ...month, configured, published: one, attempts: [] })).toBe(
     `Last night: 1 of ${ALL} missing: leads`,
   );
@@ -243,13 +246,11 @@ test('starts that are spread over midnight are one night', () => {
 test('a date that no start belongs to, as where clocks are changed, is not missing', () => {
   const month = madeUpMonth();
   const configured = withSchedule('leads', 'cron(30 21 * * ? *)', 'Asia/Jerusalem');
-  const old = {
-    ...month.published[0]?.manifest,
-    entity: 'leads' as const,
-    date: '2026-03-01',
-    startedAt: '2026-03-01T21:30:00.000Z',
-  };
-  const published = month.published.slice(0, 1).map((run) => ({ ...run, manifest: { ...run.manifest, ...old } }));
+  const startedAt = '2026-03-01T21:30:00.000Z';
+  const published = month.published.slice(0, 1).map(({ manifest, ...others }) => {
+    const run = { ...manifest.run, entity: 'leads' as const, date: '2026-03-01' };
+    return { ...others, manifest: { ...manifest, startedAt, run } };
+  });
   const at = (date: string, now: string) =>
     outcomes(reportDataOf({ ...month, configured, published, now: new Date(now) }), date)[0];
   expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('notStarted');
@@ -261,8 +262,11 @@ test('a date that no start belongs to, as where clocks are changed, is not missi
 
 test('a young deployment that made up for a night long ago has no missing nights in between', () => {
   const month = madeUpMonth();
-  const first = (date: string) => month.published.filter(({ manifest }) => manifest.date === date);
-  const [leads] = first('2026-11-19').map((run) => ({ ...run, manifest: { ...run.manifest, date: '2026-11-01' } }));
+  const first = (date: string) => month.published.filter(({ manifest }) => manifest.run.date === date);
+  const [leads] = first('2026-11-19').map((run) => ({
+    ...run,
+    manifest: { ...run.manifest, run: { ...run.manifest.run, date: '2026-11-01' } },
+  }));
   const facts = {
     ...month,
     published: [...first('2026-11-19'), ...first(NIGHT), ...(leads ? [leads] : [])],
@@ -277,7 +281,7 @@ test('an entity that began later is not missed before; one that never ran is', (
   const month = madeUpMonth();
   const published = month.published.filter(
     ({ manifest }) =>
-      manifest.entity !== 'meetings' && (manifest.entity !== 'customers' || manifest.date >= '2026-11-15'),
+      manifest.run.entity !== 'meetings' && (manifest.run.entity !== 'customers' || manifest.run.date >= '2026-11-15'),
   );
   const night = recordOf('2026-11-10', ['meetings']);
   delete night.entities.customers;
@@ -295,7 +299,7 @@ test('where nothing was to be expected nothing is missing: before the first run,
   const month = madeUpMonth();
   const young = {
     ...month,
-    published: month.published.filter(({ manifest }) => manifest.date >= '2026-11-19'),
+    published: month.published.filter(({ manifest }) => manifest.run.date >= '2026-11-19'),
     attempts: [],
   };
   expect(new Set(outcomes(reportDataOf(young), '2026-11-10'))).toEqual(new Set(['none']));

@@ -53,8 +53,8 @@ test('the first thing on the page is the answer, and each cell leads to its fact
 test('the facts of a night tell which run had requested an export that was adopted', () => {
   const month = madeUpMonth();
   const published = month.published.map((run) => {
-    const made = { ...run.manifest.export, adoptedFrom: 'failed-before' };
-    return { ...run, manifest: { ...run.manifest, export: made } };
+    const made = { ...run.manifest.run, adopted: 'failed-before' };
+    return { ...run, manifest: { ...run.manifest, run: made } };
   });
   const facts = (document: ReturnType<typeof pageOf>) => document.getElementById(`leads-${NIGHT}`)?.textContent ?? '';
   expect(facts(pageOf({ ...month, published }))).toMatch(/Export created\S+ \S+ UTC, by failed-before/);
@@ -65,7 +65,7 @@ test('the facts of a night tell which runs verify has made', () => {
   const month = madeUpMonth({ failed: ['leads'] });
   const execution = 'verify-20261120T020000Z-1a2b3c-0';
   const published = month.published.map((run) => {
-    return { ...run, manifest: { ...run.manifest, execution: `${run.manifest.entity}-${execution}` } };
+    return { ...run, manifest: { ...run.manifest, execution: `${run.manifest.run.entity}-${execution}` } };
   });
   const attempts = month.attempts.map((one) => ({ ...one, byVerify: true }));
   const page = pageOf({ ...month, published, attempts });
@@ -171,7 +171,7 @@ test('whatever a manifest or an error says stays text', () => {
       softwareVersion: hostile,
       warnings: [hostile],
       file: { ...manifest.file, key: hostile, contentType: hostile, crc32: hostile, header: [hostile] },
-      export: { ...manifest.export, id: hostile },
+      run: { ...manifest.run, exportId: hostile },
     },
   }));
   const attempts = month.attempts.map((attempt) => ({ ...attempt, error: hostile, cause: hostile, run: hostile }));

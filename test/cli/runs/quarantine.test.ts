@@ -7,9 +7,9 @@ import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { executionOf, runOf } from '../../../cli/runs/run.ts';
 import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
+import type { ManifestChanges } from '../../support/manifests.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
@@ -21,7 +21,7 @@ useCommands({ download: addDownload });
 
 const NIGHT = 'leads-night';
 const RELEASE = 'leads-release-20261121T080000Z-1a2b3c';
-const stopped: Partial<Manifest> = {
+const stopped: ManifestChanges = {
   state: 'quarantined',
   guards: {
     checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null }],
@@ -29,7 +29,7 @@ const stopped: Partial<Manifest> = {
     medianRows: 100,
   },
 };
-const other: Partial<Manifest> = { state: 'unpublished', kind: 'partial', differs: ['filters'] };
+const other: ManifestChanges = { state: 'unpublished', kind: 'partial', differs: ['filters'] };
 
 const begun = runState({ run: run({ prefix: `runs/entity=leads/run=${NIGHT}/` }), file: storedFile({ bytes: 12 }) });
 const quarantinedRun: Execution = {

@@ -5,8 +5,8 @@ import { createPublished } from '../../../cli/runs/published-runs.ts';
 import { OUTCOME_NAMES, OUTCOMES, type Run, runSchema } from '../../../cli/runs/run.ts';
 import { headText, outcomeText, outcomeWord, toneOf } from '../../../cli/runs/run-words.ts';
 import { addShow } from '../../../cli/runs/show-run.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
+import type { ManifestChanges } from '../../support/manifests.ts';
 import { aRun } from '../support/a-run.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -26,7 +26,7 @@ const started = {
 };
 const state = runState({ input: started.input, run: run(), file: storedFile({ bytes: 12 }) });
 const manifestKey = `runs/entity=leads/run=${NIGHT}/_manifest.json`;
-const stopped: Partial<Manifest> = {
+const stopped: ManifestChanges = {
   state: 'quarantined',
   guards: {
     checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null }],
@@ -39,7 +39,7 @@ interface Case {
   what: string;
   outcome: Run['outcome'];
   execution: Partial<Execution>;
-  manifest?: Partial<Manifest>;
+  manifest?: ManifestChanges;
   pointers?: ('date' | 'latest')[];
 }
 

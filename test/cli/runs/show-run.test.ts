@@ -343,12 +343,12 @@ test('an adopted export is shown as that of the run that had requested it, also 
     /^Export \S{36} of \S+ adopted from leads-before, /,
   );
 
-  const adopted = { export: { adoptedFrom: 'leads-before' } };
-  const { export: made } = cloud.publish({ execution: 'leads-old', manifest: adopted });
+  const adopted = { adopted: 'leads-before' };
+  const { run: made } = cloud.publish({ execution: 'leads-old', manifest: adopted });
   const forgotten = await showRun(cloud.target, 'leads-old', cloud.endpoint);
   expect(forgotten.timeline[1]).toMatchObject({
     at: forgotten.timeline[0]?.at,
-    text: `Export ${made.id} of 2026-11-20 adopted from leads-before: created at ${made.createdAt}.`,
+    text: `Export ${made.exportId} of 2026-11-20 adopted from leads-before: created at ${made.createdAt}.`,
   });
 });
 

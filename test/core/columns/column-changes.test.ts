@@ -7,9 +7,9 @@ import {
   driftTexts,
   fieldsOf,
   type ListedField,
+  listedOf,
 } from '../../../core/columns/column-changes.ts';
 import { meantBy } from '../../../core/columns/left-out.ts';
-import { listedOf } from '../../../core/export/request.ts';
 import { isPlainName } from '../../../core/suggestion.ts';
 
 const SINCE = { date: '2026-11-19', execution: 'night-0' };

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { listedOf } from '../../../core/columns/column-changes.ts';
 import { chooseColumns, type PublishedColumns } from '../../../core/columns/columns.ts';
-import { meantBy, meantInManifests } from '../../../core/columns/left-out.ts';
+import { meantBy, meantInRuns } from '../../../core/columns/left-out.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
 import type { ExportInput } from '../../../core/export/input.ts';
 import { planFor } from '../../../core/export/plan.ts';
@@ -229,12 +230,14 @@ describe('a text that columns.labels maps to null', () => {
 });
 
 test('an entry is found in the manifest of an earlier run: by its fields, what it left out, and the names of its file', () => {
-  const manifest = {
-    fields: [field('id'), field('phone', 'טלפון')],
-    leftOut: [{ entry: 'x', name: 'IdNumber', label: null }],
+  const request = { columns: ['id', 'phone'] };
+  const run = {
+    request,
+    listed: listedOf([field('id'), field('phone', 'טלפון')], request),
+    excepted: [{ entry: 'x', name: 'IdNumber', label: null }],
   };
   const namesOf = (entry: string) =>
-    meantInManifests(entry, ['id', 'phone', 'e_mail', 'City'], [manifest]).map(({ name }) => name);
+    meantInRuns(entry, ['id', 'phone', 'e_mail', 'City'], [run]).map(({ name }) => name);
 
   expect(['טלפון', 'idNumber', 'email', 'city', 'gone'].map(namesOf)).toEqual([
     ['phone'],

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { readHistory } from '../../../core/export/history.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { NO_HISTORY, NOTHING_RELEASED } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
-import { manifestOf } from '../../support/manifests.ts';
+import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { putPublished } from '../../support/published.ts';
 
 const OF = {
@@ -25,7 +24,7 @@ const dates = (days: number, before = '2026-11-20') =>
 
 function published(
   days: string[],
-  overrides: (date: string) => { manifest?: Partial<Manifest>; pointer?: Partial<Pointer> } = () => ({}),
+  overrides: (date: string) => { manifest?: ManifestChanges; pointer?: Partial<Pointer> } = () => ({}),
 ) {
   const bucket = fakeBucket();
   for (const [index, date] of days.entries()) putPublished(bucket, { date, rows: 100 + index, ...overrides(date) });
@@ -117,12 +116,12 @@ test('a bucket that does not answer is no empty history', async () => {
 const FILE = manifestOf({ file: { rows: 9, header: null } }).file;
 
 /** The manifest of such a file, which one check has stopped. */
-function stoppedBy(guard: string, file: object): Partial<Manifest> {
+function stoppedBy(guard: string, file: object): ManifestChanges {
   const checks = [{ guard, passed: false, measured: 1, bound: 0, detail: null }];
   return {
     state: 'quarantined',
     guards: { checks, comparedWith: [], medianRows: null },
-    file: file as Manifest['file'],
+    file: file,
   };
 }
 
@@ -160,7 +159,7 @@ test('an ending is known only where it was what a person released', async () => 
 test('the same file unreleased makes nothing known', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
   const file = { ...FILE, content };
-  const bucket = published(dates(1), () => ({ manifest: { file: file as Manifest['file'] } }));
+  const bucket = published(dates(1), () => ({ manifest: { file: file } }));
 
   expect((await readHistory(bucket, OF)).releasedBefore).toEqual(NOTHING_RELEASED);
 });

@@ -8,55 +8,15 @@ import {
   readManifest,
   writeManifest,
 } from '../../../core/export/manifest.ts';
-import { EXPORT_ID, STARTED_AT } from '../../support/builders.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { STARTED_AT } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 
 const KEY = 'runs/entity=leads/run=night-1/_manifest.json';
-const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
-  schemaVersion: LAYOUT,
-  entity: 'leads',
-  date: '2026-11-20',
-  execution: 'night-1',
-  startedAt: STARTED_AT,
-  file: {
-    key: 'k.csv',
-    bytes: 5,
-    crc32: 'AAAAAA==',
-    contentType: 'text/csv',
-    format: 'csv',
-    compression: null,
-    dialect: null,
-    rows: 1,
-    header: ['id'],
-    content: null,
-  },
-  export: {
-    id: EXPORT_ID,
-    createdAt: STARTED_AT,
-    adoptedFrom: null,
-    storedAt: STARTED_AT,
-    checks: 1,
-    unansweredCreates: 0,
-    restarts: 0,
-  },
-  request: { columns: ['id'], locale: 'he' },
-  fingerprint: 'f',
-  state: 'published',
-  plan: 'p',
-  kind: 'full',
-  differs: [],
-  guards: null,
-  fields: null,
-  drift: null,
-  leftOut: [],
-  releasedBefore: null,
-  unchangedSince: null,
-  keptUntil: '2027-02-18',
-  softwareVersion: '0.1.0',
-  warnings: [],
-  ...overrides,
-});
+const manifest = (overrides: ManifestChanges = {}): Manifest =>
+  manifestOf({ execution: 'night-1', startedAt: STARTED_AT, request: { columns: ['id'], locale: 'he' }, ...overrides });
 
 test('a manifest is written once, and its repetition with the same bytes is success', async () => {
   const bucket = fakeBucket();
@@ -71,10 +31,8 @@ test('a manifest is written once, and its repetition with the same bytes is succ
 const reworded = {
   ...manifest({ warnings: ['Other words.'], softwareVersion: '9.0.0', fingerprint: 'g', keptUntil: '2030-01-01' }),
   schemaVersion: 4,
-  dialect: { separator: ',' },
-  request: undefined,
+  run: { entity: 'leads', date: '2026-11-20', exportId: 'another' },
   file: { ...manifest().file, rows: null, header: null, encoding: 'utf-8' },
-  export: { id: 'another' },
 };
 
 test('a manifest that says the same of file and run in other words is this one: the step is repeated by another release', async () => {
@@ -86,15 +44,15 @@ test('a manifest that says the same of file and run in other words is this one: 
   expect(bucket.text(KEY)).toBe(text);
 });
 
-const { file: sameFile } = manifest();
+const { file: sameFile, run: sameRun } = manifest();
 test.each<[what: string, other: object]>([
   ['of other bytes', { file: { ...sameFile, crc32: 'BBBBBB==' } }],
   ['of another length', { file: { ...sameFile, bytes: 6 } }],
   ['of another file', { file: { ...sameFile, key: 'other.csv' } }],
   ['of a file without a checksum', { file: { ...sameFile, crc32: undefined } }],
   ['of no file', { file: null }],
-  ['of another entity', { entity: 'contacts' }],
-  ['of another date', { date: '2026-11-19' }],
+  ['of another entity', { run: { ...sameRun, entity: 'contacts' } }],
+  ['of another date', { run: { ...sameRun, date: '2026-11-19' } }],
   ['of another run', { execution: 'night-2' }],
   ['of another start', { startedAt: '2026-11-19T01:00:00.000Z' }],
 ])('a manifest %s in its place is a conflict, and stays, whatever else it says', async (_, other) => {
@@ -138,19 +96,46 @@ test('a manifest of an earlier release is told from one that is damaged', async 
   const early = await failureOf(read('{"schemaVersion":1,"execution":"night-1"}'), 'EarlierRelease');
   expect(early.message).toBe(`The object ${KEY} is of an earlier release, so it counts as none.`);
 
-  const { restarts: _, ...broken } = manifest().export;
-  for (const text of ['no JSON', '{}', JSON.stringify({ ...manifest(), export: broken })])
+  const { restarts: _, ...broken } = manifest().file;
+  for (const text of ['no JSON', '{}', JSON.stringify({ ...manifest(), file: broken })])
     await failureOf(read(text), 'StorageConflict');
   expect(await read(manifestText(manifest()))).toEqual(manifest());
 });
 
+test('a manifest of the former layout is read as one of today, with the columns that it left out', async () => {
+  const { run, file, checks, unansweredCreates, releasedBefore: _, ...others } = manifest();
+  const { exportId, createdAt, adopted, listed: __, excepted: ___, ...asked } = run;
+  const { storedAt, restarts, undeclaredEnd: ____, ...stored } = file;
+  const fields = ['id', 'name', 'phone'].map((name) => ({ name, type: null, label: `the ${name}` }));
+  const leftOut = [{ entry: 'ID number', name: 'idNumber', label: null }];
+  const former = (rows: object | null) => ({
+    ...others,
+    ...asked,
+    schemaVersion: LAYOUT - 1,
+    fields,
+    leftOut,
+    export: { id: exportId, createdAt, adoptedFrom: adopted, storedAt, checks, unansweredCreates, restarts },
+    file: { ...stored, content: { headed: true, width: 2, rows } },
+  });
+  const read = async (rows: object | null) =>
+    readManifest(fakeBucket({ objects: { [KEY]: JSON.stringify(former(rows)) } }), KEY);
+
+  const today = await read({ least: 7, most: 7 });
+  expect(today).toEqual({
+    ...manifest({ fields, excepted: leftOut, schemaVersion: LAYOUT - 1, request: run.request }),
+    file: { ...file, content: { ...UNSEEN, headed: true, width: 2, rows: 7 } },
+  });
+  expect((await read({ least: 7, most: 8 }))?.file.content).toMatchObject({ rows: null, doubts: 1 });
+  expect((await read(null))?.file.content).toMatchObject({ rows: null, doubts: 0 });
+});
+
 test('a manifest of a later release is read without what this one does not know', () => {
-  const { file, export: made } = manifest();
+  const { file, run } = manifest();
   const more = {
     schemaVersion: 4,
     guarantees: [{ rows: 'fewer' }],
     file: { ...file, quoting: 'all' },
-    export: { ...made, cost: 1 },
+    run: { ...run, cost: 1 },
   };
 
   expect(manifestSchema.parse({ ...manifest(), ...more })).toEqual({ ...manifest(), schemaVersion: 4 });
@@ -158,16 +143,16 @@ test('a manifest of a later release is read without what this one does not know'
 
 test.each<[string, object]>([
   ['an unknown key', { colour: 1 }],
-  ['an unknown key of the file', { file: { ...manifest().file, colour: 1 } }],
-  ['an unknown key of the export', { export: { ...manifest().export, colour: 1 } }],
+  ['an unknown key of the file', { file: { ...sameFile, colour: 1 } }],
+  ['an unknown key of the run', { run: { ...sameRun, colour: 1 } }],
   ['another version of the layout', { schemaVersion: 4 }],
-  ['rows below zero', { file: { ...manifest().file, rows: -1 } }],
-  ['no look at the status', { export: { ...manifest().export, checks: 0 } }],
-  ['a date that is none', { date: '20.11.2026' }],
+  ['rows below zero', { file: { ...sameFile, rows: -1 } }],
+  ['no look at the status', { checks: 0 }],
+  ['a date that is none', { run: { ...sameRun, date: '20.11.2026' } }],
 ])('a manifest with %s is not written', async (_, overrides) => {
   const bucket = fakeBucket();
 
-  await expect(writeManifest(bucket, KEY, manifest(overrides))).rejects.toThrow();
+  await expect(writeManifest(bucket, KEY, { ...manifest(), ...overrides })).rejects.toThrow();
 
   expect(bucket.keys()).toEqual([]);
 });

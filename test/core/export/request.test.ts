@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { listedOf } from '../../../core/columns/column-changes.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
-import { buildRequest, fingerprintOf, listedOf } from '../../../core/export/request.ts';
+import { buildRequest, fingerprintOf } from '../../../core/export/request.ts';
 import { deployment } from '../../support/builders.ts';
 
 const NAMES = { operatorField: 'filtersOperator', emailField: 'sendEmail' };

@@ -122,7 +122,7 @@ describe('what is published unjudged', () => {
   ] as const)('says so: %s', async (format, bytes) => {
     const { facts, remarks } = await known(bytes, { opaque: [format] });
 
-    expect(facts).toMatchObject({ format, content: null, header: null, dialect: null, empty: false });
+    expect(facts).toMatchObject({ format, content: null, header: null, dialect: null });
     expect(remarks).toEqual([expect.stringContaining('Nothing in the file was looked at')]);
     await failureOf(known(bytes), 'FileRejected');
   });

@@ -88,7 +88,7 @@ const CASES: Case[] = [
 
 function factsFor({ rows, empty = false, bytes = 1000, irregularShare = 0 }: Measured): Facts {
   const content = { records: 10_000, irregular: irregularShare * 10_000 };
-  return factsOf(rows, content, { empty, bytes });
+  return factsOf(rows, content, { bytes, ...(empty && { format: null }) });
 }
 
 function reportOf(file: Facts, history: (number | null)[], settings: Partial<GuardSettings> = {}): GateReport {

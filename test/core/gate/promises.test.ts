@@ -263,7 +263,7 @@ test('a file of which nothing was looked at may hold anything', () => {
 });
 
 test('a file without content is judged by whether it may be empty, not by its header', () => {
-  const empty = factsOf(null, {}, { empty: true, bytes: 0, format: null, header: null, content: null });
+  const empty = factsOf(null, {}, { bytes: 0, format: null, header: null, content: null });
   const drift = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
 
   expect(judged(empty, { promised: { excepting: true, required: ['id'], drift } })).toMatchObject({

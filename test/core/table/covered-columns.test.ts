@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ManifestColumns } from '../../../core/columns/left-out.ts';
+import { listedOf } from '../../../core/columns/column-changes.ts';
+import type { RunColumns } from '../../../core/columns/left-out.ts';
 import { coveredColumns, coversAny } from '../../../core/table/covered-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
@@ -11,12 +12,13 @@ const planOf = (
   columns: except.length > 0 ? { except } : 'all',
   tables: tables && { columns: {}, misfit: 'null', version: 1, ...tables },
 });
-const told = (
-  fields: [name: string, label?: string][],
-  leftOut: [entry: string, name: string][] = [],
-): ManifestColumns => ({
-  fields: fields.map(([name, label = null]) => ({ name, label, type: null })),
-  leftOut: leftOut.map(([entry, name]) => ({ entry, name, label: null })),
+const told = (fields: [name: string, label?: string][], leftOut: [entry: string, name: string][] = []): RunColumns => ({
+  request: { columns: fields.map(([name]) => name) },
+  listed: listedOf(
+    fields.map(([name, label = null]) => ({ name, label, type: null })),
+    { columns: fields.map(([name]) => name) },
+  ),
+  excepted: leftOut.map(([entry, name]) => ({ entry, name, label: null })),
 });
 const LISTED = told([['id'], ['idNumber', 'מספר זהות'], ['phone', 'Mobile phone']]);
 const NAMES = ['id', 'idNumber', 'phone'];

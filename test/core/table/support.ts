@@ -49,15 +49,16 @@ export function inputOf({
   const bytes = Buffer.from(content);
   const header = typeof content === 'string' ? (parse(content, { to: 1 })[0] ?? []) : null;
   const manifest = {
-    entity: 'leads' as const,
-    date: '2026-11-22',
     execution: 'leads-1',
-    request: { columns: ['id', 'name'] },
+    run: { entity: 'leads' as const, date: '2026-11-22', request: { columns: ['id', 'name'] } },
     file: {
       key: 'runs/leads.csv',
       bytes: bytes.length,
       crc32: crc32Text(crc32(bytes)),
       contentType: 'text/csv',
+      storedAt: '2026-11-22T01:00:00.000Z',
+      restarts: 0,
+      undeclaredEnd: false,
       format: 'csv',
       compression: null,
       rows: null,

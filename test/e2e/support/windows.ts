@@ -13,7 +13,7 @@ export const WINDOW = {
 export async function expectWindows(target: Target, entity: Entity, dates: string[]): Promise<void> {
   const manifests = createManifests(target);
   expect(await manifests.dates(entity)).toEqual(dates);
-  const published = (await manifests.runs(entity, new Date(0), () => {})).map(({ manifest }) => manifest);
+  const published = (await manifests.runs(entity, new Date(0), () => {})).map(({ manifest }) => manifest.run);
   expect(published.map(({ date }) => date).sort()).toEqual(dates);
   for (const { date, kind, request } of published) {
     const filters = [{ field: 'createdAt', operator: 'between', value: [dateAfter(date, -1), date] }];

@@ -9,6 +9,7 @@ import { emptyLedger, exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
+import { manifestOf } from '../../support/manifests.ts';
 
 type Answers = Parameters<typeof fakeCrm>;
 
@@ -222,7 +223,7 @@ function published(createdAt: string) {
   return fakeBucket({
     objects: {
       'published/entity=leads/date=2026-11-20.json': JSON.stringify({ ...place, manifestKey, keptUntil: '2027-02-18' }),
-      [manifestKey]: JSON.stringify({ export: { createdAt } }),
+      [manifestKey]: JSON.stringify(manifestOf({ createdAt })),
     },
   });
 }

@@ -9,6 +9,7 @@ import { composed, lambdaContext, testDeps, unclaimed } from '../../support/deps
 import { exportRecords } from '../../support/export-records.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
+import { manifestOf } from '../../support/manifests.ts';
 
 const LATEST = 'published/entity=leads/latest.json';
 const MANIFEST = 'runs/entity=leads/run=night-0/_manifest.json';
@@ -32,8 +33,8 @@ const BEFORE = [field('id', 'uuid', 'מזהה'), field('name', 'text', 'שם'), 
 /** A bucket with this manifest as the newest export of leads. */
 const publishedWith = (manifest: object, options: Parameters<typeof fakeBucket>[0] = {}) =>
   fakeBucket({ objects: { [LATEST]: JSON.stringify(POINTER), [MANIFEST]: JSON.stringify(manifest) }, ...options });
-const published = (fields: unknown = BEFORE, options = {}) =>
-  publishedWith({ ...SINCE, fields, plan: 'p', leftOut: [] }, options);
+const published = (fields: typeof BEFORE | null = BEFORE, options = {}) =>
+  publishedWith(manifestOf({ ...SINCE, plan: 'p', ...(fields && { fields }) }), options);
 
 interface Case {
   bucket?: ReturnType<typeof fakeBucket>;
@@ -163,8 +164,8 @@ describe('the columns that the CRM lists, against those of the last published ex
   });
 
   test('10b: a column that is no longer left out is not new to the CRM', async () => {
-    const leftOut = [{ entry: 'nationalId', name: 'nationalId', label: 'תעודת זהות' }];
-    const bucket = publishedWith({ ...SINCE, fields: BEFORE, plan: 'p', leftOut });
+    const excepted = [{ entry: 'nationalId', name: 'nationalId', label: 'תעודת זהות' }];
+    const bucket = publishedWith(manifestOf({ ...SINCE, fields: BEFORE, plan: 'p', excepted }));
 
     const run = await runOf([...BEFORE, field('nationalId', 'text', 'תעודת זהות')], { bucket });
 
@@ -216,7 +217,7 @@ describe('where there is nothing to compare with, the night goes on', () => {
       published(BEFORE, { before: failing('read', '_manifest', denied) }),
       'does not let',
     ],
-    ['its manifest is broken', published('none'), 'the manifest of 2026-11-19 cannot be read'],
+    ['its manifest is broken', publishedWith({ schemaVersion: LAYOUT }), 'the manifest of 2026-11-19 cannot be read'],
     ['they were too many to be kept', published(null), 'does not hold them'],
   ])('%s: a warning says so, whatever the configuration stops at', async (_, bucket, why) => {
     const run = await runOf(BEFORE, { bucket, plan: { drift: { added: 'stop', removed: 'stop', retyped: 'stop' } } });
@@ -244,19 +245,19 @@ describe('where there is nothing to compare with, the night goes on', () => {
 test('labels and types that another program wrote into a manifest are not repeated', async () => {
   const secret = 'sk-4eC39HqLyjWDarjtT1zdp7dc';
 
-  const run = await runOf(BEFORE, { bucket: published([field('id', secret, secret), BEFORE[1], BEFORE[2]]) });
+  const run = await runOf(BEFORE, { bucket: published([field('id', secret, secret), ...BEFORE.slice(1)]) });
 
   expect(run?.drift).toEqual({ since: SINCE, ...NOTHING });
 });
 
 test('a type that was not known for a night is carried on, and compared with the next one that is', async () => {
   const [id, , phone] = BEFORE;
-  const night = (type: string | null, before: unknown) =>
+  const night = (type: string | null, before: typeof BEFORE | null = null) =>
     runOf([id, field('name', type, 'שם'), phone] as typeof BEFORE, { bucket: published(before) });
 
   const blind = await night(null, BEFORE);
   const fields = blind && fieldsOf(blind);
-  const seeing = await night('html', fields);
+  const seeing = await night('html', fields ?? null);
 
   expect(blind).toMatchObject({ schemaChanges: 0, drift: NOTHING });
   expect(fields).toContainEqual(field('name', 'text', 'שם'));

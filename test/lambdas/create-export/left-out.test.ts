@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { fieldsOf } from '../../../core/columns/column-changes.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Run } from '../../../core/step/states.ts';
@@ -9,6 +8,7 @@ import { composed, lambdaContext, testDeps, unclaimed } from '../../support/deps
 import { exportRecords } from '../../support/export-records.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
+import { manifestOf } from '../../support/manifests.ts';
 
 const LATEST = 'published/entity=leads/latest.json';
 const MANIFEST = 'runs/entity=leads/run=night-0/_manifest.json';
@@ -29,20 +29,15 @@ const field = (fieldName: string, label: string | null = null) => ({ fieldName, 
 const FIELDS = [field('id'), field('IdNumber', 'מספר זהות'), field('phone')];
 const WITHOUT = FIELDS.filter(({ fieldName }) => fieldName !== 'IdNumber');
 
-/** The column entries in the manifest of a published run. */
-const manifestOf = (run: Run) => ({
-  date: '2026-11-19',
-  execution: 'night-0',
-  plan: run.plan,
-  fields: fieldsOf(run),
-  leftOut: run.excepted,
-});
+/** The manifest of a published run. */
+const manifestWith = ({ plan, request, listed, excepted }: Run) =>
+  manifestOf({ date: '2026-11-19', execution: 'night-0', plan, request, listed, excepted });
 
 /** A night after the one that published `before`, and its calls. */
 async function night(listed: ReturnType<typeof field>[], columns: object, before?: Run, input: object = {}) {
   const crm = fakeCrm(['get /leads/fields', listed], ['post /leads/exports', { id: EXPORT_ID }]);
   const objects: Record<string, string> = before
-    ? { [LATEST]: JSON.stringify(POINTER), [MANIFEST]: JSON.stringify(manifestOf(before)) }
+    ? { [LATEST]: JSON.stringify(POINTER), [MANIFEST]: JSON.stringify(manifestWith(before)) }
     : {};
   const deps = {
     ...testDeps({ deployment: deployment({ entities: { leads: { columns } } }) }),

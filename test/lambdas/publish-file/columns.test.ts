@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { fieldsOf } from '../../../core/columns/column-changes.ts';
 import type { Run } from '../../../core/step/states.ts';
 import { deployment, run } from '../../support/builders.ts';
 import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
@@ -198,6 +199,6 @@ describe('a header with other columns than requested', () => {
 test('the fields of the manifest are those of the CRM without what is left out', async () => {
   const { manifest } = await delivered('id,name\n1,a\n', { remarks: ['Columns changed.'], listed: excepting().listed });
 
-  expect(manifest.fields.map(({ name }: { name: string }) => name)).toEqual(['id', 'name', 'phone']);
+  expect(fieldsOf(manifest.run)?.map(({ name }) => name)).toEqual(['id', 'name', 'phone']);
   expect(manifest.warnings[0]).toBe('Columns changed.');
 });

@@ -59,7 +59,7 @@ async function tableOf(bytes: string | Uint8Array, { manifest }: EndOfNight, tab
   if (!manifest) throw new Error('there is no manifest');
   const content = Buffer.from(bytes);
   const settings = { columns: {}, misfit: 'null' as const, version: 1, ...tables };
-  const covered = coveredColumns(manifest.file.header ?? [], [manifest], { columns: 'all', tables: settings });
+  const covered = coveredColumns(manifest.file.header ?? [], [manifest.run], { columns: 'all', tables: settings });
   const chunks: Uint8Array[] = [];
   const written = await writeParquet(
     {

@@ -27,8 +27,6 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
   expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, warningCount: 0 });
   expect(manifestSchema.parse(manifestIn(bucket))).toEqual({
     schemaVersion: LAYOUT,
-    entity: 'leads',
-    date: '2026-11-20',
     execution: 'night-1',
     startedAt: '2026-11-20T01:00:00.000Z',
     file: {
@@ -36,6 +34,9 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       bytes: state.file?.bytes,
       crc32: state.file?.crc32,
       contentType: 'text/csv',
+      storedAt: '2026-11-20T01:10:00.000Z',
+      restarts: 0,
+      undeclaredEnd: false,
       format: 'csv',
       compression: null,
       dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
@@ -53,21 +54,24 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
         ending: { cells: 2, lineBreak: true },
       },
     },
-    export: {
-      id: EXPORT_ID,
+    run: {
+      entity: 'leads',
+      date: '2026-11-20',
+      exportId: EXPORT_ID,
       createdAt: '2026-11-20T01:00:05.000Z',
-      adoptedFrom: 'night-0',
-      storedAt: '2026-11-20T01:10:00.000Z',
-      checks: 3,
-      unansweredCreates: 0,
-      restarts: 0,
+      adopted: 'night-0',
+      request: { columns: ['id', 'name'] },
+      listed: { others: ['phone', 'email'], labels: ['מזהה', 'שם', 'טלפון', null], types: null, complete: true },
+      fingerprint: 'f'.repeat(64),
+      plan: 'a'.repeat(64),
+      kind: 'full',
+      differs: [],
+      excepted: [],
+      drift: null,
+      keptUntil: '2027-02-18',
+      softwareVersion: '0.1.0',
     },
-    request: { columns: ['id', 'name'] },
-    fingerprint: 'f'.repeat(64),
     state: 'published',
-    plan: 'a'.repeat(64),
-    kind: 'full',
-    differs: [],
     guards: {
       checks: [
         { guard: 'empty', passed: true, measured: Buffer.byteLength(SMALL_CSV), bound: 1, detail: null },
@@ -81,18 +85,10 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       comparedWith: [],
       medianRows: null,
     },
-    fields: [
-      { name: 'id', type: null, label: 'מזהה' },
-      { name: 'name', type: null, label: 'שם' },
-      { name: 'phone', type: null, label: 'טלפון' },
-      { name: 'email', type: null, label: null },
-    ],
-    drift: null,
-    leftOut: [],
     releasedBefore: null,
     unchangedSince: null,
-    keptUntil: '2027-02-18',
-    softwareVersion: '0.1.0',
+    checks: 3,
+    unansweredCreates: 0,
     warnings: [],
   });
 });
@@ -194,7 +190,7 @@ test('runs that are killed around any write leave pointers that name whole runs,
           execution = '',
           manifestKey = '',
         } = JSON.parse(bucket.text(key) ?? '{}') as Partial<Pointer>;
-        if (date) expect(JSON.parse(bucket.text(manifestKey) ?? '')).toMatchObject({ date, execution });
+        if (date) expect(JSON.parse(bucket.text(manifestKey) ?? '')).toMatchObject({ execution, run: { date } });
         return `${date} ${execution}`;
       };
       for (const { date, execution, diesAt, after } of publications) {
@@ -297,7 +293,6 @@ test('a step that was cut off behind the manifest is ended by the next release, 
   const standing = JSON.stringify({
     ...manifestIn(bucket),
     warnings: ['In the words of then.'],
-    softwareVersion: '0.0.1',
   });
   bucket.put(MANIFEST_KEY, standing);
 
@@ -364,7 +359,7 @@ test('a lost first answer is reported in the manifest', async () => {
   await publish(bucket, { ...state, unansweredCreates: 1 });
 
   expect(manifestIn(bucket)).toMatchObject({
-    export: { unansweredCreates: 1 },
+    unansweredCreates: 1,
     warnings: [expect.stringContaining('further export')],
   });
 });
@@ -375,7 +370,7 @@ test('a file that changed at its origin while it was fetched is reported in the 
   await publish(bucket, state);
 
   expect(manifestIn(bucket)).toMatchObject({
-    export: { restarts: 2 },
+    file: { restarts: 2 },
     warnings: [expect.stringContaining('restarted 2 times')],
   });
 });
@@ -402,7 +397,7 @@ test('a run of another plan is stored and described, and no pointer moves', asyn
   const answer = await publish(bucket, { ...state, run: other });
 
   expect(answer).toMatchObject({ outcome: 'UNPUBLISHED', manifestKey: MANIFEST_KEY, rows: 2 });
-  expect(manifestIn(bucket)).toMatchObject({ state: 'unpublished', kind: 'partial', differs: ['filters'] });
+  expect(manifestIn(bucket)).toMatchObject({ state: 'unpublished', run: { kind: 'partial', differs: ['filters'] } });
   expect([bucket.text(BY_DATE), bucket.text(LATEST)]).toEqual([undefined, undefined]);
 });
 

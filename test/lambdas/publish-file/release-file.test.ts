@@ -86,8 +86,7 @@ test('a release counts as a publication, without a duration or looks at the stat
 
 test('a release of a file with a plan of its own does not stand for the night either', async () => {
   const { bucket } = await quarantined();
-  const manifest = json<Manifest>(bucket, MANIFEST_KEY);
-  bucket.put(MANIFEST_KEY, JSON.stringify({ ...manifest, kind: 'partial', differs: ['filters'] }));
+  ofOwnPlan(bucket);
   const deps = { ...testDeps(), bucket };
 
   await asStep('PublishFile', publishFile, ...composed(deps))(releaseState(), lambdaContext());
@@ -233,6 +232,10 @@ test.each<[string, (bucket: FakeBucket) => unknown]>([
 
 const manifestWith = (overrides: object) => (bucket: FakeBucket) =>
   bucket.put(MANIFEST_KEY, JSON.stringify({ ...json<object>(bucket, MANIFEST_KEY), ...overrides }));
+const ofOwnPlan = (bucket: FakeBucket) => {
+  const { run } = json<Manifest>(bucket, MANIFEST_KEY);
+  return manifestWith({ run: { ...run, kind: 'partial', differs: ['filters'] } })(bucket);
+};
 const failedBy = (guard: string) => ({
   guards: {
     checks: [{ guard, passed: false, measured: 1, bound: 0, detail: null }],
@@ -252,12 +255,7 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
     manifestWith(failedBy('excepted')),
     'holds what the configuration leaves out',
   ],
-  [
-    'has a plan of its own, for a new normal',
-    { newNormal: true },
-    manifestWith({ kind: 'partial' }),
-    'whose history goes on',
-  ],
+  ['has a plan of its own, for a new normal', { newNormal: true }, ofOwnPlan, 'whose history goes on'],
   ['is named without a reason', { reason: '  ' }, () => {}, '"reason" is wrong'],
   ['is named with other keys', { date: '2026-11-20' }, () => {}, 'Unknown: "date"'],
   ['is no name', { release: '../x' }, () => {}, '"release" is wrong'],

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { type Content, UNSEEN } from '../../../core/gate/facts.ts';
 import { standingTable } from '../../../core/table/standing-table.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { manifestKeyOf } from '../../support/manifests.ts';
+import { type ManifestChanges, manifestKeyOf } from '../../support/manifests.ts';
 import { DATE, publishedRuns } from '../../support/published-run.ts';
 
 /** Tables of older files: they contain no column that today's settings leave out or hash, whatever applied then. */
@@ -22,7 +21,7 @@ const FIELDS = [
 const PLAIN = { columns: { except: ['phone'] }, tables: { hash: ['idNumber'] } };
 
 type World = Awaited<ReturnType<typeof publishedRuns>>;
-type Told = Partial<Manifest>;
+type Told = ManifestChanges;
 
 /** An older run of the date, and the manifest of a later run of another date. */
 async function worldOf({ csv = OLD, told = { fields: FIELDS }, file = {}, columns }: Older = {}, newest?: Told) {
@@ -38,7 +37,7 @@ async function worldOf({ csv = OLD, told = { fields: FIELDS }, file = {}, column
 interface Older {
   csv?: string;
   told?: Told;
-  file?: Partial<Manifest['file']>;
+  file?: ManifestChanges['file'];
   columns?: string[];
 }
 
@@ -74,7 +73,7 @@ test.each([
 
 test('a column that goes by another label since is left out too: the newest published manifest knows it', async () => {
   const relabelled = [{ entry: 'nationalId', name: 'idNumber', label: 'nationalId' }];
-  const world = await worldOf({}, { leftOut: relabelled });
+  const world = await worldOf({}, { excepted: relabelled });
 
   const { answer } = await write(world, { columns: { except: ['nationalId'] }, tables: { except: ['phone'] } });
 
@@ -166,7 +165,7 @@ describe('a file of another plan than the configured one', () => {
 describe('a file whose header is not known', () => {
   const csv = '1,a\n2,b\n';
   const columns = ['id', 'name'];
-  const rowsOf = async (content: Manifest['file']['content'], leads: object = { tables: {} }) => {
+  const rowsOf = async (content: Content | null, leads: object = { tables: {} }) => {
     const world = await worldOf({ csv, columns, file: { header: null, content } });
     return (await write(world, leads, night())).answer;
   };

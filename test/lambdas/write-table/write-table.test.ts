@@ -235,7 +235,7 @@ test.each<[string, object, RegExp]>([
 
 test('a column that tables leave out may be left out of requests too: older files still have it', async () => {
   const world = await publishedRuns();
-  await world.publish(CSV, 'night-1', {}, undefined, { leftOut: [{ entry: 'phone', name: 'phone', label: null }] });
+  await world.publish(CSV, 'night-1', {}, undefined, { excepted: [{ entry: 'phone', name: 'phone', label: null }] });
   const leads = { columns: { except: ['phone'] }, tables: { except: ['phone'] } };
 
   const answer = await write(world, published(), {}, { deployment: deployment({ entities: { leads } }) });

@@ -34,6 +34,6 @@ export function publishTo({ objects, written }: World, publication: Publication 
   put(manifestKeyOf(execution, entity), manifest);
   if (pointers.includes('date')) put(datePointerKey(entity, date), pointerTo(manifest));
   if (pointers.includes('latest')) put(latestPointerKey(entity), pointerTo(manifest));
-  written.set(manifestKeyOf(execution, entity), manifest.export.storedAt);
+  written.set(manifestKeyOf(execution, entity), manifest.file.storedAt);
   return manifest;
 }
