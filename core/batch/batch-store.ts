@@ -1,36 +1,21 @@
 import type { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
-import { Upload } from '@aws-sdk/lib-storage';
 import { AWS_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
 import { type Bucket, createBucket } from '../storage/bucket.ts';
 import { fastReadFromEnv } from '../storage/fast-read.ts';
-import { refusedCondition, storageError } from '../storage/storage-errors.ts';
-
-/** Part size of an upload. It keeps memory low: two parts are sent at the same time. */
-const PART_BYTES = 8 * 1024 * 1024;
-
-const JSON_LINES = 'application/x-ndjson';
+import { uploadOver } from '../storage/upload.ts';
 
 /** The bucket of a batch, with an upload for content that is produced while it is stored. */
 export interface BatchStore extends Bucket {
-  /** Writes a streamed object once; `false` if the key exists. Errors of `body` pass through. */
+  /** Writes a streamed object once; `false` if the key exists. A RunError of `body` passes through. */
   uploadOnce(key: string, body: Readable): Promise<boolean>;
 }
 
 export function createBatchStore(client: S3Client, name: string): BatchStore {
   return {
     ...createBucket(client, name),
-    uploadOnce: async (key, body) => {
-      const params = { Bucket: name, Key: key, Body: body, IfNoneMatch: '*', ContentType: JSON_LINES };
-      try {
-        await new Upload({ client, params, partSize: PART_BYTES, queueSize: 2 }).done();
-        return true;
-      } catch (error) {
-        if (refusedCondition(error)) return false;
-        throw storageError(error, 'write', key);
-      }
-    },
+    uploadOnce: (Key, Body) => uploadOver(client, { Bucket: name, Key, Body, ContentType: 'application/x-ndjson' }),
   };
 }
 

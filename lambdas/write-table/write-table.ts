@@ -113,7 +113,7 @@ async function replaceTable(
   const covered = await coveredOf(manifest, plan, deps);
   const hashKey = settings.hash ? await deps.hashKey() : null;
   const author = { run: manifest.execution, execution: state.execution, settings: digest };
-  const upload = deps.objects.begin(key, tableMetadata(author));
+  const upload = deps.objects.begin(key, tableMetadata(author), standing?.etag);
   try {
     const source = publishedBytes(manifest.file, deps);
     const read = { source, limits: await readingLimits(deps) };
@@ -121,11 +121,10 @@ async function replaceTable(
     const told = { digest, identity, softwareVersion: deps.softwareVersion };
     const input = { manifest, settings, covered, ...read, hashKey, ...told };
     const written = await writeParquet(input, (chunk) => upload.write(chunk));
-    const inPlace = (await isNamed(manifest, deps)) && (await upload.complete(standing?.etag));
+    const inPlace = (await isNamed(manifest, deps)) && (await upload.complete());
     return inPlace ? finished(subject, written, deps) : await afterOther(subject, written, state, deps);
   } finally {
-    // If this fails, the lifecycle rules remove the parts.
-    await upload.abort().catch(() => undefined);
+    await upload.abort();
   }
 }
 

@@ -28,7 +28,7 @@ export type StepDeps = WriteTableDeps & WriteChangesDeps;
 export async function feedNights() {
   const world = await publishedRuns();
   const { store, client } = world;
-  const { bucket, objects } = world.stored(1);
+  const { bucket, objects } = world.stored(1000);
   const text = (key: string) => store.object(key)?.body.toString();
   const open = { ...bucket, put: world.put, text };
   const leadsOf = (settings: FeedSettings) => ({ ...settings, guards: { maxShrink: 0.9 } });

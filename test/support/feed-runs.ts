@@ -19,7 +19,7 @@ export interface FeedSettings {
 export function depsOn(world: FeedWorld, { tables = {}, changes = {} }: FeedSettings = {}) {
   const leads = { tables, changes: { key: 'id', ...changes } };
   const own = { softwareVersion: '1.2.3', freeDisk };
-  const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1), ...own };
+  const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1000), ...own };
   return { ...deps, hashKey: async () => 'k'.repeat(64) };
 }
 

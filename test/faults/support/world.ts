@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { Upload } from '@aws-sdk/lib-storage';
 import type { Context } from 'aws-lambda';
 import { vi } from 'vitest';
 import { AWS_LIMITS } from '../../../core/aws/aws-limits.ts';
@@ -47,6 +48,8 @@ import { PART } from '../../support/transfer-limits.ts';
 import { callName, isOfStore } from './call-names.ts';
 import { type Answer, type Exchange, type Request, startFront } from './front.ts';
 import { startVirtualTime } from './virtual-time.ts';
+
+Object.assign(Upload, { MIN_PART_SIZE: PART });
 
 /** Part sizes, a thousandth of those in production. Waits and time limits are real ones: time is virtual. */
 const SMALL = { ...LIMITS, smallBytes: PART, smallestPartBytes: PART, largestPartBytes: PART, bufferedPartBytes: PART };

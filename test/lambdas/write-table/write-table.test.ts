@@ -56,7 +56,7 @@ const ROWS = [
 
 describe.each([
   ['in one request', undefined],
-  ['in parts', 1],
+  ['in parts', 500],
 ])('a table that is stored %s', (_, partBytes) => {
   test('has the rows of the published file, with types, and says which run it is of', async () => {
     const world = await publishedRuns();
