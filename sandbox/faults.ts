@@ -24,6 +24,8 @@ const anywhere = {
   stallAfter: bytes,
 };
 
+type Rewrite = (content: Uint8Array, entity: Entity) => Uint8Array;
+
 const onlyAt = {
   status: {
     /** The status word in the answer, documented or not. */
@@ -38,22 +40,8 @@ const onlyAt = {
     bytesPerSecond: z.int().positive(),
     /** The number of the call, counted since the fault was added, from which on the ETag differs. */
     etagChangesAt: callNumber,
-    /** This content instead of the export. */
-    body: z.union([z.string(), z.instanceof(Uint8Array)]),
-    /** The records of the export in another format: the document does not define one. */
-    written: z.strictObject({
-      format: z.enum(['csv', 'xlsx', 'json-lines']).default('csv'),
-      /** `capitals`: names in another case; `numbers`: texts that the interface does not list. */
-      header: z.enum(['names', 'labels', 'capitals', 'numbers', 'none']).default('names'),
-      separator: z.enum([',', ';', '\t']).default(','),
-      lineBreak: z.enum(['\r\n', '\n', '\r']).default('\r\n'),
-      encoding: z.enum(['utf-8', 'utf-16le', 'windows-1255']).default('utf-8'),
-      byteOrderMark: z.boolean().default(false),
-      /** A first line `sep=;`, which Excel reads. */
-      separatorLine: z.boolean().default(false),
-      /** A gzip or zip file itself, not a content encoding. */
-      packed: z.enum(['no', 'gzip', 'zip']).default('no'),
-    }),
+    /** This content instead of the export, or a function of the export that makes it. */
+    body: z.union([z.string(), z.instanceof(Uint8Array), z.custom<Rewrite>((value) => typeof value === 'function')]),
   },
 };
 

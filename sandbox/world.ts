@@ -7,8 +7,6 @@ import type { CallKind, Faults, Hit } from './faults.ts';
 import type { Grants } from './oauth/grants.ts';
 import type { Clock, Settings } from './sandbox-settings.ts';
 
-/** Everything that one running sandbox consists of: its exports, and what it saw. */
-
 /** Everything that one running sandbox consists of. */
 export interface World {
   settings: Settings;

@@ -4,7 +4,6 @@ import type { Context } from 'hono';
 import { entityOf, track } from '../track.ts';
 import type { FileContent, Job, SandboxApp, SandboxEnv, World } from '../world.ts';
 import { bufferContent, strongEtag } from './content.ts';
-import { rewritten } from './rewrite.ts';
 import { sendBody } from './send.ts';
 
 type SandboxContext = Context<SandboxEnv>;
@@ -54,9 +53,11 @@ async function getFile(world: World, c: SandboxContext): Promise<Response> {
   const refused = refusal(world, c);
   if (refused) return refused;
   if (!job) return xml(world, 404, 'NoSuchKey');
-  const { body, written } = c.get('hit').effect;
-  const content = body === undefined ? job.content : bufferContent(body);
-  return send(world, c, written ? await rewritten(content, entityOf(world, c), written) : content);
+  const { content, entity } = job;
+  const { body } = c.get('hit').effect;
+  if (body === undefined) return send(world, c, content);
+  const whole = () => Buffer.concat([...content.read(0, content.size)]);
+  return send(world, c, bufferContent(typeof body === 'function' ? body(whole(), entity) : body));
 }
 
 /** The file server: plain GET of a signed address, with Range and the conditions that go with it. */

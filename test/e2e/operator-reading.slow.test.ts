@@ -13,6 +13,7 @@ import { crc32Text } from '../../transfer/base/crc32.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
+import { writtenAs } from '../support/dialect.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
@@ -278,7 +279,7 @@ describe('docs/recipes/read_file.py', () => {
       options: { delimiter: '\t' },
     },
   ])('reads a file of $name', async ({ written, decode, options }) => {
-    system.sandbox.faults.add({ path: 'file', entity: 'contacts', written });
+    system.sandbox.faults.add({ path: 'file', entity: 'contacts', body: writtenAs(written) });
     expect(await system.run('contacts')).toMatchObject({ error: null });
 
     const expected = await parsed('contacts', decode, options);

@@ -7,6 +7,7 @@ import type { CallKind, FaultInput } from '../../../sandbox/faults.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { Settings } from '../../../sandbox/sandbox-settings.ts';
 import { deployment } from '../../support/builders.ts';
+import { type Dialect as FileDialect, writtenAs } from '../../support/dialect.ts';
 
 /** CRMs that the interface document allows, and the differences that a probe has to report. */
 
@@ -21,8 +22,8 @@ interface Dialect {
 /** A marker in every cell of a record, every error and every link of the sandbox. */
 const CANARY = 'c4n4ry';
 
-const written = (as: NonNullable<FaultInput['written']>, more: Partial<FaultInput> = {}): FaultInput[] => [
-  { path: 'file', written: as, ...more },
+const written = (as: FileDialect, more: Partial<FaultInput> = {}): FaultInput[] => [
+  { path: 'file', body: writtenAs(as), ...more },
 ];
 const one = (id: string, fails: boolean, settings: Partial<Settings>): Dialect => ({
   ...{ settings, otherwise: [id], fails },

@@ -4,6 +4,7 @@ import type { FaultInput } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { CANARY } from '../../support/builders.ts';
+import { writtenAs } from '../../support/dialect.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -129,7 +130,9 @@ test('of the columns that a run requests one is exported, and none where a run w
 });
 
 test('the setting of a point is named where a run fails, and null where runs accept it', async () => {
-  const sandbox = await sandboxFor({}, [{ path: 'file', written: { packed: 'zip' }, contentType: 'application/zip' }]);
+  const sandbox = await sandboxFor({}, [
+    { path: 'file', body: writtenAs({ packed: 'zip' }), contentType: 'application/zip' },
+  ]);
   const cloud = await deployedFor(sandbox);
 
   const { stdout } = await cloud.cli('probe');

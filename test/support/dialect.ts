@@ -1,0 +1,57 @@
+import { gzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import type { Entity } from '../../core/config/entities.ts';
+import { COLUMNS, ID_FIELD } from '../../sandbox/data/entity-columns.ts';
+import { csvLine } from '../../sandbox/files/content.ts';
+import { smallWorkbook, zipOfFiles } from './small-workbook.ts';
+
+/** The records of an export in another format: the interface document defines none. */
+export interface Dialect {
+  format?: 'csv' | 'xlsx' | 'json-lines';
+  /** `capitals`: names in another case. */
+  header?: 'names' | 'labels' | 'capitals' | 'none';
+  separator?: ',' | ';' | '\t';
+  lineBreak?: '\r\n' | '\n' | '\r';
+  encoding?: 'utf-8' | 'utf-16le' | 'windows-1255';
+  byteOrderMark?: boolean;
+  /** A first line `sep=;`, which Excel reads. */
+  separatorLine?: boolean;
+  packed?: 'gzip' | 'zip';
+}
+
+/** The `body` of a fault of the sandbox at `file`: the records of the export as another program writes them. */
+export function writtenAs({ format, header = 'names', packed, ...dialect }: Dialect) {
+  return (csv: Uint8Array, entity: Entity): Buffer => {
+    const [names = [], ...records]: string[][] = parse(Buffer.from(csv));
+    const rows = [...headerOf(names, entity, header), ...records];
+    if (format === 'xlsx') return smallWorkbook(rows);
+    if (format === 'json-lines')
+      return Buffer.from(
+        records
+          .map((cells) => `${JSON.stringify(Object.fromEntries(names.map((name, at) => [name, cells[at]])))}\n`)
+          .join(''),
+      );
+    const bytes = csvBytes(rows, dialect);
+    if (packed === 'zip') return zipOfFiles({ [`${entity}.csv`]: bytes });
+    return packed === 'gzip' ? gzipSync(bytes) : bytes;
+  };
+}
+
+function headerOf(names: string[], entity: Entity, header: NonNullable<Dialect['header']>): string[][] {
+  if (header === 'none') return [];
+  const labels = new Map([ID_FIELD, ...COLUMNS[entity]].map(({ fieldName, label }) => [fieldName, label]));
+  if (header === 'labels') return [names.map((name) => labels.get(name) ?? name)];
+  return [header === 'capitals' ? names.map((name) => name.toUpperCase()) : names];
+}
+
+function csvBytes(rows: string[][], dialect: Dialect): Buffer {
+  const { separator = ',', lineBreak = '\r\n', encoding = 'utf-8', byteOrderMark, separatorLine } = dialect;
+  const lines = rows.map((cells) => csvLine(cells, separator, lineBreak));
+  const mark = byteOrderMark ? '\uFEFF' : '';
+  const text = [mark, separatorLine ? `sep=${separator}${lineBreak}` : '', ...lines].join('');
+  if (encoding === 'utf-8') return Buffer.from(text);
+  if (encoding === 'utf-16le') return Buffer.from(text, 'utf16le');
+  // windows-1255 has the Hebrew letters in the order of Unicode, starting at E0.
+  const inWindows1255 = (letter: string) => String.fromCharCode(letter.charCodeAt(0) - 0x5d0 + 0xe0);
+  return Buffer.from(text.replace(/[א-ת]/g, inWindows1255), 'latin1');
+}
