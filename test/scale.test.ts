@@ -110,20 +110,6 @@ describe('docs/design/scale.md', () => {
       `${first?.name} end at ${whole(first?.fit ?? 0)} deployments; with that quota raised, ${second?.name} at ${whole(second?.fit ?? 0)}.`,
     );
   });
-
-  it('says what is reached with a hundred dollars a month', () => {
-    const each: Record<string, number> = {
-      ...Object.fromEntries(standing().map(([what, , sum]) => [`${what}, standing`, sum])),
-      'Files: S3 storage of a GB': PRICE.storedGigabyte,
-      'Files: moving a GiB': 0.0002,
-      'Updates: 1,000 lines': 0.0004,
-    };
-    for (const [what = '', cost, reached] of rowsOf(SCALE, 'Cost')) {
-      const price = each[what] ?? runsOf(what.replace(', of runs', '')) / ENTITIES.length;
-      const found = [what, cost, reached?.split(' ')[0]];
-      expect(found).toEqual([what, `$${price.toPrecision(2)}`, whole(100 / price)]);
-    }
-  });
 });
 
 describe('docs/cost.md', () => {
