@@ -15,24 +15,24 @@ import { html, type Markup } from './html.ts';
 import { CELLS, cellText, longDate, timeText, tookText } from './night-words.ts';
 import type { ReportData } from './report-data.ts';
 
-/** A dialog for each cell. Without a script, the link of the cell leads to its dialog. */
+/** A popover for each cell, which the button of the cell opens: the page needs no script. */
 export function factsOf(data: ReportData): Markup[] {
   // The last night of an entity may be before the shown nights if these are few.
   const all = data.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
-  return all.filter(hasFacts).map((cell) => dialog(data, cell));
+  return all.filter(hasFacts).map((cell) => popover(data, cell));
 }
 
-function dialog(data: ReportData, cell: Cell): Markup {
+function popover(data: ReportData, cell: Cell): Markup {
   const id = factsId(cell);
   const { outcome, published, attempts, entity, date } = cell;
-  return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
+  return html`<div popover id="${id}" role="dialog" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
 ${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) => html`<p class="warning">${completed(warning, data)}</p>`) : null}
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
 ${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>${CRM_EXPORT} ${makeUp(data, cell)} --deployment ${data.deployment}</code></p>`}
-<p><a class="close" href="#nights">Close</a></p></dialog>\n`;
+<p><button class="close" popovertarget="${id}" popovertargetaction="hide">Close</button></p></div>\n`;
 }
 
 /** Column changes that no warning names. */

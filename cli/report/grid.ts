@@ -26,7 +26,7 @@ export function lastNightTable(data: ReportData): Markup {
     const { entity, outcome, published } = cell;
     const file = published?.manifest.file;
     const name = hasFacts(cell)
-      ? html`<a data-facts="${factsId(cell)}" href="#${factsId(cell)}">${entity}</a>`
+      ? html`<button class="name" popovertarget="${factsId(cell)}">${entity}</button>`
       : html`${entity}`;
     const date = severalDates ? html` <small>${shortDate(cell.date)}</small>` : null;
     return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
@@ -69,7 +69,7 @@ export function gridTable(data: ReportData): Markup {
     (row) =>
       html`<tr><th scope="row">${row.entity}${row.rule !== 'on' ? html` <small>${RULE_WORDS[row.rule]}</small>` : null}</th>${row.cells.map((cell) => gridCell(cell))}</tr>\n`,
   );
-  return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it; the arrow keys move between cells.</p>
+  return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it.</p>
 <div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="${nights.length > PRINTED_NIGHTS ? 'grid many' : 'grid'}">
 <caption id="nights-caption" class="hidden">Outcome of each entity in the last ${manyText(nights.length, 'night')}</caption>
 <thead><tr class="months"><td></td>${months}</tr>
@@ -105,7 +105,7 @@ function gridCell(cell: Cell): Markup {
   if (!hasFacts(cell))
     return html`<td><span class="cell ${outcome}" title="${text}">${sign}<span class="hidden">${text}</span></span></td>`;
   const label = `${entity}, ${shortDate(date)}: ${text}`;
-  return html`<td><a class="cell ${outcome}" data-facts="${factsId(cell)}" href="#${factsId(cell)}" title="${label}" aria-label="${label}">${sign}</a></td>`;
+  return html`<td><button class="cell ${outcome}" popovertarget="${factsId(cell)}" title="${label}" aria-label="${label}">${sign}</button></td>`;
 }
 
 /** Explains only the marks that occur. */

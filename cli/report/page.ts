@@ -7,7 +7,6 @@ import { html, Markup } from './html.ts';
 import { headlineOf, nightName, timeText } from './night-words.ts';
 import { plotSections } from './plots.ts';
 import type { ReportData } from './report-data.ts';
-import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
 /** The report as one self-contained page. @param warnings about parts that could not be read */
@@ -47,13 +46,11 @@ function framed(title: string, body: Markup): string {
 </head>
 <body>
 ${body}
-<script>${new Markup(SCRIPT)}</script>
 </body>
 </html>
 `.text;
 }
 
-const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** Content security policy: the page loads, sends and embeds nothing; only this style and this script are applied. */
-const POLICY = `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; base-uri 'none'; form-action 'none'`;
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+/** Content security policy: the page loads, sends, embeds and runs nothing; only this style is applied. */
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'`;

@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
-import { type Cell, isPublished } from '../night/night.ts';
+import type { Cell } from '../night/night.ts';
 import { bytesText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
 import { shortDate } from './night-words.ts';
@@ -39,13 +39,12 @@ const MEASURES: Measure[] = [
   },
 ];
 
-/** Rows and bytes over the nights: a plot for each entity, and all numbers in a table. */
+/** Rows and bytes over the nights: a plot for each entity. */
 export function plotSections(data: ReportData): Markup[] {
   return MEASURES.map((measure) => {
     const figures = data.rows.map(({ entity, cells }) => figure(measure, entity, cells));
     return html`<section aria-labelledby="${measure.id}"><h2 id="${measure.id}">${measure.title}</h2>
-<div class="figures">${figures}</div>
-<details><summary>${measure.title} as a table</summary>${numbers(measure, data)}</details></section>`;
+<div class="figures">${figures}</div></section>`;
   });
 }
 
@@ -106,19 +105,4 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
 function datesShown(points: { date: Date }[]): Date[] {
   const every = Math.ceil(points.length / 4);
   return points.map(({ date }) => date).filter((_, index) => (points.length - 1 - index) % every === 0);
-}
-
-function numbers({ id, title, of, text }: Measure, { nights, rows }: ReportData): Markup {
-  const heads = rows.map(({ entity }) => html`<th scope="col" class="number">${entity}</th>`);
-  const body = nights.toReversed().map((date) => {
-    const cells = rows.map(({ cells }) => {
-      const cell = cells.find((one) => one.date === date);
-      const value = cell && isPublished(cell) ? of(cell) : null;
-      return html`<td class="number">${value === null ? '' : text(value)}</td>`;
-    });
-    return html`<tr><th scope="row">${date}</th>${cells}</tr>`;
-  });
-  return html`<div class="scroll" role="region" aria-labelledby="${id}-numbers" tabindex="0"><table class="list">
-<caption id="${id}-numbers">${title} by night and entity</caption>
-<thead><tr><th scope="col">Night</th>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
 }

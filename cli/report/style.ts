@@ -43,7 +43,7 @@ caption { padding: 12px 16px 4px; text-align: left; color: var(--soft); font-siz
 .list .usual { color: var(--soft); }
 .sign { display: inline-block; width: 1.25em; font-weight: 700; }
 tr.published .sign { color: var(--good); } tr.warned .sign { color: var(--warn); }
-:is(tr.failed, tr.quarantined, tr.gone, tr.notStarted, tr.late, tr.withoutRule) td:nth-child(2) { color: var(--bad); font-weight: 600; }
+:is(tr.failed, tr.quarantined, tr.withoutTable, tr.notStarted, tr.late, tr.withoutRule) td:nth-child(2) { color: var(--bad); font-weight: 600; }
 .grid { border-spacing: 0; }
 .grid th, .grid td { padding: 2px; text-align: center; font-weight: 500; }
 .grid thead th { color: var(--soft); font-size: 0.75rem; font-variant-numeric: tabular-nums; }
@@ -54,14 +54,14 @@ tr.published .sign { color: var(--good); } tr.warned .sign { color: var(--warn);
 .grid tbody tr:last-child > * { padding-bottom: 12px; }
 .grid td:last-child { padding-right: 12px; }
 .list small, .grid small { color: var(--soft); }
-.cell { display: grid; place-items: center; min-width: 22px; height: 26px; border-radius: 6px; font-size: 0.8125rem; font-weight: 700; text-decoration: none; }
+.cell { display: grid; place-items: center; width: 100%; min-width: 22px; padding: 0; height: 26px; border-radius: 6px; font-size: 0.8125rem; font-weight: 700; text-decoration: none; }
 .cell.published { background: var(--good-tile); color: var(--good); }
 .cell.warned { background: var(--warn-tile); color: var(--warn); }
-.cell.failed, .cell.quarantined, .cell.gone { background: var(--bad-tile); color: var(--on-bad); }
+.cell.failed, .cell.quarantined, .cell.withoutTable { background: var(--bad-tile); color: var(--on-bad); }
 :is(.cell.notStarted, .cell.late, .cell.withoutRule) { box-shadow: inset 0 0 0 2px var(--bad); color: var(--bad); }
 .cell.running { background: var(--quiet-tile); color: var(--text); }
 .cell.due, .cell.paused, .cell.off { background: var(--quiet-tile); color: var(--soft); }
-a.cell:hover { filter: brightness(0.94); }
+button.cell:hover { filter: brightness(0.94); }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 20px; margin: 12px 0 0; padding: 0; list-style: none; color: var(--soft); font-size: 0.875rem; }
 .legend li { display: flex; align-items: center; gap: 8px; }
 .legend .cell { width: 22px; height: 22px; }
@@ -71,13 +71,12 @@ figcaption { display: grid; font-size: 0.875rem; }
 figcaption span { color: var(--soft); font-size: 0.8125rem; }
 .plot { display: block; width: 100%; height: auto; color: var(--soft); }
 .plot text, .plot tspan { white-space: pre; }
-details { margin-top: 12px; } summary { width: fit-content; cursor: pointer; color: var(--soft); } details .scroll { margin-top: 8px; }
-dialog { width: min(680px, 100vw - 32px); max-height: calc(100vh - 32px); overflow: auto; padding: 20px 24px; border: 1px solid var(--line); border-radius: 16px; background: var(--card); color: var(--text); }
-dialog::backdrop { background: var(--shade); }
-dialog:target { display: block; position: fixed; inset: 16px 0 auto; margin: 0 auto; z-index: 2; }
-.scripted dialog:not([open]) { display: none; }
-dialog h2 { margin: 0; outline: none; }
-dialog p { overflow-wrap: anywhere; }
+button { border: 0; background: none; color: inherit; font: inherit; cursor: pointer; }
+.name { padding: 0; font-weight: inherit; text-decoration: underline var(--soft); text-underline-offset: 3px; }
+[popover] { width: min(680px, 100vw - 32px); max-height: calc(100vh - 32px); overflow: auto; padding: 20px 24px; border: 1px solid var(--line); border-radius: 16px; background: var(--card); color: var(--text); }
+[popover]::backdrop { background: var(--shade); }
+[popover] h2 { margin: 0; outline: none; }
+[popover] p { overflow-wrap: anywhere; }
 .outcome-line { display: flex; align-items: center; gap: 10px; }
 .outcome-line .cell { width: 26px; }
 .warning { padding: 8px 12px; border-radius: 8px; background: var(--warn-tile); color: var(--warn); }
@@ -85,7 +84,7 @@ dl { margin: 0; } dl div { display: grid; grid-template-columns: minmax(0, 9em) 
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 code { padding: 1px 5px; border-radius: 4px; background: var(--quiet-tile); font: 0.875em ui-monospace, monospace; overflow-wrap: anywhere; }
 .small, footer { color: var(--soft); font-size: 0.875rem; }
-.close { display: inline-block; padding: 6px 18px; border: 1px solid var(--line); border-radius: 8px; text-decoration: none; }
+.close { display: inline-block; padding: 6px 18px; border: 1px solid var(--line); border-radius: 8px; }
 footer { padding-top: 24px; padding-bottom: 48px; }
 @media (max-width: 560px) {
   .list th, .list td { padding: 8px; font-size: 0.875rem; } .narrow-off { display: none; }

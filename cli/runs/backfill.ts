@@ -14,9 +14,9 @@ import {
 } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, printJson, writeText } from '../support/print.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { colorsFor, manyText } from '../support/text.ts';
+import { manyText } from '../support/text.ts';
 import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { startRun } from './executions.ts';
@@ -24,7 +24,7 @@ import { refuseDate, refuseSameData } from './export-date.ts';
 import { executionsOf } from './find-run.ts';
 import { followRun } from './follow.ts';
 import { executionOf, OUTCOMES, type Run, runOf } from './run.ts';
-import { outcomeWord, painterOf, SIGNS } from './run-words.ts';
+import { outcomeWord } from './run-words.ts';
 
 interface BackfillOptions extends TargetOptions {
   from: string;
@@ -67,9 +67,10 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   if (options.sameData) warnUnsettled(target);
   else await refuseSameData(target, [entity], 'under its date');
   const dates = await knownDates(target, entity, wanted);
-  const stream = options.json ? process.stderr : process.stdout;
-  if (!options.dryRun) await fill(target, entity, dates, { ...options, stream });
-  writeText(stream, `${calendarText(dates, stream)}\n`);
+  const say = options.json ? printErr : printOut;
+  if (options.dryRun) for (const date of dates) say(lineOf(date));
+  else await fill(target, entity, dates, { ...options, say });
+  say(countsText(dates));
   print(entity, dates, options);
 }
 
@@ -94,8 +95,8 @@ async function knownDates(target: Target, entity: Entity, wanted: string[]): Pro
 }
 
 interface FillOptions extends BackfillOptions {
-  /** Gets a line for each change of a date. */
-  stream: NodeJS.WriteStream;
+  /** Prints a line for each change of a date. */
+  say: (line: string) => void;
 }
 
 /**
@@ -107,9 +108,7 @@ async function fill(target: Target, entity: Entity, dates: BackfillDate[], optio
   const left = dates.filter(({ state }) => state !== 'published');
   const words = `Stopped: no more runs are started, and those that are under way go on. To go on: ${again}`;
   const change = (date: BackfillDate, to: Partial<BackfillDate>) => {
-    const { state, run, error } = Object.assign(date, to);
-    const line = [`${date.date}: ${STATES[state].word}`, run?.run, error].filter(Boolean).join(', ');
-    writeText(options.stream, `${line}\n`);
+    options.say(lineOf(Object.assign(date, to)));
   };
   await untilInterrupted(words, async (signal) => {
     const fillOne = (date: BackfillDate, either: AbortSignal) => fillDate(target, entity, date, either, change);
@@ -175,30 +174,25 @@ export interface BackfillDate {
   error: string | null;
 }
 
-const { published, running, failed } = OUTCOMES;
-const STATES = { published, running, failed, missing: { word: 'to do', tone: 'idle' } } as const;
-const DAYS_OF_MONTH = 31;
+const STATES = {
+  published: OUTCOMES.published.word,
+  running: OUTCOMES.running.word,
+  failed: OUTCOMES.failed.word,
+  missing: 'to do',
+};
 
-/** A row for each month with a mark for each date, and a legend of the marks. */
-export function calendarText(dates: BackfillDate[], stream: { isTTY?: boolean }): string {
-  const colors = colorsFor(stream);
-  const paint = painterOf(stream);
-  const markOf = (state: BackfillDate['state']) => paint(STATES[state].tone)(SIGNS[STATES[state].tone]);
-  const months = Map.groupBy(dates, ({ date }) => date.slice(0, 7));
-  const rows = [...months].map(([month, ofMonth]) => {
-    const marks = Array<string>(DAYS_OF_MONTH).fill(' ');
-    for (const { date, state } of ofMonth) marks[Number(date.slice(8)) - 1] = markOf(state);
-    return `${month}  ${marks.join('')}`.trimEnd();
+/** `2026-03-01: failed, leads-backfill-2026-03-01-1, ExportFailed` */
+function lineOf({ date, state, run, error }: BackfillDate): string {
+  return [`${date}: ${STATES[state]}`, run?.run, error].filter(Boolean).join(', ');
+}
+
+/** How many dates are in each state: `4 dates: 1 published, 2 under way, 0 failed, 1 to do`. */
+function countsText(dates: BackfillDate[]): string {
+  const counts = Object.entries(STATES).map(([state, word]) => {
+    const count = dates.filter((date) => date.state === state).length;
+    return `${count.toLocaleString('en-US')} ${word}`;
   });
-  const states = Object.keys(STATES) as BackfillDate['state'][];
-  const legend = states.map((state) => {
-    const count = dates.filter((each) => each.state === state).length;
-    return `${markOf(state)} ${count.toLocaleString('en-US')} ${STATES[state].word}`;
-  });
-  const days = '1   5    10   15   20   25   30';
-  return [colors.dim(`         ${days}`), ...rows, `${manyText(dates.length, 'date')}: ${legend.join('  ')}`].join(
-    '\n',
-  );
+  return `${manyText(dates.length, 'date')}: ${counts.join(', ')}`;
 }
 
 /** Whether the configured plan is published for a date. A file of another plan does not count. */

@@ -152,7 +152,7 @@ export async function followRun(
 export function progressLines(print: (line: string) => void): (progress: Progress) => void {
   let shown = '';
   return ({ entity, status, seen, seconds }) => {
-    const state = status === 'RUNNING' ? positionText(seen) : plainLine(`${seen.name} (${status})`);
+    const state = status === 'RUNNING' ? positionText(seen) : plainLine(`${seen.name}, ${status}`);
     if (seen.name === '' || state === shown) return;
     shown = state;
     print(`  ${entity}: ${state} (${seconds.toFixed(1)} s)`);

@@ -101,7 +101,7 @@ const NOT_REPEATED = new Set(
   'level message timestamp step execution entity exportId xray_trace_id requestId'.split(' '),
 );
 
-export const HEADINGS = lineText('time (UTC)', 'step', 'level', 'message');
+const HEADINGS = lineText('time (UTC)', 'step', 'level', 'message');
 
 export function textOf({ at, fields }: RunLine): string {
   const facts = Object.entries(fields).flatMap(([name, value]) =>

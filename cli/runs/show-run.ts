@@ -7,14 +7,7 @@ import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import {
-  createManifests,
-  forgottenRun,
-  ifReadable,
-  type Manifests,
-  type PublishedRun,
-  remarksOf,
-} from '../data/stored-manifests.ts';
+import { createManifests, forgottenRun, ifReadable, type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { CommandError } from '../support/exit.ts';
@@ -23,9 +16,9 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../support/text.ts';
 import { historyOf } from './executions.ts';
 import { findRun, withRun } from './find-run.ts';
-import { createPublished } from './published-runs.ts';
+import { createPublished, type Published } from './published-runs.ts';
 import { adoptableRun } from './retry-run.ts';
-import { type Execution, FORGOTTEN_AFTER_DAYS, parseState, type Run, runOfManifest } from './run.ts';
+import { type Execution, FORGOTTEN_AFTER_DAYS, type Joined, parseState, type Run, runOfManifest } from './run.ts';
 import { failureText, headText, painterOf, readersText, toneOf } from './run-words.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 import { waitingOf } from './waiting.ts';
@@ -151,6 +144,12 @@ export interface ShownRun extends Run {
 
 type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
 
+/** What is known of a run from its history, or from its manifest alone. */
+interface Story extends Pick<ShownRun, 'timeline' | 'step' | 'makeUp'> {
+  run: Run;
+  own?: PublishedRun | undefined;
+}
+
 /**
  * A run, found as by `findRun`, from its history; or from its manifest if Step Functions has deleted the execution.
  * @param endpoint of a local cloud
@@ -158,98 +157,72 @@ type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineA
  */
 export async function showRun(
   target: ShownRunSources,
-  run: string,
+  named: string,
   endpoint: string | undefined,
   date?: string,
 ): Promise<ShownRun> {
   const manifests = createManifests(target);
-  const found = await findRun(target, run, date).catch((error: unknown) => {
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const published = createPublished(target, warn);
+  const found = await findRun(target, named, date).catch((error: unknown) => {
     if (error instanceof CommandError) return error;
     throw error;
   });
-  if (!(found instanceof CommandError)) return ofExecution(target, manifests, found, endpoint);
-  const forgotten = await forgottenRun(manifests, run, date);
-  if (!forgotten) throw found;
-  return ofManifest(target, manifests, forgotten, endpoint);
+  const isFound = !(found instanceof CommandError);
+  const forgotten = isFound ? undefined : await forgottenRun(manifests, named, date);
+  if (!isFound && !forgotten) throw found;
+  const story = isFound
+    ? await storyOf(target, published, found)
+    : manifestStory(await published.join(forgotten as PublishedRun));
+  const { run, own, ...told } = story;
+  const manifest = own?.manifest;
+  const release =
+    manifest?.state === 'quarantined'
+      ? await ifReadable(manifests.releaseOf(manifest.run.entity, manifest.execution), warn)
+      : undefined;
+  const ofFile = manifest ? [...remarksOf(manifest), ...manifest.warnings] : [];
+  return {
+    ...run,
+    ...told,
+    runbook: run.status === null ? null : runbookEntry(run.error, run.status),
+    bucket: target.BucketName,
+    warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])],
+    drift: manifest?.run.drift ?? null,
+    guards: manifest?.guards ?? null,
+    release: release ?? null,
+    links: linksOf(target, run.executionArn, target.StateMachineArn, endpoint),
+  };
 }
 
-async function ofExecution(
-  target: ShownRunSources,
-  manifests: Manifests,
-  execution: Execution,
-  endpoint: string | undefined,
-): Promise<ShownRun> {
-  const { executionArn, status, error, output } = execution;
+async function storyOf(target: ShownRunSources, published: Published, execution: Execution): Promise<Story> {
+  const { executionArn, status, output, input } = execution;
   const history = await historyOf(target.sfn, executionArn);
   const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
   const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
-  const warnings: string[] = [];
-  const warn = (sentence: string) => void warnings.push(sentence);
   const waiting = status === 'RUNNING' ? waitingOf(last) : undefined;
-  const known = { state, waiting, timeZone: target.TimeZone };
-  const { run, own } = await createPublished(target, warn).complete(execution, known);
-  const details = await detailsOf(manifests, own, warn);
-  return {
-    ...run,
-    runbook: runbookEntry(error, status),
-    timeline: timelineOf(history, run, output),
-    step: history.findLast(({ name }) => name in STEPS)?.name ?? null,
-    bucket: target.BucketName,
-    ...details,
-    warnings: [...warnings, ...details.warnings, ...(run.table?.warnings ?? [])],
-    makeUp: makeUpOf(run, {
-      given: execution.input.given,
-      adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
-      releasable: !own?.manifest.guards || isReleasable(own.manifest.guards),
-    }),
-    links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
-  };
+  const { run, own } = await published.complete(execution, { state, waiting, timeZone: target.TimeZone });
+  const makeUp = makeUpOf(run, {
+    given: input.given,
+    adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
+    releasable: !own?.manifest.guards || isReleasable(own.manifest.guards),
+  });
+  const step = history.findLast(({ name }) => name in STEPS)?.name ?? null;
+  return { run, own, timeline: timelineOf(history, run, output), step, makeUp };
 }
 
-/** A run from its manifest alone. */
-async function ofManifest(
-  target: ShownRunSources,
-  manifests: Manifests,
-  published: PublishedRun,
-  endpoint: string | undefined,
-): Promise<ShownRun> {
-  const { startedAt, file } = published.manifest;
-  const { date, exportId, createdAt, adopted } = published.manifest.run;
-  const warnings: string[] = [];
-  const warn = (sentence: string) => void warnings.push(sentence);
-  const run = runOfManifest(await createPublished(target, warn).join(published));
-  const details = await detailsOf(manifests, published, warn);
+/** The story of a run that has no execution any more. */
+function manifestStory(own: Joined): Story {
+  const { startedAt, file, run } = own.manifest;
+  const { date, exportId, createdAt, adopted } = run;
   const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
   const how = adopted === null ? 'created' : `adopted from ${adopted}: created at ${createdAt}`;
-  return {
-    ...run,
-    runbook: null,
-    timeline: [
-      at(startedAt, 'begin', `Started; Step Functions has no history of it (${FORGOTTEN_AFTER_DAYS} days).`),
-      at(adopted === null ? createdAt : startedAt, 'create', `Export ${exportId} of ${date} ${how}.`),
-      at(file.storedAt, 'download', 'File stored.'),
-    ],
-    step: null,
-    bucket: target.BucketName,
-    ...details,
-    warnings: [...details.warnings, ...warnings],
-    makeUp: null,
-    links: linksOf(target, null, target.StateMachineArn, endpoint),
-  };
-}
-
-/** Facts of a manifest that only `show` prints. */
-async function detailsOf(
-  manifests: Manifests,
-  published: PublishedRun | undefined,
-  warn: (sentence: string) => void,
-): Promise<Pick<ShownRun, 'warnings' | 'drift' | 'guards' | 'release'>> {
-  if (!published) return { warnings: [], drift: null, guards: null, release: null };
-  const { manifest } = published;
-  const { execution, state, guards } = manifest;
-  const { entity, drift } = manifest.run;
-  const release = state === 'quarantined' ? await ifReadable(manifests.releaseOf(entity, execution), warn) : null;
-  return { warnings: [...remarksOf(manifest), ...manifest.warnings], drift, guards, release: release ?? null };
+  const timeline = [
+    at(startedAt, 'begin', `Started; Step Functions has no history of it (${FORGOTTEN_AFTER_DAYS} days).`),
+    at(adopted === null ? createdAt : startedAt, 'create', `Export ${exportId} of ${date} ${how}.`),
+    at(file.storedAt, 'download', 'File stored.'),
+  ];
+  return { run: runOfManifest(own), own, timeline, step: null, makeUp: null };
 }
 
 /** Errors that a run with the same input always repeats: the input is refused or too large. */

@@ -36,7 +36,7 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   printOut(`${found.name}: stopped.`);
 }
 
-export function consequences(found: Execution, state: string, last: RunState | undefined): string[] {
+function consequences(found: Execution, state: string, last: RunState | undefined): string[] {
   const { name, startDate, input } = found;
   const exportId = last?.run?.exportId;
   return [

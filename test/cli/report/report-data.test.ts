@@ -226,7 +226,7 @@ test('a failure of last evening is one of last night, though others run in the m
     const document = pageOf({ ...facts, nights });
     const [row] = document.querySelectorAll('#last-night ~ .scroll tbody tr');
     expect(row?.textContent).toMatch(/^leads 19 November\s+✕ ExportFailed/);
-    const facts19 = document.getElementById(row?.querySelector('a')?.getAttribute('href')?.slice(1) ?? '');
+    const facts19 = document.getElementById(row?.querySelector('button')?.getAttribute('popovertarget') ?? '');
     expect(facts19?.textContent).toContain('leads, Thursday 19 November 2026');
   }
 });

@@ -129,7 +129,7 @@ test('every change of state is one line; a run that waits says why, and one that
     '  leads: CheckStatus, 1 check (1.2 s)',
     '  leads: CheckStatus, 2 checks (10.0 s)',
     '  leads: WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 03:12:05, deadline 2099-11-20 07:00:00 UTC (11.0 s)',
-    '  leads: ExportPublished (SUCCEEDED) (12.0 s)',
+    '  leads: ExportPublished, SUCCEEDED (12.0 s)',
   ]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HEADINGS, linesOfRun, textOf } from '../../../cli/runs/logs.ts';
+import { linesOfRun, textOf } from '../../../cli/runs/logs.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
@@ -58,19 +58,4 @@ test('a long text, and one of other letters, is shown whole', () => {
   const message = `Größe ${'x'.repeat(300)}.`;
   const text = textOf({ at: START, fields: { level: 'INFO', message, execution: NAME } });
   expect(text.endsWith(`Größe ${'x'.repeat(300)}.`)).toBe(true);
-});
-
-test('a line is a row: time, step, level, message, and its facts without what is elsewhere', () => {
-  const fields = { level: 'INFO', message: 'read', execution: NAME, step: 'CheckStatus' };
-  const facts = {
-    entity: 'leads',
-    exportId: 'x',
-    status: 200,
-    oddities: ['a b'],
-    outcome: 'READY',
-    key: null,
-  };
-  const text = textOf({ at: START, fields: { ...fields, ...facts } });
-  expect(text).toBe('2026-11-20 02:00:00.000  CheckStatus   INFO   read  status=200  oddities=["a b"]  outcome=READY');
-  expect(HEADINGS.indexOf('message')).toBe(text.indexOf('read'));
 });

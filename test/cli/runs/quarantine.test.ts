@@ -139,15 +139,6 @@ test('list tells what was released, and the release as what it is: of the date o
   expect(runsText(rows, { isTTY: true }, asked)).toContain(`${RELEASE}: release of ${NIGHT}`);
 });
 
-test('show tells what stopped a file, what it was compared with, and the command that releases it', async () => {
-  const shown = await textOf(await cloudWith({ released: false }), NIGHT);
-
-  expect(shown).toContain('leads of 2026-11-20, FileQuarantined');
-  expect(shown).toContain('A guard stopped this file: it has 1 row, 100 are usual (maxShrink 0.5).');
-  expect(shown).toContain('Compared with 2026-11-19 (100 rows).');
-  expect(shown).toContain(`To make it up: release ${NIGHT} --reason "…"`);
-});
-
 test('show suggests no release of a file that nobody can release', async () => {
   const cloud = await cloudWith({ released: false });
   const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0, detail: null }];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addBackfill } from '../../../cli/runs/backfill.ts';
+import { addBackfill, type BackfillDate, datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
@@ -83,7 +83,10 @@ test('a dry run shows what is published and under way, however it was started, a
 
   const [text, json] = await Promise.all([cloud.cli('backfill', ...args), cloud.cli('backfill', ...args, '--json')]);
 
-  expect(text).toMatchObject({ code: 0, stdout: expect.stringContaining('\n2026-03  ·✓……\n4 dates: ✓ 1 published') });
+  expect(text).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^2026-03-01: to do\n.*\n4 dates: 1 published, 2 under way, 0 failed, 1 to do\n$/s),
+  });
   expect(JSON.parse(json.stdout)).toMatchObject({
     ok: true,
     entity: 'leads',
@@ -141,4 +144,35 @@ test('a refusal of AWS ends it at once, and says how to go on', async () => {
   expect(stderr).toMatch(
     / Runs that are under way go on\. To go on: npx --no -- crm-export backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
   );
+});
+
+test('a range has all its dates, over the ends of months and years and a leap day', () => {
+  expect(datesBetween('2024-02-28', '2024-03-01')).toEqual(['2024-02-28', '2024-02-29', '2024-03-01']);
+  expect(datesBetween('2025-12-31', '2026-01-01')).toEqual(['2025-12-31', '2026-01-01']);
+  expect(datesBetween('2026-01-01', '2026-01-01')).toEqual(['2026-01-01']);
+  expect(datesBetween('2000-01-01', '2026-11-22')).toHaveLength(9823);
+});
+
+const missing = (date: string): BackfillDate => ({ date, state: 'missing', run: null, error: null });
+const change = (date: BackfillDate, to: Partial<BackfillDate>) => void Object.assign(date, to);
+
+test('a date that was published since the calendar was made is not started', async () => {
+  const cloud = await aws();
+  cloud.publish({ date: '2026-03-01' });
+  const date = missing('2026-03-01');
+
+  await fillDate(cloud.target, 'leads', date, new AbortController().signal, change);
+
+  expect(date).toEqual({ ...missing('2026-03-01'), state: 'published' });
+  expect(cloud.asked).not.toContain('StartExecution');
+});
+
+test('after Ctrl-C nothing is started, however far a date was looked at', async () => {
+  const cloud = await aws();
+  const date = missing('2026-03-01');
+
+  await expect(fillDate(cloud.target, 'leads', date, AbortSignal.abort(), change)).rejects.toThrow();
+
+  expect(date.state).toBe('missing');
+  expect(cloud.asked).not.toContain('StartExecution');
 });

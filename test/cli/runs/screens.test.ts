@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest';
+import { addPlan } from '../../../cli/night/nightly-plan.ts';
+import { addPause, addResume } from '../../../cli/night/pause.ts';
+import { addBackfill } from '../../../cli/runs/backfill.ts';
+import { addFollow } from '../../../cli/runs/follow.ts';
+import { addLogs } from '../../../cli/runs/logs.ts';
+import { addRelease } from '../../../cli/runs/release-run.ts';
+import { addRetry } from '../../../cli/runs/retry-run.ts';
+import { addShow } from '../../../cli/runs/show-run.ts';
+import { addStart } from '../../../cli/runs/start-run.ts';
+import { addStop } from '../../../cli/runs/stop.ts';
+import { run, runState, storedFile } from '../../support/builders.ts';
+import { clockAt } from '../../support/clock.ts';
+import { expectScreen } from '../../support/screen.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({
+  ...{ start: addStart, follow: addFollow, show: addShow, logs: addLogs, retry: addRetry, stop: addStop },
+  ...{ release: addRelease, backfill: addBackfill, pause: addPause, resume: addResume, plan: addPlan },
+});
+
+/** What a person sees of the runs of a night, in 80 columns: published, failed, quarantined and under way. */
+
+const DATE = '2026-11-20';
+clockAt(`${DATE}T05:00:00Z`);
+const at = (time: string) => `${DATE}T${time}.000Z`;
+
+const begun = runState({ checks: 0, run: run({ prefix: 'runs/entity=leads/run=leads-night/' }) });
+const ready = { ...begun, checks: 2, outcome: 'READY' };
+const stored = { ...ready, outcome: 'STORED', file: storedFile({ bytes: 96_000_000 }) };
+const key = (entity: string) => `runs/entity=${entity}/run=${entity}-night/_manifest.json`;
+const published = { ...stored, outcome: 'PUBLISHED', manifestKey: key('leads'), rows: 240, warningCount: 1 };
+const due = { entity: 'leads', scheduledFor: at('01:00:00') };
+
+/** A run whose create succeeded at the second try, with two status checks and two invocations for the file. */
+const leads: Execution = {
+  ...{ name: 'leads-night', status: 'SUCCEEDED', input: due, start: at('01:00:00'), stop: at('01:02:00') },
+  output: JSON.stringify(published),
+  entered: [
+    ['BeginRun', at('01:00:00'), due],
+    ['CreateExport', at('01:00:00'), runState({ input: due, checks: 0, run: null })],
+    ['WaitBeforeCreate', at('01:00:01'), runState({ input: due, run: null })],
+    ['CreateExport', at('01:00:11'), runState({ input: due, run: null })],
+    ['WaitBeforeCheck', at('01:00:12'), begun],
+    ['CheckStatus', at('01:00:27'), begun],
+    ['WaitBeforeCheck', at('01:00:27'), { ...begun, checks: 1, outcome: 'PENDING' }],
+    ['CheckStatus', at('01:00:50'), { ...begun, checks: 1, outcome: 'PENDING' }],
+    ['DownloadFile', at('01:00:50'), ready],
+    ['WaitBeforeDownload', at('01:01:20'), { ...ready, outcome: 'CONTINUE' }],
+    ['DownloadFile', at('01:01:21'), { ...ready, outcome: 'CONTINUE' }],
+    ['PublishFile', at('01:01:51'), stored],
+    ['ExportPublished', at('01:02:00'), published],
+  ],
+};
+const contacts: Execution = {
+  ...{ name: 'contacts-night', status: 'FAILED', input: { entity: 'contacts' } },
+  ...{ error: 'ExportFailed', cause: 'The CRM reports it as failed.', start: at('01:10:00'), stop: at('01:10:21') },
+  entered: [['RunFailed', at('01:10:21'), begun]],
+};
+const meetings: Execution = {
+  ...{ name: 'meetings-night', status: 'FAILED', input: { entity: 'meetings' } },
+  ...{ error: 'FileQuarantined', cause: 'It shrank.', start: at('01:20:00'), stop: at('01:25:00') },
+  entered: [
+    ['PublishFile', at('01:24:00'), stored],
+    ['RunFailed', at('01:25:00'), { ...stored, outcome: 'FAILED' }],
+  ],
+};
+const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: at('07:00:00') };
+const waits = runState({
+  checks: 2,
+  waitSeconds: 60,
+  trouble,
+  run: run({ entity: 'customers', deadline: at('07:00:00') }),
+});
+const customers: Execution = {
+  ...{ name: 'customers-night', status: 'RUNNING', input: { entity: 'customers' }, start: at('04:58:00') },
+  entered: [
+    ['CheckStatus', at('04:59:00'), { ...waits, trouble: null }],
+    ['WaitBeforeCheck', at('04:59:30'), waits],
+  ],
+};
+
+const line = (second: number, fields: object) => ({
+  timestamp: 1,
+  message: JSON.stringify({ level: 'INFO', execution: 'leads-night', timestamp: at(`01:00:0${second}`), ...fields }),
+});
+const LOGS: Record<string, object[]> = {
+  CreateExport: [line(1, { step: 'CreateExport', message: 'created', exportId: 'x', columns: 2 })],
+  CheckStatus: [line(3, { level: 'WARN', step: 'CheckStatus', message: 'refused', status: 503, oddities: ['a b'] })],
+};
+
+async function cloud() {
+  const { name: _, input: __, ...again } = leads;
+  const found = await aws(executions([customers, meetings, contacts, leads], { onStart: () => again }), {
+    ...{ StopExecution: {}, DescribeRule: { State: 'ENABLED' }, DisableRule: {} },
+    FilterLogEvents: ({ input }) => ({ events: LOGS[String(input.logGroupName).split('-').at(-1) ?? ''] ?? [] }),
+  });
+  const drift = { since: { date: '2026-11-19', execution: 'leads-before' }, removed: [], retyped: [] };
+  const label = { name: 'name', from: 'שם', to: 'שם מלא' };
+  found.publish({
+    manifest: {
+      warnings: ['The file has no rows.'],
+      drift: { ...drift, added: ['email'], unnamed: 2, relabelled: [label] },
+      guards: { checks: [], comparedWith: [], medianRows: null },
+    },
+  });
+  found.publish({ entity: 'contacts', date: '2026-11-19', execution: 'contacts-before' });
+  const before = { entity: 'meetings', date: '2026-11-19', execution: 'meetings-before' } as const;
+  found.publish({ ...before, content: 'id,name\n1,a\n2,b\n3,c\n' });
+  const check = { guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null };
+  const compared = { date: '2026-11-19', execution: 'meetings-before', rows: 100 };
+  found.publish({
+    ...{ entity: 'meetings', content: 'id,name\n1,a\n2,x\n', pointers: [] },
+    manifest: {
+      state: 'quarantined',
+      guards: { checks: [check], comparedWith: [compared], medianRows: 100 },
+    },
+  });
+  return found;
+}
+
+test.each<[screen: string, code: number, command: string]>([
+  ['show-published', 0, 'show leads-night'],
+  ['show-quarantined', 0, 'show meetings-night'],
+  ['show-waiting', 0, 'show customers-night'],
+  ['follow-failure', 1, 'follow contacts-night'],
+  ['logs', 0, 'logs leads-night'],
+  ['start', 0, 'start leads contacts'],
+  ['start-wait', 0, 'start leads --wait'],
+  ['retry', 0, 'retry contacts-night'],
+  ['release', 0, 'release meetings-night --reason Holidays'],
+  ['stop', 0, 'stop customers-night --yes'],
+  ['backfill', 0, 'backfill leads --from 2026-11-18 --to 2026-11-20 --same-data --dry-run'],
+  ['pause', 0, 'pause leads'],
+  ['resume', 0, 'resume leads'],
+  ['plan', 0, 'plan leads --date 2026-03-05 --configuration config/example.json'],
+])('the screen %s', async (name, code, command) => {
+  const result = await expectScreen(name, await cloud(), ...command.split(' '), '--deployment', 'test');
+
+  expect(result.code, result.stderr).toBe(code);
+});
