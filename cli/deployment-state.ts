@@ -1,3 +1,4 @@
+import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { type CloudWatchClient, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Deployment } from '../core/config/deployment.ts';
@@ -71,9 +72,9 @@ export async function grantOf(
     const { newest } = await newestOf(createGrantStore(secrets, TokensSecretId));
     const item = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(newest.versionId);
     const refused =
-      item && item.refusals >= MOST_REFUSALS ? `The CRM refuses to refresh it: ${plain(item.reason)}` : null;
+      item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${plain(item.reason)}` : null;
     const dead =
-      item?.state === 'DEAD' ? `It is dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${plain(item.reason)}` : null;
+      item?.state === 'DEAD' ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${plain(item.reason)}` : null;
     return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
   } catch (error) {
     warn(`The age of the grant is not known: ${ended(error).sentence}`);
@@ -105,4 +106,16 @@ export function alarmsOf(
 ): string[] | null {
   const names = raised?.get(AlarmTopicArn) ?? [];
   return raised && names.map((name) => (name.startsWith(`${stack}-`) ? name.slice(stack.length + 1) : name));
+}
+
+/** The id of the key of a deployment, which its outputs do not have; `undefined` if the stack has no key. */
+export async function keyIdOf({
+  cloudformation: client,
+  stack: StackName,
+}: Pick<Target, 'cloudformation' | 'stack'>): Promise<string | undefined> {
+  for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client }, { StackName })) {
+    const key = StackResourceSummaries.find(({ ResourceType }) => ResourceType === 'AWS::KMS::Key');
+    if (key) return key.PhysicalResourceId;
+  }
+  return undefined;
 }

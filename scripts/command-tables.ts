@@ -1,6 +1,6 @@
 import { Help } from 'commander';
+import type { Check } from '../cli/health/check.ts';
 import { DOCTOR_CHECKS } from '../cli/health/doctor.ts';
-import type { Check } from '../cli/health/health-check.ts';
 import { ALL_CHECKS } from '../cli/health/verify.ts';
 import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
 import { LOADERS } from '../cli/loaders.ts';
@@ -33,9 +33,6 @@ interface Right {
   commands: string[];
 }
 
-/** The lock that lets only one verify at a time do its work. */
-const LOCK = ['dynamodb:UpdateItem on the ledger', 'dynamodb:DeleteItem on the ledger'];
-
 /** The rights for the checks of a command. A check without its right is skipped and reported by name. */
 function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | 'rights'>[]): Right[] {
   return checks.flatMap(({ option, rights }) =>
@@ -62,6 +59,7 @@ const NEEDING_SETTINGS = [
   'resume',
   'update',
   'readers',
+  'doctor',
 ];
 
 const RIGHTS: Right[] = [
@@ -133,7 +131,7 @@ const RIGHTS: Right[] = [
 export const COMMAND_RIGHTS: Right[] = merged([
   ...RIGHTS,
   ...rightsOfChecks('doctor', DOCTOR_CHECKS),
-  ...rightsOfChecks('verify', [{ rights: LOCK }, ...ALL_CHECKS, LEFT_OVERS]),
+  ...rightsOfChecks('verify', [...ALL_CHECKS, LEFT_OVERS]),
 ]);
 
 /** Merges the rights into one row for each right on one resource. */

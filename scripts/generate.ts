@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { changesSchema } from '../cli/changes/feeds.ts';
-import { checksSchema } from '../cli/health/health-check.ts';
+import { checksSchema } from '../cli/health/check.ts';
 import { probeReportSchema } from '../cli/health/probe.ts';
 import { statusSchema } from '../cli/night/status-schema.ts';
 import { runSchema } from '../cli/runs/run.ts';

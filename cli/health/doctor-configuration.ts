@@ -1,11 +1,10 @@
-import { type Configuration, ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
+import { ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
 import { type Deployed, type Difference, deployedOf, differencesFrom, digestOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
-import { canonicalText } from '../../core/json.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { type Finding, holds, warning } from './health-check.ts';
+import { type Finding, holds, warning } from './check.ts';
 
 export interface ConfigurationOptions extends TargetOptions {
   configuration?: string | undefined;
@@ -29,6 +28,10 @@ export interface Configured {
  * @throws ConfigurationError if the file is needed and cannot be used
  */
 export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
+  if (deployed?.local && options.deployment === 'local' && options.configuration === undefined) {
+    const text = 'npm start deploys config/local.json with addresses and options of its own';
+    return judgedBy(deployed, undefined, [], holds(`${text}. What is deployed is looked at here.`));
+  }
   const found = fileOrError(options);
   if (found instanceof ConfigurationError) {
     if (!deployed) throw found;
@@ -39,9 +42,11 @@ export function configured(options: ConfigurationOptions, deployed: Deployed | u
   const { file, deployment } = found;
   if (!deployed) return judgedBy(deployedOf(deployment), deployment, [], holds(`${file} is valid.`));
   const differences = differencesFrom(deployed, deployment);
-  const finding =
-    differences.length === 0 ? holds(`${file} is what is deployed.`) : differs(found, differences, options);
-  return judgedBy(deployed, deployment, differences, finding);
+  if (differences.length === 0) return judgedBy(deployed, deployment, [], holds(`${file} is what is deployed.`));
+  const changes = differences.map(differenceText).join(', ');
+  const text = `To deploy ${file} would change ${changes}. What is deployed is looked at here.`;
+  const advice = 'If the file is right, deploy; else correct it, or name another with --configuration FILE.';
+  return judgedBy(deployed, deployment, differences, warning(text, advice));
 }
 
 function fileOrError({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: ConfigurationOptions) {
@@ -53,38 +58,18 @@ function fileOrError({ deployment, configuration, endpointUrl = process.env.AWS_
   }
 }
 
-function differs(
-  { file, deployment }: Configuration,
-  differences: Difference[],
-  { configuration }: ConfigurationOptions,
-): Finding {
-  const changes = differences.map(differenceText).join(', ');
-  const text = `To deploy ${file} would change ${changes}. What is deployed is looked at here.`;
-  if (deployment.local && configuration === undefined) {
-    const advice =
-      'npm start deploys it with addresses of its own: add the --configuration that npm start -- --keep prints.';
-    return warning(text, advice);
-  }
-  return warning(text, 'If the file is right, deploy; else correct it, or name another with --configuration FILE.');
-}
-
 /** `crm.baseUrl (deployed: "https://a.example"; file: "https://b.example")` */
 function differenceText({ path, values }: Difference): string {
-  if (!values) return `${path} (not shown)`;
-  const { deployed, file } = values;
-  return `${path} (deployed: ${valueText(deployed, file)}; file: ${valueText(file, deployed)})`;
+  const named = values && [`deployed: ${valueText(values.deployed)}`, `file: ${valueText(values.file)}`].join('; ');
+  return `${path} (${named ?? 'not shown'})`;
 }
 
 const LONGEST = 200;
 
-/** A value as text; of a long list, only the entries that the other list lacks. */
-function valueText(value: unknown, other: unknown): string {
+function valueText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing';
   if (text.length <= LONGEST) return text;
-  if (!Array.isArray(value) || !Array.isArray(other)) return `${text.slice(0, LONGEST)}…`;
-  const others = new Set(other.map(canonicalText));
-  const own = JSON.stringify(value.filter((one) => !others.has(canonicalText(one))));
-  return `${value.length} entries, of which the other lacks ${own.length <= LONGEST ? own : `${own.slice(0, LONGEST)}…`}`;
+  return Array.isArray(value) ? `${value.length} entries` : `${text.slice(0, LONGEST)}…`;
 }
 
 /** The template has only digests of filters and extra keys, so their values come from the file if the digests match. */

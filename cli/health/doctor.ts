@@ -1,30 +1,42 @@
 import type { Command } from 'commander';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployed } from '../../core/config/deployed.ts';
+import { isUntried } from '../../core/oauth/grant.ts';
 import { pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
 import { colorsFor, manyText } from '../support/text.ts';
-import { type Configured, configured } from './doctor-configuration.ts';
-import { begin, type Doctoring, type DoctorOptions } from './doctor-look.ts';
-import { GRANT_CHECKS } from './grant-checks.ts';
 import {
   broken,
   type Check,
   type Checked,
   checked,
-  countOf,
   documentOf,
-  given,
+  type Fact,
+  fact,
   holds,
+  ifRead,
   textOf,
   type Verdict,
   warning,
-} from './health-check.ts';
-import { NETWORK_CHECK } from './network-checks.ts';
-import { NIGHT_CHECKS } from './night-checks.ts';
+} from './check.ts';
+import { type Configured, configured } from './doctor-configuration.ts';
+import { type DoctorFacts, type DoctorOptions, lackingOf, notLooked, readFacts } from './doctor-facts.ts';
+import {
+  accessTokenFinding,
+  clientFinding,
+  FIRST_RUN,
+  GRANT_RIGHTS,
+  GRANT_STORED,
+  grantFinding,
+  ledgerFinding,
+  refreshFinding,
+  scopesFinding,
+  storedFinding,
+} from './grant-checks.ts';
+import { alarmAddresses, RULES, rulesFinding, settingsFindings } from './night-checks.ts';
 
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
@@ -45,60 +57,53 @@ export function addDoctor(command: Command): void {
   });
 }
 
-/** The exit code of the first failed check. Checks are ordered by cause, so this is the cause of the failure. */
-export function exitCodeOf(checks: Checked[]): number {
-  return checks.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0;
+/**
+ * Checks everything that a nightly run needs against the deployed configuration.
+ * @returns the results in the order in which a run needs what they check; no result contains a token
+ */
+export async function doctor(options: DoctorOptions): Promise<Checked[]> {
+  const connected = await fact(connect(options));
+  const target = ifRead(connected);
+  const configuration = await fact(configuredBy(options, target));
+  const known = ifRead(configuration);
+  const beginning = await allOf(BEGINNING, { connected, configuration }, options);
+  if (target) return [...beginning, ...(await allOf(DOCTOR_CHECKS, await readFacts(target, known, options), options))];
+  if (!known?.file?.network) return beginning;
+  // Before the first deployment, it shows whether the configured network has a way out.
+  const clients = lazyClients(clientSettings(options));
+  return [...beginning, ...(await checked(NETWORK, { target: clients, known: { file: known.file } }, options))];
 }
 
-/** The lines of all checks: failed ones first, the conclusion last. @param all lists passed checks too */
-export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all = false): string[] {
-  const having = (wanted: Verdict) => checks.filter(({ verdict }) => verdict === wanted);
-  const worst = [...having('broken'), ...having('unknown'), ...having('warning')];
-  const held = having('holds');
-  const passed = all || held.length === 0 ? held.map((check) => textOf(check, stream)) : [foldedText(held, stream)];
-  return [...worst.map((check) => textOf(check, stream)), ...passed, conclusionOf(checks)];
+async function allOf<Context>(checks: Check<Context>[], context: Context, options: DoctorOptions): Promise<Checked[]> {
+  return (await Promise.all(checks.map((check) => checked(check, context, options)))).flat();
 }
 
-function foldedText(held: Checked[], stream: { isTTY?: boolean }): string {
-  return colorsFor(stream).green(`✓ ${manyText(held.length, 'check')} passed; to see them, add --all.`);
-}
-
-function conclusionOf(checks: Checked[]): string {
-  const count = countOf(checks, 'broken');
-  if (count > 0) return `A nightly run would ${troubleOf(checks)}: see ✗ (${count}).`;
-  return exitCodeOf(checks) === 0 ? good(checks) : 'Whether a nightly run would work cannot be told: see ?.';
-}
-
-/** How a nightly run would end with these broken checks: if only rules are broken, it would not start as deployed. */
-function troubleOf(checks: Checked[]): string {
-  const isRules = checks.every(({ id, verdict }) => verdict !== 'broken' || id === 'rules');
-  return isRules ? 'not come as it was deployed' : 'fail';
-}
-
-/** Whether the rules could not be read, or do not start every configured entity every night. */
-function mayNotCome(checks: Checked[]): boolean {
-  return checks.some(({ id, verdict }) => id === 'rules' && verdict !== 'holds');
-}
-
-/** The conclusion if no check is broken. Only a call to the CRM with the grant proves that the grant works. */
-function good(checks: Checked[]): string {
-  if (mayNotCome(checks)) return 'Nothing was found that stops a nightly run, but not every night may come: see rules.';
-  if (checks.some(({ id, verdict }) => id === 'grant-stored' && verdict === 'warning')) {
-    return 'Nothing was found that stops a nightly run, but no function has refreshed the grant yet: see grant-stored.';
+/** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
+async function configuredBy(options: DoctorOptions, target: Target | undefined): Promise<Configured> {
+  let deployed: Deployed | undefined;
+  try {
+    deployed = target && (await deployedConfiguration(target, () => undefined));
+  } catch (error) {
+    if (!(error instanceof OtherRelease)) throw error;
+    return byFile(options, error);
   }
-  const isTried = checks.some(({ id, verdict }) => id === 'service' && verdict === 'holds');
-  const unknownColumns = checks.some(({ id }) => id === 'columns');
-  if (isTried && !unknownColumns) return 'A nightly run would work.';
-  if (isTried) return 'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.';
-  const isRefreshed = checks.some(({ id }) => id === 'refresh');
-  const what = 'Nothing was found that stops a nightly run, but the grant was not tried';
-  return isRefreshed ? `${what} at the CRM.` : `${what}: add --refresh.`;
+  return configured(options, deployed);
 }
 
-/** Context of the first checks, before the deployment is known. */
+/** @throws OtherRelease if there is no valid file either */
+function byFile(options: DoctorOptions, other: OtherRelease): Configured {
+  try {
+    const found = `${other.message} Until then the file is looked at here.`;
+    return { ...configured(options, undefined), finding: broken(found, 'npx cdk deploy', other.exitCode) };
+  } catch (error) {
+    throw error instanceof ConfigurationError ? other : error;
+  }
+}
+
+/** What the first checks judge, before the deployment is known. */
 interface Beginning {
-  connecting: Promise<Target>;
-  configuration: () => Promise<Configured>;
+  connected: Fact<Target>;
+  configuration: Fact<Configured>;
 }
 
 const BEGINNING: Check<Beginning>[] = [
@@ -106,15 +111,15 @@ const BEGINNING: Check<Beginning>[] = [
     id: 'configuration',
     question: 'Is the configuration file what is deployed?',
     rights: ['cloudformation:GetTemplate on the stack'],
-    look: async ({ configuration }) => (await configuration()).finding,
+    look: ({ configuration }) => configuration().finding,
   },
   {
     id: 'stack',
     question: 'Is the stack there?',
     rights: ['cloudformation:DescribeStacks on the stack'],
-    look: async ({ connecting }) => {
+    look: ({ connected }) => {
       try {
-        const target = await connecting;
+        const target = connected();
         const between = unsettledText(target);
         if (between === undefined) return holds(`${target.stack} is there, with all its outputs.`);
         return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
@@ -127,57 +132,159 @@ const BEGINNING: Check<Beginning>[] = [
   },
 ];
 
-/** All checks, in the order in which a nightly run needs what they check. */
-export const DOCTOR_CHECKS: Check<Doctoring>[] = [...NIGHT_CHECKS, ...GRANT_CHECKS];
+const NETWORK: Check<{ target: Pick<Target, 'ec2'>; known: Partial<Configured> | undefined }> = {
+  id: 'network',
+  question: 'Have the functions in your subnets a way to the CRM and to AWS?',
+  rights: ['Subnets', 'SecurityGroups', 'RouteTables', 'VpcEndpoints'].map((what) => `ec2:Describe${what} on \`*\``),
+  fails: 'ifBroken',
+  look: async ({ target, known }) => {
+    if (!known?.deployment?.network && !known?.file?.network) return [];
+    // Loaded only if there is a network: the client of EC2 takes as long to load as all others together.
+    const { networkFindings } = await import('./network-checks.ts');
+    return networkFindings(target, known.deployment, known.file);
+  },
+};
+const BUCKET_RIGHTS = [
+  's3:GetObject on `published/*`, `runs/*`',
+  's3:ListBucket on the bucket',
+  'kms:Decrypt on the key, through S3',
+];
 
-/**
- * Checks everything that a nightly run needs, in the order in which it needs it, against the deployed configuration.
- * @returns the results, including checks that could not be made; no result contains a token
- */
-export async function doctor(options: DoctorOptions): Promise<Checked[]> {
-  const connecting = connect(options);
-  // The check 'stack' reports an error of connecting.
-  const target = await connecting.catch(() => undefined);
-  const reading = target && deployedConfiguration(target, () => undefined);
-  const configuration = () => configuredBy(options, reading);
-  const beginning = await allOf(BEGINNING, { connecting, configuration }, options);
-  // The check 'configuration' reports why the configuration is missing.
-  const known = await configuration().catch(() => undefined);
-  if (!target) return [...beginning, ...(await beforeDeployment(known, options))];
-  return [...beginning, ...(await allOf(DOCTOR_CHECKS, begin(target, known, options), options))];
+/** All checks of a deployment, in the order in which a nightly run needs what they check. */
+export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
+  {
+    ...RULES,
+    fails: 'ifBroken',
+    look: ({ target, known, options }) =>
+      known ? rulesFinding(target, known.deployment, options) : notLooked('a valid configuration'),
+  },
+  NETWORK,
+  {
+    id: 'alarm-addresses',
+    question: 'Does anybody hear of alarms?',
+    rights: ['sns:ListSubscriptionsByTopic on the topic of the alarms'],
+    fails: 'never',
+    look: ({ target, known }) => alarmAddresses(target, known?.deployment.alarms.email),
+  },
+  {
+    id: 'column-settings',
+    question: 'Was everything that readers have written under the column settings of today?',
+    rights: [...BUCKET_RIGHTS, 's3:GetObject on `tables/*`', 's3:GetObject on `changes/*`'],
+    fails: 'never',
+    look: ({ target, known, options }) => (known ? settingsFindings(target, known.deployment, options) : []),
+  },
+  {
+    id: 'client-secret',
+    question: 'Is the OAuth client stored?',
+    rights: GRANT_RIGHTS,
+    look: ({ client, grant, known, advising }) =>
+      clientFinding(client(), ifRead(grant)?.newest.tokens ?? {}, known?.deployment.crm, advising),
+  },
+  {
+    id: 'grant',
+    question: 'Is there a grant?',
+    rights: GRANT_RIGHTS,
+    look: ({ grant, advising }) => grantFinding(grant(), advising),
+  },
+  {
+    id: 'ledger',
+    question: 'Can the grant be spent when the time comes?',
+    rights: ['dynamodb:GetItem on the ledger', 'kms:Decrypt on the key, through Secrets Manager and DynamoDB'],
+    look: ({ claim, grant, advising }) => {
+      const item = claim();
+      return ifRead(grant) ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
+    },
+  },
+  {
+    ...GRANT_STORED,
+    look: ({ grant }) => {
+      const newest = ifRead(grant)?.newest;
+      return newest ? storedFinding(newest.tokens) : [];
+    },
+  },
+  {
+    id: 'refresh',
+    question: 'Does the CRM refresh the grant?',
+    option: '--refresh',
+    rights: [
+      'secretsmanager:PutSecretValue on both secrets',
+      'dynamodb:UpdateItem on the ledger',
+      'kms:GenerateDataKey on the key, through Secrets Manager',
+    ],
+    look: ({ options, refreshed, advising, ...facts }) => {
+      if (!options.refresh) return [];
+      const seen = refreshed();
+      if (seen) return refreshFinding(seen, advising);
+      const before = ifRead(facts.grant)?.newest;
+      if (before && isUntried(before.tokens)) {
+        return notLooked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
+      }
+      return notLooked(lackingOf(facts) ?? 'a grant that can be spent');
+    },
+  },
+  {
+    id: 'scopes',
+    question: 'Has the grant every scope?',
+    rights: GRANT_RIGHTS,
+    look: ({ tokens, known, advising }) =>
+      tokens && known ? scopesFinding(tokens, known.deployment.crm.scopes, advising) : [],
+  },
+  {
+    id: 'access-token',
+    question: 'How long does the access token live?',
+    rights: GRANT_RIGHTS,
+    look: ({ tokens, advising }) => (tokens ? accessTokenFinding(tokens, advising) : []),
+  },
+  {
+    id: 'service',
+    question: 'Does the CRM answer, with the grant?',
+    rights: [],
+    look: ({ asked }) => asked.service,
+  },
+  {
+    id: 'columns',
+    question: 'Do the columns that the CRM lists fit the configuration and the last export?',
+    rights: BUCKET_RIGHTS,
+    look: ({ asked }) => asked.columns,
+  },
+];
+
+/** The exit code of the first failed check. Checks are ordered by cause, so this is the cause of the failure. */
+export function exitCodeOf(checks: Checked[]): number {
+  return checks.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0;
 }
 
-/** Checks that are possible before the first deployment: whether the configured network has a way out. */
-async function beforeDeployment(known: Configured | undefined, options: DoctorOptions): Promise<Checked[]> {
-  if (!known?.file?.network) return [];
-  const account = () => ({ target: lazyClients(clientSettings(options)), deployment: undefined, known });
-  return allOf([given(NETWORK_CHECK, account)], undefined, options);
+/** The lines of all checks: failed ones first, the conclusion last. @param all lists passed checks too */
+export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all = false): string[] {
+  const having = (wanted: Verdict) => checks.filter(({ verdict }) => verdict === wanted);
+  const worst = [...having('broken'), ...having('unknown'), ...having('warning')];
+  const held = having('holds');
+  const folded = `✓ ${manyText(held.length, 'check')} passed; to see them, add --all.`;
+  const passed =
+    all || held.length === 0 ? held.map((check) => textOf(check, stream)) : [colorsFor(stream).green(folded)];
+  // Checks with one cause have one advice, which is printed once.
+  const isFirst = ({ advice }: Checked, index: number) => worst.findIndex((one) => one.advice === advice) === index;
+  const lines = worst.map((one, index) => textOf(isFirst(one, index) ? one : { ...one, advice: null }, stream));
+  return [...lines, ...passed, conclusionOf(checks)];
 }
 
-/** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
-async function configuredBy(options: DoctorOptions, reading: Promise<Deployed> | undefined): Promise<Configured> {
-  try {
-    return configured(options, await reading);
-  } catch (error) {
-    if (!(error instanceof OtherRelease)) throw error;
-    return byFile(options, error);
+function conclusionOf(checks: Checked[]): string {
+  const broken = checks.filter(({ verdict }) => verdict === 'broken');
+  const ends = broken.every(({ id }) => id === 'rules') ? 'not come as it was deployed' : 'fail';
+  if (broken.length > 0) return `A nightly run would ${ends}: see ✗ (${broken.length}).`;
+  if (exitCodeOf(checks) !== 0) return 'Whether a nightly run would work cannot be told: see ?.';
+  const doubt = doubtOf(checks);
+  return doubt ? `Nothing was found that stops a nightly run, but ${doubt}.` : 'A nightly run would work.';
+}
+
+/** Why a nightly run may not work although no check failed. Only a call to the CRM with the grant proves the grant. */
+function doubtOf(checks: Checked[]): string | undefined {
+  const find = (id: string) => checks.find((one) => one.id === id);
+  const rules = find('rules');
+  if (rules && rules.verdict !== 'holds') return 'not every night may come: see rules';
+  if (find('grant-stored')?.verdict === 'warning') return 'no function has refreshed the grant yet: see grant-stored';
+  if (find('service')?.verdict === 'holds') {
+    return find('columns') && 'not all of the deployed columns were looked at';
   }
-}
-
-/** @throws OtherRelease if there is no valid file either */
-function byFile(options: DoctorOptions, other: OtherRelease): Configured {
-  try {
-    const { finding: _, ...known } = configured(options, undefined);
-    const found = `${other.message} Until then the file is looked at here.`;
-    return { ...known, finding: broken(found, 'npx cdk deploy', other.exitCode) };
-  } catch (error) {
-    throw error instanceof ConfigurationError ? other : error;
-  }
-}
-
-/** Makes the checks in order, because each may depend on the earlier ones. */
-async function allOf<Context>(checks: Check<Context>[], context: Context, options: DoctorOptions): Promise<Checked[]> {
-  const results: Checked[] = [];
-  for (const check of checks) results.push(...(await checked(check, context, options)));
-  return results;
+  return `the grant was not tried${find('refresh') ? ' at the CRM' : ': add --refresh'}`;
 }

@@ -1,64 +1,79 @@
-import type { Route, RouteTable, VpcEndpoint } from '@aws-sdk/client-ec2';
+import {
+  DescribeSecurityGroupsCommand,
+  DescribeSubnetsCommand,
+  paginateDescribeRouteTables,
+  paginateDescribeVpcEndpoints,
+  type Route,
+  type RouteTable,
+  type VpcEndpoint,
+} from '@aws-sdk/client-ec2';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { canonicalText } from '../../core/json.ts';
 import type { Target } from '../support/target.ts';
-import {
-  about,
-  asRemark,
-  broken,
-  type Check,
-  type Finding,
-  holds,
-  ifSeen,
-  nameCalls,
-  unknown,
-} from './health-check.ts';
-import type { Network, NetworkFacts } from './network-facts.ts';
+import { about, asRemark, broken, type Finding, holds, nameCalls, unknown } from './check.ts';
 
-interface NetworkContext {
-  target: Pick<Target, 'ec2'>;
-  deployment: Deployment | undefined;
-  known: { file: Deployment | undefined } | undefined;
+/** Whether the functions in the user's own subnets have a way to the CRM and to AWS. */
+
+export type Network = NonNullable<Deployment['network']>;
+
+/** Data from EC2 about a network. */
+interface NetworkFacts {
+  /** The VPC of each existing subnet and security group, by id. */
+  vpcs: Map<string, string>;
+  routeTables: RouteTable[];
+  endpoints: VpcEndpoint[];
 }
 
-const ANYTHING = '`*`';
+/** Judges the deployed network, and with warnings only a network that only the configuration file has. */
+export async function networkFindings(
+  target: Pick<Target, 'ec2'>,
+  deployed: Deployment | undefined,
+  file: Deployment | undefined,
+): Promise<Finding[]> {
+  const isDeployed = canonicalText(file?.network) === canonicalText(deployed?.network);
+  const planned = isDeployed ? [] : await findingsOf(target, file);
+  return [
+    ...(await findingsOf(target, deployed)),
+    ...planned.map((one) => asRemark(one, ' So it would be after the next deployment.')),
+  ];
+}
 
-/** Checks the deployed network, and with warnings only a network that only the configuration file has. */
-export const NETWORK_CHECK: Check<NetworkContext> = ifSeen({
-  id: 'network',
-  question: 'Have the functions in your subnets a way to the CRM and to AWS?',
-  rights: ['Subnets', 'SecurityGroups', 'RouteTables', 'VpcEndpoints'].map(
-    (what) => `ec2:Describe${what} on ${ANYTHING}`,
-  ),
-  look: async ({ target, deployment, known }) => {
-    const file = known?.file;
-    const isDeployed = canonicalText(file?.network) === canonicalText(deployment?.network);
-    const deployed = deployment?.network ? await findings(target, deployment.network, deployment) : [];
-    const planned = file?.network && !isDeployed ? await findings(target, file.network, file) : [];
-    return [...deployed, ...planned.map((one) => asRemark(one, ' So it would be after the next deployment.'))];
-  },
-});
-
-async function findings(target: Pick<Target, 'ec2'>, network: Network, { crm }: Deployment): Promise<Finding[]> {
-  nameCalls(target as Target, ['ec2']);
-  // Loaded only if there is a network to check: this client takes as long to load as all others together.
-  const { networkFacts } = await import('./network-facts.ts');
+async function findingsOf(target: Pick<Target, 'ec2'>, deployment: Deployment | undefined): Promise<Finding[]> {
+  const { network } = deployment ?? {};
+  if (!deployment || !network) return [];
   const facts = await networkFacts(target, network);
-  const strangers = [...network.subnetIds, ...network.securityGroupIds].flatMap((id) =>
-    strangerFinding(id, network, facts),
-  );
-  const ours = network.subnetIds.filter((id) => facts.vpcs.get(id) === network.vpcId);
-  return [...strangers, ...ours.map((id) => about(id, subnetFinding(id, facts, isInternal(crm))))];
+  return [...network.subnetIds, ...network.securityGroupIds].flatMap((id) => {
+    const vpc = facts.vpcs.get(id);
+    if (vpc !== network.vpcId) {
+      const found = vpc
+        ? `${id} is in ${vpc}, not in ${network.vpcId}.`
+        : `There is no ${id} in this account and region.`;
+      return [about(id, broken(found, 'Correct `network` in the configuration and deploy.'))];
+    }
+    return network.subnetIds.includes(id) ? [about(id, subnetFinding(id, facts, isInternal(deployment.crm)))] : [];
+  });
 }
 
-const CORRECT = 'Correct `network` in the configuration and deploy.';
-
-/** A broken finding for an id that is not in the VPC. */
-function strangerFinding(id: string, { vpcId }: Network, { vpcs }: NetworkFacts): Finding[] {
-  const vpc = vpcs.get(id);
-  if (vpc === vpcId) return [];
-  const found = vpc ? `${id} is in ${vpc}, not in ${vpcId}.` : `There is no ${id} in this account and region.`;
-  return [about(id, broken(found, CORRECT))];
+/** Reads the existing parts of a network; missing parts are left out. */
+async function networkFacts(target: Pick<Target, 'ec2'>, network: Network): Promise<NetworkFacts> {
+  nameCalls(target as Target, ['ec2']);
+  const client = target.ec2;
+  const { vpcId, subnetIds, securityGroupIds } = network;
+  // Uses a filter, because a missing id in a filter is not an error.
+  const by = (Name: string, ...Values: string[]) => ({ Filters: [{ Name, Values }] });
+  const { Subnets = [] } = await client.send(new DescribeSubnetsCommand(by('subnet-id', ...subnetIds)));
+  const ofGroups = new DescribeSecurityGroupsCommand(by('group-id', ...securityGroupIds));
+  const { SecurityGroups = [] } = await client.send(ofGroups);
+  const facts: NetworkFacts = { vpcs: new Map(), routeTables: [], endpoints: [] };
+  for (const { SubnetId = '', VpcId = '' } of Subnets) facts.vpcs.set(SubnetId, VpcId);
+  for (const { GroupId = '', VpcId = '' } of SecurityGroups) facts.vpcs.set(GroupId, VpcId);
+  for await (const { RouteTables = [] } of paginateDescribeRouteTables({ client }, by('vpc-id', vpcId))) {
+    facts.routeTables.push(...RouteTables);
+  }
+  for await (const { VpcEndpoints = [] } of paginateDescribeVpcEndpoints({ client }, by('vpc-id', vpcId))) {
+    facts.endpoints.push(...VpcEndpoints);
+  }
+  return facts;
 }
 
 /** Whether all hosts that functions call are in the user's own network. */
@@ -67,36 +82,34 @@ function isInternal({ baseUrl, authUrl, fileHosts, privateHosts = [] }: Deployme
   return hosts.every((host) => privateHosts.includes(host));
 }
 
-function subnetFinding(id: string, facts: NetworkFacts, internal: boolean): Finding {
-  const table = routeTableOf(id, facts.routeTables);
+/** The AWS services that functions in the subnets call, by the last part of the endpoint's service name. */
+const AWS_SERVICES = { s3: 'S3', dynamodb: 'DynamoDB', secretsmanager: 'Secrets Manager' };
+const ADVICE =
+  'Give the subnet a route 0.0.0.0/0 to a NAT gateway (docs/configuration.md, "A network of your own"), or name other subnets.';
+
+function subnetFinding(id: string, { routeTables, endpoints }: NetworkFacts, internal: boolean): Finding {
+  const table = routeTableOf(id, routeTables);
   // The functions do not use IPv6.
   const routes = (table?.Routes ?? []).filter((one) => one.State !== 'blackhole' && !one.DestinationIpv6CidrBlock);
   const outward = routes.find(({ DestinationCidrBlock }) => DestinationCidrBlock === '0.0.0.0/0');
   if (outward?.NatGatewayId) return holds(`${id} leads to the NAT gateway ${outward.NatGatewayId}.`);
-  const missing = AWS_SERVICES.filter(([service]) => !facts.endpoints.some((one) => serves(one, service, table)));
-  const names = missing.map(([, name]) => name).join(', ');
+  const missing = Object.entries(AWS_SERVICES).flatMap(([service, name]) =>
+    endpoints.some((one) => serves(one, service, table)) ? [] : [name],
+  );
+  const lacking =
+    missing.length > 0 ? ` It has no endpoint for ${missing.join(', ')}.` : ' It has endpoints for all that AWS needs.';
   // If the default route leads to an internet gateway, no other route leads to AWS.
   const toInternet = outward?.GatewayId?.startsWith('igw-') === true;
-  const behind = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
-  const lacking =
-    missing.length > 0 ? ` It has no endpoint for ${names}.` : ' It has endpoints for all that AWS needs.';
-  if (behind) return unknown(`${id} leads to ${behind}, and what is behind it cannot be told here.${lacking}`, TRY);
+  const gateway = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
+  if (gateway) {
+    const found = `${id} leads to ${gateway}, and what is behind it cannot be told here.${lacking}`;
+    return unknown(found, 'verify makes an export this way.');
+  }
   const igw = toInternet ? ' An internet gateway is none, because functions have no public address.' : '';
   const found = `${id} has no way out: no route to a NAT gateway.${igw}${lacking}`;
   if (missing.length > 0 || !internal) return broken(found, ADVICE);
   return holds(`${found} Every host of the CRM is in \`crm.privateHosts\`.`);
 }
-
-const TRY = 'verify makes an export this way.';
-const ADVICE =
-  'Give the subnet a route 0.0.0.0/0 to a NAT gateway (docs/configuration.md, "A network of your own"), or name other subnets.';
-
-/** The AWS services that functions in the subnets call, by the last part of the endpoint's service name. */
-const AWS_SERVICES = [
-  ['s3', 'S3'],
-  ['dynamodb', 'DynamoDB'],
-  ['secretsmanager', 'Secrets Manager'],
-] as const;
 
 /** The route table of a subnet, or else the main one of the VPC. */
 function routeTableOf(id: string, tables: RouteTable[]): RouteTable | undefined {

@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  GetMetricDataCommand,
-  ListMetricsCommand,
-  type Metric,
-  type MetricDataQuery,
-} from '@aws-sdk/client-cloudwatch';
+import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { paginateGetExecutionHistory, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { isLoopback } from '../../core/config/configuration.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { isListed } from '../../core/log/log-fields.ts';
 import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts';
@@ -21,37 +15,25 @@ import { followRun } from '../runs/follow.ts';
 import type { NamedRun, Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plain } from '../support/text.ts';
-import type { DeployedStack } from './deployed-stack.ts';
-import { GRANT_STORED } from './grant-checks.ts';
-import {
-  broken,
-  CannotTell,
-  type Check,
-  type Finding,
-  given,
-  holds,
-  holdsUnless,
-  missingRight,
-  unknown,
-} from './health-check.ts';
+import { broken, CannotTell, type Check, type Finding, holds, holdsUnless, unknown } from './check.ts';
+import { GRANT_STORED, storedFinding } from './grant-checks.ts';
 
-/** One verify run: the deployment, and the data that its checks share. */
+/** One verify run: the deployment, and what its checks share. */
 export interface Verifying {
   target: Target;
   /** Deployment options for the commands in the advice. */
   place: TargetOptions;
-  /** The deployed template. */
-  stack: DeployedStack;
-  runs: Runs;
   entity: Entity;
   /** Distinguishes objects of this verify from those of others. */
   id: string;
   /** Whether verify may set an alarm, which sends mails. */
   alarm: boolean;
-  /** Why verify may not create anything; `undefined` if it may. */
-  readOnly: string | undefined;
   pace: Pace;
   signal: AbortSignal;
+  /** Names of all runs that this verify started. */
+  runs: string[];
+  /** One export, made once for all checks. @throws CannotTell if it does not end in time */
+  exported: () => Promise<Made>;
 }
 
 /**
@@ -73,25 +55,27 @@ export async function lookUntil<T>(
   }
 }
 
-/** A request that shows whether a cloud enforces less than AWS. @returns the evidence that it does, if any */
-export type Control = (endpoint: string) => Promise<string | undefined>;
+const ANSWERS_WITHIN_MS = 5000;
 
 /**
- * Turns a failed finding into `unknown` if a control request shows that the local cloud does not enforce this rule.
- * The control request is made only at a loopback address, so never to AWS.
+ * Turns a finding that does not hold into `unknown` if the cloud enforces less than AWS: it lets a request without
+ * credentials read the bucket. The request is made only at a loopback address, so never to AWS.
  */
 export async function unlessNotEnforced(
-  { s3 }: Pick<Target, 's3'>,
+  { s3, BucketName }: Pick<Target, 's3' | 'BucketName'>,
   finding: Finding,
-  control: Control,
 ): Promise<Finding> {
   if (finding.verdict === 'holds') return finding;
   const at = await s3.config.endpoint?.();
   const endpoint = at && `${at.protocol}//${at.hostname}:${at.port ?? ''}`;
   if (!isLoopback(endpoint)) return finding;
-  // A failed control request is no evidence.
-  const shown = await control(endpoint ?? '').catch(() => undefined);
-  return shown === undefined ? finding : unknown(`not enforced here: ${shown}`);
+  const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  // A request that failed is no evidence.
+  const isOpen = await fetch(`${endpoint}/${BucketName}?versioning`, { signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  return isOpen ? unknown('not enforced here: this cloud lets whoever has no credentials read the bucket') : finding;
 }
 
 /** Intervals and time limits of verify. */
@@ -118,59 +102,26 @@ export interface Made extends NamedRun {
   steps: string[];
 }
 
-export interface Runs {
-  /** One export, made once for all checks. @throws CannotTell if it does not end in time */
-  exported: () => Promise<Made>;
-  /** The export of `exported`, if it is published. @throws CannotTell */
-  published: () => Promise<Made & { manifestKey: string; key: string }>;
-  /** Names of all runs that this verify started. */
-  names: string[];
-}
-
-interface RunsOptions {
-  target: Pick<Target, 'sfn' | 'StateMachineArn'>;
-  entity: Entity;
-  pace: Pace;
-  /** Distinguishes objects of this verify from those of others. */
-  id: string;
-  signal: AbortSignal;
-}
-
-export function createRuns(options: RunsOptions): Runs {
-  const names: string[] = [];
-  let export_: Promise<Made> | undefined;
-  const exported = () => {
-    if (export_ !== undefined) return export_;
-    const name = `${options.entity}-verify-${options.id}-0`;
-    names.push(name);
-    export_ = made(options, name);
-    return export_;
-  };
-  return {
-    names,
-    exported,
-    published: async () => {
-      const run = await exported();
-      const { manifestKey, key } = run;
-      if (isPublished(run) && manifestKey && key) return { ...run, manifestKey, key };
-      throw new CannotTell('the export was not published');
-    },
-  };
+/** The export of this verify. @throws CannotTell if it is not published */
+export async function publishedBy({ exported }: Pick<Verifying, 'exported'>) {
+  const run = await exported();
+  const { manifestKey, key } = run;
+  if (isPublished(run) && manifestKey && key) return { ...run, manifestKey, key };
+  throw new CannotTell('the export was not published');
 }
 
 function isPublished({ outcome, manifestKey }: Run): boolean {
   return outcome === 'published' && manifestKey !== null;
 }
 
-async function made({ target, entity, pace, signal }: RunsOptions, name: string): Promise<Made> {
+/** Makes one export. @throws CannotTell if it does not end in time */
+export async function makeExport({ target, entity, pace, id, signal, runs }: Verifying): Promise<Made> {
+  const name = `${entity}-verify-${id}-0`;
   const askedAt = new Date();
-  const { executionArn = '' } = await target.sfn.send(
-    new StartExecutionCommand({
-      stateMachineArn: target.StateMachineArn,
-      name,
-      input: JSON.stringify({ entity }),
-    }),
-  );
+  const input = JSON.stringify({ entity });
+  const start = new StartExecutionCommand({ stateMachineArn: target.StateMachineArn, name, input });
+  const { executionArn = '' } = await target.sfn.send(start);
+  runs.push(name);
   const limit = AbortSignal.timeout(pace.runMs);
   const follow = { everyMs: Math.min(pace.everyMs, 2000), signal: AbortSignal.any([signal, limit]) };
   const run = await followRun(target.sfn, entity, executionArn, follow).catch((error: unknown) => {
@@ -180,7 +131,8 @@ async function made({ target, entity, pace, signal }: RunsOptions, name: string)
   return { ...run, askedAt, steps: await stepsOf(target, executionArn) };
 }
 
-async function stepsOf({ sfn: client }: RunsOptions['target'], executionArn: string): Promise<string[]> {
+/** The steps whose functions a run called. */
+async function stepsOf({ sfn: client }: Pick<Target, 'sfn'>, executionArn: string): Promise<string[]> {
   const entered = new Set<string | undefined>();
   for await (const { events = [] } of paginateGetExecutionHistory({ client }, { executionArn })) {
     for (const { stateEnteredEventDetails: details } of events) entered.add(details?.name);
@@ -190,7 +142,7 @@ async function stepsOf({ sfn: client }: RunsOptions['target'], executionArn: str
 
 /** Checks of one export, from its start to its readers. */
 export const EXPORT_CHECKS: Check<Verifying>[] = [
-  { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, makes: true, look: exported },
+  { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, look: exportFinding },
   {
     id: 'read-back',
     question: 'Do pointers, manifest and every byte of the file of that export agree?',
@@ -200,17 +152,16 @@ export const EXPORT_CHECKS: Check<Verifying>[] = [
       's3:ListBucket on the bucket',
       'kms:Decrypt on the key, through S3',
     ],
-    makes: true,
-    look: async ({ runs, target }) => {
-      const { manifest } = await verifyPublished(target, await runs.published());
+    look: async (verifying) => {
+      const { manifest } = await verifyPublished(verifying.target, await publishedBy(verifying));
       const { bytes, crc32 } = manifest.file;
       return holds(`pointers and manifest name the file, its ${bytes} bytes have the CRC-32 ${crc32} of the manifest`);
     },
   },
 ];
 
-async function exported({ runs }: Verifying): Promise<Finding> {
-  const run = await runs.exported();
+async function exportFinding({ exported }: Verifying): Promise<Finding> {
+  const run = await exported();
   const { run: name, status, error, cause, rows, bytes, seconds } = run;
   if (isPublished(run)) {
     const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
@@ -220,29 +171,20 @@ async function exported({ runs }: Verifying): Promise<Finding> {
   return broken(`${name} ended ${end}`, 'It should be published; docs/runbook.md has an entry for each error.');
 }
 
-/** Checked after the export, whose functions refresh a grant that is due. */
-export const GRANT_CHECK = given(GRANT_STORED, async ({ target, runs, readOnly }: Verifying) => {
-  if (readOnly === undefined) await runs.exported().catch(() => undefined);
-  return { newest: () => newestGrant(target) };
-});
-
-async function newestGrant({ secrets, TokensSecretId }: Verifying['target']) {
-  try {
-    return (await newestOf(createGrantStore(secrets, TokensSecretId))).newest;
-  } catch (error) {
-    // The advice in the error of the store is for functions; here a person lacks a right.
-    const missing = error instanceof RunError ? missingRight(error.cause) : undefined;
-    if (missing) throw new CannotTell(`these credentials lack the right ${missing}`);
-    throw error;
-  }
-}
+/** Checked after the export, whose functions refresh a grant that is due, however it ends. */
+export const GRANT_CHECK: Check<Verifying> = {
+  ...GRANT_STORED,
+  look: async ({ target, exported }) => {
+    await exported().catch(() => undefined);
+    return storedFinding((await newestOf(createGrantStore(target.secrets, target.TokensSecretId))).newest.tokens);
+  },
+};
 
 /** Checks that functions log only ids, counts and outcomes: a library that logs by itself would be found here. */
 export const LOG_CHECK: Check<Verifying> = {
   id: 'log-lines',
   question: 'Do the functions log listed fields only, since the start of that export?',
   rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
-  makes: true,
   look: logLines,
 };
 
@@ -262,7 +204,7 @@ interface Line {
 }
 
 async function logLines(verifying: Verifying): Promise<Finding> {
-  const run = await verifying.runs.published();
+  const run = await publishedBy(verifying);
   const { steps } = run;
   const silent = (lines: Line[]) =>
     steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
@@ -301,7 +243,6 @@ export const METRIC_CHECK: Check<Verifying> = {
   id: 'metrics',
   question: 'Have the metrics of that export come?',
   rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`'],
-  makes: true,
   look: arrived,
 };
 
@@ -324,42 +265,23 @@ function metricOf(Namespace: string, MetricName: string, dimensions: Record<stri
   return { Namespace, MetricName, Dimensions: Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value })) };
 }
 
+/** Missing metrics are unknown, because they may still arrive. */
 async function arrived(verifying: Verifying): Promise<Finding> {
-  const run = await verifying.runs.published();
+  const run = await publishedBy(verifying);
   const expected = expectedOf(verifying, run);
-  const { target } = verifying;
-  const look = () => withoutData(target, expected, run.askedAt);
-  const findingOf = (missing: Metric[]) => late(missing, run.askedAt) ?? holds(`all ${expected.length} have data`);
-  const first = await unlessNotEnforced(target, findingOf(await look()), countsNothing(target));
+  const look = () => withoutData(verifying.target, expected, run.askedAt);
+  const judge = (missing: Metric[]) =>
+    missing.length === 0
+      ? holds(`all ${expected.length} have data`)
+      : unknown(`no data yet of ${missing.map(metricText).join(', ')}`, LATER);
+  const first = await unlessNotEnforced(verifying.target, judge(await look()));
   // Without advice, a second look cannot change the finding.
   if (first.advice === null) return first;
-  return findingOf(await lookUntil(look, (missing) => missing.length === 0, verifying));
+  return judge(await lookUntil(look, (missing) => missing.length === 0, verifying));
 }
 
-/** A finding for missing metrics. It is a warning, because a metric may still arrive. */
-function late(missing: Metric[], since: Date): Finding | undefined {
-  const [first] = missing;
-  if (!first) return undefined;
-  const { Namespace, MetricName, Dimensions = [] } = first;
-  const dimensions = Dimensions.map(({ Name, Value }) => `Name=${Name},Value=${Value}`).join(' ');
-  const [from, to] = [since, new Date(since.getTime() + DAY_MS)].map((time) => `${time.toISOString().slice(0, 19)}Z`);
-  const times = `--start-time ${from} --end-time ${to} --period 86400 --statistics SampleCount`;
-  const again = `aws cloudwatch get-metric-statistics --namespace ${Namespace} --metric-name ${MetricName} --dimensions ${dimensions} ${times}`;
-  return unknown(
-    `no data yet of ${missing.map(metricText).join(', ')}`,
-    `Some come later than that. Ask again: ${again}`,
-  );
-}
+const LATER = 'Some come later than that: see whether CloudWatch has them in a quarter of an hour.';
 
-/** Step Functions counts every run, so a cloud without any such metric records no metrics at all. */
-function countsNothing({ cloudwatch }: Pick<Target, 'cloudwatch'>): Control {
-  return async () => {
-    const { Metrics = [] } = await cloudwatch.send(new ListMetricsCommand({ Namespace: 'AWS/States' }));
-    return Metrics.length === 0 ? 'this cloud counts nothing of the runs that it has made' : undefined;
-  };
-}
-
-const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
 async function withoutData({ cloudwatch }: Pick<Target, 'cloudwatch'>, metrics: Metric[], since: Date) {

@@ -16,13 +16,15 @@ import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client
 import { paginateListSubscriptionsByTopic, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteQueueCommand, ListQueuesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
+import { ENTITIES } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
-import { textOf } from './deployed-stack.ts';
-import { broken, CannotTell, type Check, type Finding, holds, missingRight, unknown } from './health-check.ts';
-import { deployedRules, RULE_RIGHTS } from './nightly-rules.ts';
+import { broken, CannotTell, type Check, type Finding, holds, missingRight, unknown } from './check.ts';
+import { ruleTarget } from './night-checks.ts';
 import { lookUntil, type Verifying } from './verify-export.ts';
+
+/** Checks that make something temporary in the account, and the check that removes it. */
 
 export const ALARM_CHECK: Check<Verifying> = {
   id: 'alarm',
@@ -31,28 +33,11 @@ export const ALARM_CHECK: Check<Verifying> = {
     'cloudwatch:DescribeAlarms on `*`',
     'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
     'sns:Subscribe on the topic of the alarms',
-    'sns:Unsubscribe on the topic of the alarms',
     'sqs:CreateQueue on queues named `crm-export-NAME_verify_*`',
     'sqs:ReceiveMessage on queues named `crm-export-NAME_verify_*`',
-    'sqs:DeleteQueue on queues named `crm-export-NAME_verify_*`',
   ],
-  makes: true,
   look: alarm,
 };
-
-/**
- * Finds an alarm that is not in ALARM and has actions for ALARM only. Setting it changes its state, and setting it back
- * sends no mail.
- */
-async function quietAlarm(verifying: Verifying) {
-  const topic = verifying.target.AlarmTopicArn;
-  const one = (await deployedAlarms(verifying)).find(
-    ({ StateValue, AlarmActions = [], OKActions = [], InsufficientDataActions = [] }) =>
-      StateValue !== 'ALARM' && AlarmActions.includes(topic) && OKActions.length + InsufficientDataActions.length === 0,
-  );
-  if (one?.AlarmName) return { name: one.AlarmName, before: one.StateValue ?? 'OK' };
-  throw new CannotTell('every alarm that could be set is raised already');
-}
 
 /**
  * One minute. A new queue policy may take this long to apply, and messages sent before are lost
@@ -61,22 +46,21 @@ async function quietAlarm(verifying: Verifying) {
 const LOOKS_A_SETTING = 12;
 
 async function alarm(verifying: Verifying): Promise<Finding> {
-  const { target, id } = verifying;
+  const { target, id, pace } = verifying;
   if (!verifying.alarm) throw new CannotTell('it mails everybody who hears of alarms: add --alarm');
-  const { name, before } = await quietAlarm(verifying);
-  return removingAll(async (made) => {
-    const QueueUrl = await queueThatHears(verifying, temporaryName(target.stack, id), made);
-    const set = (StateValue: StateValue, StateReason: string) =>
-      target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
-    made(`the state of ${name}, which was ${before}`, () => set(before, 'Set back by verify'));
-    let nextAt = 0;
+  const { name, before } = await quietAlarm(target);
+  const set = (StateValue: StateValue, StateReason: string) =>
+    target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
+  const QueueUrl = await queueThatHears(verifying);
+  let nextAt = 0;
+  try {
     const heard = await lookUntil(
       async () => {
         if (performance.now() >= nextAt) {
           // CloudWatch sends a message only if the state changes.
-          if (nextAt > 0) await set(before, reasonFor(before));
-          await set('ALARM', reasonFor(before));
-          nextAt = performance.now() + verifying.pace.everyMs * LOOKS_A_SETTING;
+          if (nextAt > 0) await set(before, reasonFor(id, before));
+          await set('ALARM', reasonFor(id, before));
+          nextAt = performance.now() + pace.everyMs * LOOKS_A_SETTING;
         }
         return messageAbout(verifying, QueueUrl, name);
       },
@@ -85,11 +69,27 @@ async function alarm(verifying: Verifying): Promise<Finding> {
     );
     if (heard) return holds(`${name} arrived in the queue; it is ${before} again`);
     return broken(`${name} did not arrive in the queue`, 'CloudWatch should tell the topic, and the topic the queue.');
-  });
+  } finally {
+    await set(before, 'Set back by verify');
+  }
 }
 
-async function queueThatHears({ target }: Verifying, QueueName: string, made: Noting): Promise<string> {
-  const { sqs, sns, AlarmTopicArn: TopicArn } = target;
+/**
+ * Finds an alarm that is not in ALARM and has actions for ALARM only. Setting it changes its state, and setting it back
+ * sends no mail.
+ */
+async function quietAlarm(target: Target) {
+  const one = (await deployedAlarms(target)).find(
+    ({ StateValue, OKActions = [], InsufficientDataActions = [] }) =>
+      StateValue !== 'ALARM' && OKActions.length + InsufficientDataActions.length === 0,
+  );
+  if (one?.AlarmName) return { name: one.AlarmName, before: one.StateValue ?? 'OK' };
+  throw new CannotTell('every alarm that could be set is raised already');
+}
+
+async function queueThatHears({ target, id }: Verifying): Promise<string> {
+  const { sqs, sns, stack, AlarmTopicArn: TopicArn } = target;
+  const QueueName = temporaryName(stack, id);
   const arn = TopicArn.replace(/:sns:/, ':sqs:').replace(/[^:]*$/, QueueName);
   const statement = {
     Effect: 'Allow',
@@ -100,10 +100,7 @@ async function queueThatHears({ target }: Verifying, QueueName: string, made: No
   };
   const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName, Attributes: { Policy } }));
-  made(`queue ${QueueName}`, () => sqs.send(new DeleteQueueCommand({ QueueUrl })));
-  const subscribe = new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: arn, ReturnSubscriptionArn: true });
-  const { SubscriptionArn } = await sns.send(subscribe);
-  made(`subscription of ${QueueName}`, () => sns.send(new UnsubscribeCommand({ SubscriptionArn })));
+  await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: arn }));
   return QueueUrl;
 }
 
@@ -113,8 +110,8 @@ const messageSchema = z.object({ AlarmName: z.string(), NewStateValue: z.string(
 async function messageAbout({ target }: Verifying, QueueUrl: string, name: string): Promise<boolean> {
   const look = new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 });
   const { Messages = [] } = await target.sqs.send(look);
-  const told = Messages.map(({ Body }) => parseJson(messageSchema, parseJson(envelopeSchema, Body)?.Message));
-  return told.some((message) => message?.AlarmName === name && message.NewStateValue === 'ALARM');
+  const messages = Messages.map(({ Body }) => parseJson(messageSchema, parseJson(envelopeSchema, Body)?.Message));
+  return messages.some((message) => message?.AlarmName === name && message.NewStateValue === 'ALARM');
 }
 
 /** Whether the role of the nightly rules may start the machine: otherwise only the first night would show it. */
@@ -122,7 +119,7 @@ export const RULE_START: Check<Verifying> = {
   id: 'rule-start',
   question: 'Does a temporary rule with the role of the nightly rules start a run?',
   rights: [
-    ...RULE_RIGHTS,
+    'events:ListTargetsByRule on the rules',
     'events:PutRule on rules named `crm-export-NAME_verify_*`',
     'events:PutTargets on rules named `crm-export-NAME_verify_*`',
     'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
@@ -131,25 +128,26 @@ export const RULE_START: Check<Verifying> = {
     'states:ListExecutions on ExportRun',
     'states:DescribeExecution on executions of ExportRun',
   ],
-  makes: true,
   look: ruleStart,
 };
 
-/** Allowance for a difference between two clocks. */
-const CLOCK_MS = 60_000;
-
 async function ruleStart(verifying: Verifying): Promise<Finding> {
   const { target, id } = verifying;
-  const [rule] = await deployedRules(verifying);
-  if (!rule?.role) throw new CannotTell('no nightly rule has a role');
+  const { RoleArn } = (await ruleTarget(target, ENTITIES[0])) ?? {};
+  if (!RoleArn) throw new CannotTell(`the rule of ${ENTITIES[0]} has no role`);
   const name = temporaryName(target.stack, id);
   // Checks the right to remove the rule before making one that fires every minute.
   await removeRule(target, name);
-  return removingAll(async (made) => {
-    made(`rule ${name}`, () => removeRule(target, name));
-    return started(verifying, name, rule.role);
-  });
+  try {
+    return await started(verifying, name, RoleArn);
+  } finally {
+    await removeRule(target, name);
+  }
 }
+
+/** Allowance for a difference between two clocks. */
+const CLOCK_MS = 60_000;
+const RULE_TARGET = 'verify';
 
 async function started(verifying: Verifying, Name: string, RoleArn: string): Promise<Finding> {
   const { target, id, runs } = verifying;
@@ -163,7 +161,7 @@ async function started(verifying: Verifying, Name: string, RoleArn: string): Pro
   const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
   if (FailedEntries.length > 0) return broken(`${Name} took no target`, 'Look again.');
   const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
-  if (run) runs.names.push(run);
+  if (run) runs.push(run);
   if (run) return holds(`${Name} started ${run}, which fails in InvalidInput`);
   const should = `It should start a run within a minute. If the role of the rules may not start the machine, ${REWRITE}.`;
   return broken(`${Name} started no run`, should);
@@ -182,8 +180,8 @@ async function startedBy({ target }: Verifying, input: string, since: Date): Pro
 }
 
 /**
- * Temporary objects that verify makes and removes. It finds them by name, so it also removes those of an earlier verify
- * that was killed. The underscore occurs in no deployment name: `crm-export-a-verify-x` could be another deployment.
+ * Temporary objects are found by their names, which have the id of the verify, so those of a verify that was killed are
+ * removed too. The underscore occurs in no deployment name: `crm-export-a-verify-x` could be another deployment.
  */
 
 /** Prefix of the keys of temporary objects. */
@@ -194,11 +192,87 @@ export function temporaryName(stack: string, id: string): string {
   return `${stack}_verify_${id}`;
 }
 
-const REASON = 'Set by hand for verify; it was ';
-
 /** The state reason of an alarm that verify sets. It names the former state, to which the alarm is set back. */
-export function reasonFor(before: string): string {
-  return `${REASON}${before}`;
+export function reasonFor(id: string, before: string): string {
+  return `Set by hand for verify ${id}; it was ${before}`;
+}
+
+/** A time in the id of a verify: `20261122T020000Z`. */
+export function stampOf(time: number): string {
+  return new Date(time).toISOString().replace(/[-:]|\.\d+/g, '');
+}
+
+/** A verify takes less time: what an older one has made was left by it. */
+const OLD_MS = 3_600_000;
+
+/** Whether a name has the id of this verify, or of one that must have ended: another one may be under way. */
+function isToRemove(name: string, id: string): boolean {
+  const stamp = /\d{8}T\d{6}Z/.exec(name)?.[0];
+  return name.includes(id) || (stamp !== undefined && stamp < stampOf(Date.now() - OLD_MS));
+}
+
+/** The last check, made after all others: removes what they have made, and what a killed verify has left. */
+export const LEFT_OVERS: Check<Pick<Verifying, 'target' | 'id'>> = {
+  id: 'left-overs',
+  question: 'Is everything temporary gone?',
+  rights: [
+    'events:ListRules on the rules',
+    'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
+    'events:DeleteRule on rules named `crm-export-NAME_verify_*`',
+    'cloudwatch:DescribeAlarms on `*`',
+    'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
+    'sns:ListSubscriptionsByTopic on the topic of the alarms',
+    'sns:Unsubscribe on the topic of the alarms',
+    'sqs:ListQueues on `*`',
+    'sqs:DeleteQueue on queues named `crm-export-NAME_verify_*`',
+    's3:ListBucketVersions on the bucket',
+    's3:DeleteObjectVersion on `verify_/*`',
+  ],
+  look: leftOvers,
+};
+
+async function leftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
+  const isOurs = (name: string) => isToRemove(name, id);
+  const removals = [removeRules, removeSubscriptions, removeQueues, removeObjects, resetAlarms];
+  // Each kind is removed even if another cannot be.
+  const settled = await Promise.allSettled(removals.map((remove) => remove(target, isOurs)));
+  const removed = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  const errors = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  const earlier = removed.filter((name) => !name.includes(id));
+  const also = earlier.length > 0 ? `; removed of an earlier verify: ${earlier.join(', ')}` : '';
+  const rights = errors.flatMap((error) => missingRight(error) ?? []);
+  if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
+    const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
+    return broken(`not all could be removed${also}`, `Remove by hand what has _verify_ in its name${lacking}.`);
+  }
+  if (rights.length > 0) return unknown(`these credentials lack the right ${rights.join(', ')}${also}`);
+  return holds(`nothing temporary is left${also}`);
+}
+
+/** Whether an object is to be removed, by its name. */
+type IsOurs = (name: string) => boolean;
+
+/** Sets alarms that verify has set back to their former state. @returns their names and reasons */
+async function resetAlarms(target: Target, isOurs: IsOurs): Promise<string[]> {
+  const reset: string[] = [];
+  for (const { AlarmName, StateValue, StateReason = '' } of await deployedAlarms(target)) {
+    const [, id = '', before] = /^Set by hand for verify (\S+); it was (\w+)$/.exec(StateReason) ?? [];
+    if (StateValue !== 'ALARM' || !before || !isOurs(id)) continue;
+    const back = { AlarmName, StateValue: before as StateValue, StateReason: 'Set back by verify' };
+    await target.cloudwatch.send(new SetAlarmStateCommand(back));
+    reset.push(`alarm ${AlarmName} of ${id}`);
+  }
+  return reset;
+}
+
+/** The alarms of this deployment: those that tell its topic. */
+async function deployedAlarms({ cloudwatch, stack, AlarmTopicArn }: Target): Promise<MetricAlarm[]> {
+  const alarms: MetricAlarm[] = [];
+  // The prefix also matches alarms of other deployments: those of `prod-2` for `prod`.
+  for await (const page of paginateDescribeAlarms({ client: cloudwatch }, { AlarmNamePrefix: `${stack}-` })) {
+    alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmActions = [] }) => AlarmActions.includes(AlarmTopicArn)));
+  }
+  return alarms;
 }
 
 /**
@@ -210,136 +284,43 @@ async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Pro
   await events.send(new DeleteRuleCommand({ Name })).catch(unlessGone);
 }
 
-const RULE_TARGET = 'verify';
-
 /** Ignores that an object is gone: AWS lists a queue for a minute after its removal, and a subscription for longer. */
 function unlessGone(error: unknown): void {
   if (!(error instanceof Error && /NotFound|DoesNotExist|NonExistent/.test(error.name))) throw error;
 }
 
-/** @returns the names of the removed rules */
-async function removeRules({ events, stack }: Target): Promise<string[]> {
+async function removeRules({ events, stack }: Target, isOurs: IsOurs): Promise<string[]> {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
-  for (const { Name = '' } of Rules) await removeRule({ events }, Name);
-  return Rules.map(({ Name }) => `rule ${Name}`);
+  const names = Rules.flatMap(({ Name = '' }) => (isOurs(Name) ? [Name] : []));
+  for (const name of names) await removeRule({ events }, name);
+  return names;
 }
 
-/** Sets alarms of this deployment that verify has set back to their former state. @returns their descriptions */
-async function resetAlarms(place: Pick<Verifying, 'target' | 'stack'>): Promise<string[]> {
-  const ours = (await deployedAlarms(place)).filter(
-    ({ StateValue, StateReason }) => StateValue === 'ALARM' && StateReason?.startsWith(REASON),
-  );
-  for (const { AlarmName, StateReason = '' } of ours) {
-    const before = StateReason.slice(REASON.length) as StateValue;
-    const back = { AlarmName, StateValue: before, StateReason: 'Set back by verify' };
-    await place.target.cloudwatch.send(new SetAlarmStateCommand(back));
-  }
-  return ours.map(({ AlarmName }) => `alarm ${AlarmName}`);
-}
-
-/** @returns descriptions of the removed subscriptions */
-async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Target): Promise<string[]> {
+async function removeSubscriptions({ sns, stack, AlarmTopicArn }: Target, isOurs: IsOurs): Promise<string[]> {
   const removed: string[] = [];
-  for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn })) {
+  for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
     for (const { SubscriptionArn = '', Endpoint = '' } of page.Subscriptions ?? []) {
+      const name = Endpoint.split(':').at(-1) ?? '';
       // With `PendingConfirmation` or `Deleted` instead of an ARN, AWS refuses to remove the subscription.
-      if (!Endpoint.includes(`:${temporaryName(stack, '')}`) || !SubscriptionArn.startsWith('arn:')) continue;
+      const isSubscribed = name.startsWith(temporaryName(stack, '')) && SubscriptionArn.startsWith('arn:');
+      if (!isSubscribed || !isOurs(name)) continue;
       await sns.send(new UnsubscribeCommand({ SubscriptionArn })).catch(unlessGone);
-      removed.push(`subscription of ${Endpoint.split(':').at(-1)}`);
+      removed.push(`subscription of ${name}`);
     }
   }
   return removed;
 }
 
-/** @returns descriptions of the removed queues */
-async function removeQueues({ sqs, stack }: Target): Promise<string[]> {
+async function removeQueues({ sqs, stack }: Target, isOurs: IsOurs): Promise<string[]> {
   const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: temporaryName(stack, '') }));
-  for (const QueueUrl of QueueUrls) await sqs.send(new DeleteQueueCommand({ QueueUrl })).catch(unlessGone);
-  return QueueUrls.map((url) => `queue ${url.split('/').at(-1)}`);
+  const urls = QueueUrls.filter(isOurs);
+  for (const QueueUrl of urls) await sqs.send(new DeleteQueueCommand({ QueueUrl })).catch(unlessGone);
+  return urls.map((url) => `queue ${url.split('/').at(-1)}`);
 }
 
-/** @returns descriptions of the removed objects */
-async function removeObjects({ s3, BucketName: Bucket }: Target): Promise<string[]> {
+async function removeObjects({ s3, BucketName: Bucket }: Target, isOurs: IsOurs): Promise<string[]> {
   const { Versions = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket, Prefix: TEMPORARY_PREFIX }));
-  for (const { Key, VersionId } of Versions) await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
-  return Versions.map(({ Key }) => `object ${Key}`);
-}
-
-/** The rights that the removal of all temporary objects needs. */
-const REMOVING_RIGHTS = [
-  'events:ListRules on the rules',
-  'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
-  'events:DeleteRule on rules named `crm-export-NAME_verify_*`',
-  'cloudwatch:DescribeAlarms on `*`',
-  'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
-  'sns:ListSubscriptionsByTopic on the topic of the alarms',
-  'sns:Unsubscribe on the topic of the alarms',
-  'sqs:ListQueues on `*`',
-  'sqs:DeleteQueue on queues named `crm-export-NAME_verify_*`',
-  's3:ListBucketVersions on the bucket',
-  's3:DeleteObjectVersion on `verify_/*`',
-];
-
-/** Removes all temporary objects, each even if others fail. @returns what it removed, and the errors */
-export async function removeTemporary(
-  place: Pick<Verifying, 'target' | 'stack'>,
-): Promise<{ removed: string[]; errors: unknown[] }> {
-  const each = [removeRules, removeSubscriptions, removeQueues, removeObjects].map((remove) => remove(place.target));
-  const settled = await Promise.allSettled([...each, resetAlarms(place)]);
-  return {
-    removed: settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])),
-    errors: settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])),
-  };
-}
-
-/** Records that an object was made, and the function that removes it. */
-type Noting = (what: string, remove: () => Promise<unknown>) => void;
-
-/** Removes the recorded objects in reverse order, also after an error. The finding lists those that remain. */
-export async function removingAll(work: (made: Noting) => Promise<Finding>): Promise<Finding> {
-  const all: { what: string; remove: () => Promise<unknown> }[] = [];
-  const [result] = await Promise.allSettled([work((what, remove) => all.unshift({ what, remove }))]);
-  const stays: string[] = [];
-  for (const { what, remove } of all) await remove().catch(() => stays.push(what));
-  if (stays.length > 0) return broken(`could not be removed: ${stays.join(', ')}`, 'Remove it by hand.');
-  if (result.status === 'rejected') throw result.reason;
-  return result.value;
-}
-
-/** The alarms of the template with their current state in the account. */
-async function deployedAlarms({ target, stack }: Pick<Verifying, 'target' | 'stack'>): Promise<MetricAlarm[]> {
-  const names = stack.ofType('AWS::CloudWatch::Alarm').map((alarm) => textOf(alarm, 'AlarmName'));
-  const alarms: MetricAlarm[] = [];
-  // The prefix also matches alarms of other deployments: those of `prod-2` for `prod`.
-  const look = { AlarmNamePrefix: `${target.stack}-` };
-  for await (const page of paginateDescribeAlarms({ client: target.cloudwatch }, look)) {
-    alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmName = '' }) => names.includes(AlarmName)));
-  }
-  return alarms;
-}
-
-interface Left extends Pick<Verifying, 'target' | 'stack'> {
-  /** Names of the objects that an earlier verify left. */
-  ofAnother: string[];
-}
-
-/** Made after all other checks: looks once more for temporary objects, and removes them. */
-export const LEFT_OVERS: Check<Left> = {
-  id: 'left-overs',
-  question: 'Is everything temporary gone?',
-  rights: REMOVING_RIGHTS,
-  look: leftOvers,
-};
-
-async function leftOvers({ ofAnother, ...place }: Left): Promise<Finding> {
-  const { removed, errors } = await removeTemporary(place);
-  const earlier = ofAnother.length > 0 ? `; removed of an earlier verify: ${ofAnother.join(', ')}` : '';
-  const rights = errors.flatMap((error) => missingRight(error) ?? []);
-  if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
-    const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
-    return broken(`not all could be removed${earlier}`, `Remove by hand what has _verify_ in its name${lacking}.`);
-  }
-  if (rights.length > 0) return unknown(`these credentials lack the right ${rights.join(', ')}${earlier}`);
-  const found = removed.length > 0 ? `removed only now: ${removed.join(', ')}` : 'nothing temporary is left';
-  return holds(`${found}${earlier}`);
+  const ours = Versions.filter(({ Key = '' }) => isOurs(Key));
+  for (const { Key, VersionId } of ours) await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+  return ours.map(({ Key }) => `object ${Key}`);
 }

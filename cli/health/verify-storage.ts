@@ -1,14 +1,13 @@
 import {
   DeleteObjectCommand,
-  GetBucketEncryptionCommand,
   HeadObjectCommand,
   PutObjectCommand,
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3';
+import { keyIdOf } from '../deployment-state.ts';
 import { REWRITE } from '../support/aws-error.ts';
-import type { Target } from '../support/target.ts';
-import { CannotTell, type Check, type Finding, holdsUnless } from './health-check.ts';
-import { type Control, RUN_RIGHTS, unlessNotEnforced, type Verifying } from './verify-export.ts';
+import { CannotTell, type Check, type Finding, holdsUnless } from './check.ts';
+import { publishedBy, RUN_RIGHTS, unlessNotEnforced, type Verifying } from './verify-export.ts';
 import { TEMPORARY_PREFIX } from './verify-starts.ts';
 
 type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
@@ -20,24 +19,26 @@ export const STORAGE_CHECKS: Check<Verifying>[] = [
   {
     id: 'encryption',
     question: 'Are the file and its manifest encrypted by the key of the deployment?',
-    rights: [...RUN_RIGHTS, 's3:GetObject on `published/*`, `runs/*`', 'kms:Decrypt on the key, through S3'],
-    makes: true,
+    rights: [
+      ...RUN_RIGHTS,
+      'cloudformation:ListStackResources on the stack',
+      's3:GetObject on `published/*`, `runs/*`',
+      'kms:Decrypt on the key, through S3',
+    ],
     look: encryption,
   },
   {
     id: 'plain-http',
     question: 'Is an object refused that comes by plain http?',
     rights: TEMPORARY_OBJECT_RIGHTS,
-    makes: true,
     look: (verifying) => refused(verifying, { 'by plain http': {} }, true),
   },
   {
     id: 'foreign-key',
     question: 'Is an object refused with another key, and by another way of encrypting?',
     rights: TEMPORARY_OBJECT_RIGHTS,
-    makes: true,
-    look: async (verifying) => {
-      const [, partition, , region, account] = (verifying.target.StateMachineArn ?? '').split(':');
+    look: (verifying) => {
+      const [, partition, , region, account] = verifying.target.StateMachineArn.split(':');
       const SSEKMSKeyId = `arn:${partition}:kms:${region}:${account}:alias/aws/s3`;
       const puts = {
         'with the key aws/s3': { ServerSideEncryption: 'aws:kms', SSEKMSKeyId },
@@ -48,13 +49,10 @@ export const STORAGE_CHECKS: Check<Verifying>[] = [
   },
 ];
 
-function keyOf({ stack }: Verifying): string {
-  return stack.ofType('AWS::KMS::Key')[0]?.physicalId ?? '';
-}
-
 async function encryption(verifying: Verifying): Promise<Finding> {
-  const { target, runs } = verifying;
-  const { key, manifestKey } = await runs.published();
+  const { target } = verifying;
+  const { key, manifestKey } = await publishedBy(verifying);
+  const ours = await keyIdOf(target);
   const wrong: string[] = [];
   let encrypted = 0;
   for (const Key of [key, manifestKey]) {
@@ -62,31 +60,27 @@ async function encryption(verifying: Verifying): Promise<Finding> {
     const { ServerSideEncryption: by, SSEKMSKeyId: id = '' } = head;
     encrypted += by ? 1 : 0;
     if (by !== 'aws:kms') wrong.push(`${Key} is encrypted by ${by ?? 'nothing'}`);
-    else if (id.split('/').at(-1) !== keyOf(verifying)) wrong.push(`${Key} is encrypted with another key, ${id}`);
+    else if (id.split('/').at(-1) !== ours) wrong.push(`${Key} is encrypted with another key, ${id}`);
   }
-  const finding = holdsUnless(wrong, `both by aws:kms with the key ${keyOf(verifying)} of the deployment`);
-  if (encrypted > 0) return finding;
+  const finding = holdsUnless(wrong, `both by aws:kms with the key ${ours} of the deployment`);
   // S3 encrypts every object: https://docs.aws.amazon.com/AmazonS3/latest/userguide/default-encryption-faq.html
-  return unlessNotEnforced(target, finding, async () => {
-    const { s3, BucketName: Bucket } = target;
-    const { ServerSideEncryptionConfiguration: kept } = await s3.send(new GetBucketEncryptionCommand({ Bucket }));
-    const by = kept?.Rules?.[0]?.ApplyServerSideEncryptionByDefault?.SSEAlgorithm;
-    return by && `this cloud says that the bucket encrypts by ${by}, and keeps objects that nothing has encrypted`;
-  });
+  return encrypted > 0 ? finding : unlessNotEnforced(target, finding);
 }
 
-async function refused({ target, id }: Verifying, puts: Record<string, Put>, plainHttp: boolean): Promise<Finding> {
+async function refused(verifying: Verifying, puts: Record<string, Put>, plainHttp: boolean): Promise<Finding> {
   const stored: string[] = [];
   for (const [how, put] of Object.entries(puts)) {
-    if (!(await isRefused(target, `${TEMPORARY_PREFIX}${id}`, put, plainHttp))) stored.push(`stored ${how}`);
+    if (!(await isRefused(verifying, put, plainHttp))) stored.push(`stored ${how}`);
   }
   const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
   const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it: ${REWRITE}.`);
-  return unlessNotEnforced(target, finding, readsWithoutCredentials(target));
+  return unlessNotEnforced(verifying.target, finding);
 }
 
 /** @throws CannotTell if S3 refuses for another reason than the policy: credentials without the right prove nothing */
-async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: Put, plainHttp: boolean) {
+async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean): Promise<boolean> {
+  const { s3, BucketName: Bucket } = target;
+  const Key = `${TEMPORARY_PREFIX}${id}`;
   const command = new PutObjectCommand({ Bucket, Key, Body: 'verify', ...put });
   if (plainHttp) {
     const overPlainHttp = ({ request }: { request: unknown }) =>
@@ -106,16 +100,4 @@ async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: P
       'S3 does not say that the policy of the bucket refused it: these credentials may lack s3:PutObject',
     );
   }
-}
-
-const ANSWERS_WITHIN_MS = 5000;
-
-/** A bucket that is closed to the public refuses a request for its versioning without credentials. */
-function readsWithoutCredentials({ BucketName }: Pick<Target, 'BucketName'>): Control {
-  return async (endpoint) => {
-    const { ok } = await fetch(`${endpoint}/${BucketName}?versioning`, {
-      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
-    });
-    return ok ? 'this cloud lets whoever has no credentials read the bucket' : undefined;
-  };
 }

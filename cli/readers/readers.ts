@@ -16,7 +16,7 @@ import { whyWithheld } from '../../core/readers/withheld.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isGone } from '../../core/storage/storage-errors.ts';
 import { createManifests, type PublishedRun, publishedManifests } from '../data/stored-manifests.ts';
-import { readStack } from '../health/deployed-stack.ts';
+import { keyIdOf } from '../deployment-state.ts';
 import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -93,10 +93,10 @@ interface SharedPlace {
 
 /** @throws CommandError (exit code 3) if the stack has no key */
 async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'BucketName' | 'StateMachineArn'>) {
-  const [key] = (await readStack(target)).ofType('AWS::KMS::Key');
+  const key = await keyIdOf(target);
   if (!key) throw new CommandError(`The stack ${target.stack} has no key: deploy this release.`, ENVIRONMENT);
   const [, partition, , region, account] = target.StateMachineArn.split(':');
-  return { bucket: target.BucketName, keyArn: `arn:${partition}:kms:${region}:${account}:key/${key.physicalId}` };
+  return { bucket: target.BucketName, keyArn: `arn:${partition}:kms:${region}:${account}:key/${key}` };
 }
 
 type Reads = Pick<Reader, 'entities' | 'of'>;

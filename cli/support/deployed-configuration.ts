@@ -1,6 +1,9 @@
+import { GetTemplateCommand } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod/mini';
 import { type Deployed, deployedBy } from '../../core/config/deployed.ts';
-import { readTemplate } from '../health/deployed-stack.ts';
-import { CommandError, USAGE } from './exit.ts';
+import { parseJson } from '../../core/json.ts';
+import { awsErrorText } from './aws-error.ts';
+import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 import { printErr } from './print.ts';
 import { isSettled, type Target } from './target.ts';
 
@@ -22,6 +25,26 @@ export async function deployedConfiguration(target: DeployedTarget, warn = print
   }
   warnUnsettled(target, warn);
   return deployed;
+}
+
+const templateSchema = z.object({
+  Metadata: z.optional(z.record(z.string(), z.unknown())),
+});
+
+/**
+ * The template of the last deployment, whatever this checkout would deploy. It has no transforms, so its text is the
+ * same in every stage.
+ * @throws CommandError (exit code 3)
+ */
+async function readTemplate({ cloudformation, stack }: Pick<Target, 'cloudformation' | 'stack'>) {
+  const command = new GetTemplateCommand({ StackName: stack, TemplateStage: 'Original' });
+  const { TemplateBody } = await cloudformation.send(command).catch((error: unknown) => {
+    const trouble = awsErrorText(error);
+    throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
+  });
+  const template = parseJson(templateSchema, TemplateBody);
+  if (!template) throw new CommandError(`The template of ${stack} cannot be read: deploy it again.`, ENVIRONMENT);
+  return template;
 }
 
 /** Warns a person who starts functions that these may have another configuration than the template. */

@@ -12,9 +12,7 @@ import {
   EC2Client,
 } from '@aws-sdk/client-ec2';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checked } from '../../cli/health/health-check.ts';
-import { NETWORK_CHECK } from '../../cli/health/network-checks.ts';
-import type { Network } from '../../cli/health/network-facts.ts';
+import { type Network, networkFindings } from '../../cli/health/network-checks.ts';
 import { exampleDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { localPlace, newVpc, type Vpc } from './support/vpc.ts';
@@ -36,9 +34,7 @@ const networkOf = (...subnetIds: string[]): Network => ({ vpcId: vpc.vpcId, subn
 async function look(network: Network, { crm = {}, planned = false } = {}) {
   const { crm: example } = exampleDeployment();
   const deployment = exampleDeployment({ network, crm: { ...example, ...crm } });
-  const known = { file: deployment };
-  const context = { target: { ec2 }, deployment: planned ? exampleDeployment() : deployment, known };
-  return checked(NETWORK_CHECK, context, { deployment: 'prod' });
+  return networkFindings({ ec2 }, planned ? exampleDeployment() : deployment, deployment);
 }
 
 describe('doctor says of a subnet', () => {
@@ -50,7 +46,7 @@ describe('doctor says of a subnet', () => {
 
     expect(await look(networkOf(inside.subnetId))).toEqual([
       expect.objectContaining({
-        id: `network.${inside.subnetId}`,
+        of: inside.subnetId,
         verdict: 'holds',
         found: `${inside.subnetId} leads to the NAT gateway ${NatGatewayId}.`,
       }),
@@ -85,7 +81,6 @@ describe('doctor says of a subnet', () => {
     expect(await look(networkOf(subnetId))).toMatchObject([
       {
         verdict: 'unknown',
-        exitCode: 0,
         found: expect.stringContaining(`leads to tgw-0123456789abcdef0, and what is behind it cannot be told here.`),
       },
     ]);
@@ -135,9 +130,9 @@ describe('doctor says of a subnet', () => {
 });
 
 test('doctor asks nothing of EC2 where there is no network', async () => {
-  const context = { target: {} as { ec2: EC2Client }, deployment: exampleDeployment(), known: undefined };
+  const none = exampleDeployment();
 
-  expect(await checked(NETWORK_CHECK, context, { deployment: 'prod' })).toEqual([]);
+  expect(await networkFindings({} as { ec2: EC2Client }, none, none)).toEqual([]);
 });
 
 describe('a deployment', () => {

@@ -74,7 +74,7 @@ test('what was written under other settings, or under unknown ones, is counted, 
 
   expect(checks).toMatchObject([{ of: 'leads', verdict: 'warning', exitCode: 0 }]);
   expect(checks[0]?.found).toBe(
-    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under other column settings than those of today (2026-11-16 to 2026-11-19). They are kept until 2027-11-17 at the latest.',
+    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under other column settings than those of today. They are kept until 2027-11-17 at the latest.',
   );
   expect(checks[0]?.advice).toMatch(
     /^Write tables again.*: npx --no -- crm-export table leads --outdated --deployment prod\. Files stay as they were published\./,
@@ -93,7 +93,7 @@ test('what the newest manifest knows of an entry is looked for in older files', 
   const files = { '2026-11-18': having, '2026-11-20': { ...without, leftOut } };
   const [check] = await said({ files }, { columns: { except: ['nationalId'] } });
 
-  expect(check?.found).toMatch(/^Of leads, 1 published file were written .* \(2026-11-18\)/);
+  expect(check?.found).toMatch(/^Of leads, 1 published file were written /);
 });
 
 test('a file whose header is not known may have what was requested', async () => {

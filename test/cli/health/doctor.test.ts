@@ -1,35 +1,31 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { doctor, exitCodeOf, linesOf } from '../../../cli/health/doctor.ts';
-import { begin, ledgerFinding, type Refreshed, refreshFinding } from '../../../cli/health/doctor-look.ts';
+import { broken, type Checked, type Finding, holds, unknown, warning } from '../../../cli/health/check.ts';
+import { addDoctor, exitCodeOf, linesOf } from '../../../cli/health/doctor.ts';
 import {
   accessTokenFinding,
   clientFinding,
-  GRANT_STORED,
   grantFinding,
+  ledgerFinding,
+  type Refreshed,
+  refreshFinding,
   scopesFinding,
+  storedFinding,
 } from '../../../cli/health/grant-checks.ts';
-import {
-  broken,
-  type Checked,
-  checked,
-  type Finding,
-  holds,
-  unknown,
-  warning,
-} from '../../../cli/health/health-check.ts';
-import { NIGHT_CHECKS } from '../../../cli/health/night-checks.ts';
 import { columnsFindings } from '../../../cli/health/service-checks.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
-import { deployment } from '../../support/builders.ts';
-import { refused, xml } from '../support/cloud/answers.ts';
+import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
-import { halfStack, stack, template } from '../support/cloud/stack.ts';
+import { halfStack } from '../support/cloud/stack.ts';
+import type { Part } from '../support/cloud/world.ts';
+import { useCommands } from '../support/run-cli.ts';
+
+useCommands({ doctor: addDoctor });
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
@@ -46,13 +42,6 @@ const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
 const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });
 
 const checkedAs = (id: string, finding: Finding): Checked => ({ ...finding, id, question: 'Is it?', rights: [] });
-
-const REFUSED = Object.fromEntries(
-  ['GetTemplate', 'ListSubscriptionsByTopic'].map((operation) => [
-    operation,
-    refused('AccessDeniedException', 'no', { status: 403 }),
-  ]),
-);
 
 describe('the stored OAuth client', () => {
   const client = { clientId: 'a', clientSecret: 's' };
@@ -75,23 +64,24 @@ describe('the stored OAuth client', () => {
 });
 
 describe('when a function last stored a refreshed grant', () => {
-  const look = async (changes: Partial<Tokens>) =>
-    (await checked(GRANT_STORED, { newest: async () => generation('v1', changes) }, { deployment: 'dev' }))[0];
-
-  it('is said; a grant of an earlier release does not say it', async () => {
-    expect(await look({ functionStoredAt: minutes(-60) })).toMatchObject({
-      ...{ verdict: 'holds', found: 'At 2026-11-20T11:00:00.000Z.' },
-    });
-    expect(await look({})).toMatchObject({ verdict: 'holds', found: expect.stringContaining('an earlier release') });
-  });
-
-  it('is a warning where none has yet, with the run to start, and nothing fails by it', async () => {
-    expect(await look({ functionStoredAt: null })).toMatchObject({
-      verdict: 'warning',
-      found: 'None has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
-      advice: expect.stringMatching(/: npx --no -- crm-export start leads --wait --deployment dev\.$/),
-      exitCode: 0,
-    });
+  it.each<[string, Partial<Tokens>, object]>([
+    ['is said', { functionStoredAt: minutes(-60) }, { verdict: 'holds', found: 'At 2026-11-20T11:00:00.000Z.' }],
+    [
+      'is not known of an earlier release',
+      {},
+      { verdict: 'holds', found: expect.stringContaining('an earlier release') },
+    ],
+    [
+      'is a warning where none has yet, with the run to start',
+      { functionStoredAt: null },
+      {
+        verdict: 'warning',
+        found: 'None has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
+        advice: expect.stringMatching(/: npx --no -- crm-export start leads --wait\.$/),
+      },
+    ],
+  ])('%s', (_, changes, finding) => {
+    expect(storedFinding(tokens(changes))).toMatchObject(finding);
   });
 
   it('is the reason where a good night cannot be promised', async () => {
@@ -164,51 +154,48 @@ describe('checks', () => {
     expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✗ (2).');
   });
 
-  it('fail where a rule is not as deployed, although the run would work', async () => {
-    const Properties = { Name: 'crm-export-test-leads', State: 'ENABLED' };
-    const { target } = await aws(
-      template({ Resources: { Leads: { Type: 'AWS::Events::Rule', Properties } } }),
-      { ListStackResources: xml('<r><ListStackResourcesResult/></r>') },
-      rules({ gone: ['leads'] }),
-    );
-    const check = NIGHT_CHECKS.find(({ id }) => id === 'rules');
+  it('of one cause print its advice once', () => {
+    const advice = 'Authorize again.';
+    const checks = [checkedAs('a', broken('A.', advice)), checkedAs('b', broken('B.', advice))];
 
-    const found =
-      check && (await checked(check, begin(target, undefined, { deployment: 'test' }), { deployment: 'test' }));
-
-    expect(found).toMatchObject([
-      { id: 'rules', verdict: 'broken', exitCode: 1, found: expect.stringContaining('crm-export-test-leads is gone') },
-    ]);
+    expect(linesOf(checks).join('\n').split(advice)).toHaveLength(2);
   });
 
-  it('of what a night does without fail nothing where AWS lets nobody look', async () => {
-    const { target } = await aws(
-      { ...REFUSED, s3: refused('AccessDenied', 'no', { status: 403 }) },
-      stack({ AlarmTopicArn: 'arn:aws:sns:us-east-1:000000000000:alarms' }),
-    );
-    const known = { deployment: deployment(), file: undefined, changed: [], unknown: [], finding: holds('') };
-    const doctoring = begin(target, known, { deployment: 'prod' });
+  /** The checks of a deployment, by id. */
+  const found = async (...parts: Part[]) => {
+    const { code, stdout } = await (await aws(...parts)).cli('doctor', '--json');
+    const { checks } = JSON.parse(stdout) as { checks: Checked[] };
+    return { code, verdictOf: (id: string) => checks.find((one) => one.id === id)?.verdict };
+  };
 
-    const checks = await Promise.all(NIGHT_CHECKS.map((check) => checked(check, doctoring, { deployment: 'prod' })));
+  it('fail where a rule is not as deployed', async () => {
+    const { code, verdictOf } = await found(rules({ gone: ['leads'] }));
 
-    const found = checks.flat().map(({ id, verdict, exitCode }) => [id, verdict, exitCode]);
-    expect(found).toEqual(['rules', 'alarm-addresses', 'column-settings'].map((id) => [id, 'unknown', 0]));
+    expect({ code, rules: verdictOf('rules') }).toEqual({ code: 1, rules: 'broken' });
+  });
+
+  it('of what a night does without are unknown where AWS lets nobody look', async () => {
+    const denied = refused('AccessDenied', 'no', { status: 403 });
+    const { verdictOf } = await found({ '*': denied });
+
+    expect(['rules', 'alarm-addresses', 'column-settings', 'grant'].map(verdictOf)).toEqual(Array(4).fill('unknown'));
   });
 });
 
 describe('the grant', () => {
-  it('is reported by generation, age and end', () => {
+  it('is reported by generation and end', () => {
+    const look = (labelled: ReturnType<typeof generation>, newest = labelled) =>
+      grantFinding({ labelled, newest }, around);
     const one = generation('v1');
-    expect(grantFinding(one, one, around)).toMatchObject({
+    const old = generation('v0', { expiresAt: null });
+
+    expect(look(one)).toMatchObject({
       verdict: 'holds',
-      found: `Generation v1, obtained 10 min ago (${minutes(-10)}); its access token ends at ${minutes(50)}.`,
+      found: `Generation v1, obtained at ${minutes(-10)}; its access token ends at ${minutes(50)}.`,
     });
-    const old = generation('v0', { obtainedAt: minutes(-60 * 24 * 5), expiresAt: null });
-    expect(grantFinding(old, old, around).found).toContain('5 days ago');
-    expect(grantFinding(old, old, around).found).toContain('its end is unknown');
-    expect(grantFinding(old, one, around)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('v0') });
-    const often = generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) });
-    expect(grantFinding(often, often, around)).toMatchObject({
+    expect(look(old).found).toContain('its end is unknown');
+    expect(look(old, one)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('v0') });
+    expect(look(generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) }))).toMatchObject({
       verdict: 'broken',
       found: expect.stringMatching(/^95 grants/),
     });
@@ -275,7 +262,7 @@ describe('the grant', () => {
       'dead',
       item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),
       'broken',
-      /since .*: said \[31mno$/,
+      /since .*: said \[31mno\.$/,
     ],
   ];
   it.each(states)('can be %s', (_, seen, verdict, text) => {
@@ -303,7 +290,7 @@ describe('the grant', () => {
 
   it('has an access token that lives, is stale, lives too short, or for nobody knows how long', () => {
     const of = (changes: Partial<Tokens>) => accessTokenFinding(tokens(changes), around);
-    expect(of({})).toMatchObject({ verdict: 'holds', found: 'It lives for 60 min and has 50 min left.' });
+    expect(of({})).toMatchObject({ verdict: 'holds', found: 'It lives for 1 h and has 50 min left.' });
     expect(of({ obtainedAt: minutes(-70), expiresAt: minutes(-10) })).toMatchObject({
       verdict: 'warning',
       found: expect.stringContaining('is stale'),
@@ -325,10 +312,7 @@ describe('a refresh', () => {
   });
   const lostAnswer = { answer: { kind: 'lost' as const, message: 'No answer.' }, milliseconds: 20_000 };
   const judged = (changes: Partial<Refreshed>) =>
-    refreshFinding(
-      { before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes },
-      'AUTHORIZE',
-    );
+    refreshFinding({ before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes }, around);
 
   it('tells rotation, life and latency', () => {
     expect(judged({ calls: [granted('rt-new')] })).toMatchObject({
@@ -360,7 +344,7 @@ describe('the configuration', () => {
 
   const found = (given: Parameters<typeof deployment>[0], entity: 'leads' | 'contacts', names: string[]) => {
     const fields = names.map((name) => ({ name, label: name === 'phone' ? 'טלפון נייד' : null, type: null }));
-    return columnsFindings(deployment(given), { entity, fields, last: undefined });
+    return columnsFindings(deployment(given), { entity, fields, last: undefined, date: '2026-11-20' });
   };
 
   it('is held against the columns that there are', () => {
@@ -411,17 +395,16 @@ describe('the configuration', () => {
 });
 
 it('stops at a stack that is only half there', async () => {
-  const { endpoint: endpointUrl } = await aws(halfStack());
+  const { cli } = await aws(halfStack());
   const configuration = join(await tempDir(), 'half.json');
   const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1' };
   await writeFile(configuration, JSON.stringify({ local: true, crm }));
 
-  const checks = await doctor({ deployment: 'half', configuration, endpointUrl });
+  const { code, stdout } = await cli('doctor', '--configuration', configuration, '--json');
 
-  expect(checks.map(({ id, verdict }) => [id, verdict])).toEqual([
-    ['configuration', 'holds'],
-    ['stack', 'broken'],
+  expect(code).toBe(3);
+  expect(JSON.parse(stdout).checks).toMatchObject([
+    { id: 'configuration', verdict: 'holds' },
+    { id: 'stack', verdict: 'broken', found: expect.stringContaining('is only half deployed (ROLLBACK_COMPLETE)') },
   ]);
-  expect(checks[1]?.found).toContain('is only half deployed (ROLLBACK_COMPLETE)');
-  expect(exitCodeOf(checks)).toBe(3);
 });

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { expect, test } from 'vitest';
+import { checksSchema, missingRight } from '../../../cli/health/check.ts';
 import { addDoctor } from '../../../cli/health/doctor.ts';
-import { checked, checksSchema } from '../../../cli/health/health-check.ts';
-import { NETWORK_CHECK } from '../../../cli/health/network-checks.ts';
+import { networkFindings } from '../../../cli/health/network-checks.ts';
 import { exampleDeployment, NETWORK } from '../../../scripts/deployments.ts';
 import { tree } from '../../lib/support/files.ts';
 import { denied, Reply, xml } from '../support/cloud/answers.ts';
@@ -46,14 +46,13 @@ const bare = {
 async function look(...parts: Part[]) {
   const cloud = await aws(...parts, bare);
   const deployment = exampleDeployment({ network, crm: CRM });
-  const context = { target: { ec2: cloud.client(EC2Client) }, deployment, known: undefined };
-  return checked(NETWORK_CHECK, context, { deployment: 'prod' });
+  return networkFindings({ ec2: cloud.client(EC2Client) }, deployment, deployment);
 }
 
 test("an interface endpoint counts where AWS's own names lead to it", async () => {
   const through = (names: boolean) => look(listed('DescribeVpcEndpoints', 'vpcEndpointSet', ...endpointsWith(names)));
 
-  expect(await through(true)).toMatchObject([{ verdict: 'holds', id: `network.${subnet}` }]);
+  expect(await through(true)).toMatchObject([{ verdict: 'holds', of: subnet }]);
   expect(await through(false)).toMatchObject([
     { verdict: 'broken', found: expect.stringContaining('It has no endpoint for S3, DynamoDB, Secrets Manager.') },
   ]);
@@ -85,20 +84,13 @@ test('behind a route to an internet gateway, one to another network is no way to
   ]);
 });
 
-test('without the right to look it cannot be told, by the name of the right, and no night fails by it', async () => {
+test('without the right to look the error names the call', async () => {
   const refusal = new Reply((response) => {
     const error = '<Error><Code>UnauthorizedOperation</Code><Message>You are not authorized.</Message></Error>';
     response.writeHead(403, { 'content-type': 'text/xml' }).end(`<Response><Errors>${error}</Errors></Response>`);
   });
 
-  expect(await look({ DescribeRouteTables: refusal })).toMatchObject([
-    {
-      id: 'network',
-      verdict: 'unknown',
-      exitCode: 0,
-      found: expect.stringContaining('these credentials lack the right ec2:DescribeRouteTables'),
-    },
-  ]);
+  expect(await look({ DescribeRouteTables: refusal }).catch(missingRight)).toBe('ec2:DescribeRouteTables');
 });
 
 test('before a first deployment the network of the configuration is looked at', async () => {

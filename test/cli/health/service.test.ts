@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unknown } from '../../../cli/health/health-check.ts';
+import { unknown } from '../../../cli/health/check.ts';
 import { askCrm } from '../../../cli/health/service-checks.ts';
 import type { ListedField } from '../../../core/columns/column-changes.ts';
 import { planFor } from '../../../core/export/plan.ts';

@@ -1,38 +1,44 @@
+import { createHash } from 'node:crypto';
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { stackOf } from '../../../cli/health/deployed-stack.ts';
-import { checked, holds, nameCalls } from '../../../cli/health/health-check.ts';
+import { broken, checked, nameCalls } from '../../../cli/health/check.ts';
 import { ALL_CHECKS } from '../../../cli/health/verify.ts';
-import type { Verifying } from '../../../cli/health/verify-export.ts';
-import { removingAll } from '../../../cli/health/verify-starts.ts';
+import { unlessNotEnforced, type Verifying } from '../../../cli/health/verify-export.ts';
+import { reasonFor } from '../../../cli/health/verify-starts.ts';
 import type { Target } from '../../../cli/support/target.ts';
-import { type Answers, refused } from '../support/cloud/answers.ts';
+import { aRun } from '../support/a-run.ts';
+import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws, once } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
 
 /** Tests documented AWS answers that local clouds do not give (docs/verify.md). */
 
 /** The result of a check with these AWS answers, and the requests. */
-async function checkedWhere(id: string, answers: Answers) {
-  const { client, calls, target: whole } = await aws(answers);
+async function checkedWhere(id: string, answers: Answers, changes: Partial<Verifying> = {}) {
+  const { client, calls, asked, target: whole } = await aws(answers);
   const target = { ...whole, s3: client(S3Client), cloudwatch: client(CloudWatchClient) };
-  nameCalls(target, ['s3', 'cloudwatch']);
-  const check = ALL_CHECKS.find((one) => one.id === id);
-  if (!check) throw new Error(`there is no check ${id}`);
-  const [result] = await checked(
-    check,
-    { target, stack: stackOf([]), id: 'test', alarm: true } as unknown as Verifying,
-    { deployment: 'test' },
-  );
-  return { result, calls };
+  nameCalls(target, ['s3', 'cloudwatch', 'secrets']);
+  const run = { ...aRun(), askedAt: new Date(), steps: ['CreateExport'], key: 'k', manifestKey: 'm' };
+  const place = { deployment: 'test' };
+  const { signal } = new AbortController();
+  const verifying: Verifying = {
+    ...{ target, place, entity: 'leads', id: 'test', alarm: true, runs: [], signal },
+    exported: async () => run,
+    pace: { everyMs: 5, patienceMs: 5000, runMs: 0 },
+    ...changes,
+  };
+  const check = ALL_CHECKS.find((one) => one.id === id) ?? expect.unreachable();
+  const [result] = await checked(check, verifying, place);
+  return { result, calls, asked };
 }
 
+const PUTS = ['plain-http', 'foreign-key'];
 const s3Denies = (message: string) => ({ s3: refused('AccessDenied', message, { status: 403 }) });
 const DENIED =
   'User: arn:aws:iam::000000000000:user/a is not authorized to perform: s3:PutObject on resource: "arn:aws:s3:::bucket/verify_/test"';
 
-test.for(['plain-http', 'foreign-key'])('%s holds where S3 says that the policy of the bucket refused', async (id) => {
+test.for(PUTS)('%s holds where S3 says that the policy of the bucket refused', async (id) => {
   const where = s3Denies(`${DENIED} with an explicit deny in a resource-based policy`);
   const { result, calls } = await checkedWhere(id, where);
 
@@ -42,23 +48,22 @@ test.for(['plain-http', 'foreign-key'])('%s holds where S3 says that the policy 
     ['PutObject', 'aws:kms', key],
     ['PutObject', 'AES256', undefined],
   ];
-  const asked = calls.map(({ operation, headers }) => [
+  const sent = calls.map(({ operation, headers }) => [
     operation,
     headers['x-amz-server-side-encryption'],
     headers['x-amz-server-side-encryption-aws-kms-key-id'],
   ]);
-  expect(asked).toEqual(id === 'plain-http' ? [['PutObject', undefined, undefined]] : foreign);
+  expect(sent).toEqual(id === 'plain-http' ? [['PutObject', undefined, undefined]] : foreign);
 });
 
-test.for(['plain-http', 'foreign-key'])(
-  '%s is not checked where the credentials may write nothing anyway',
-  async (id) => {
-    const where = s3Denies(`${DENIED} because no identity-based policy allows the s3:PutObject action`);
-    const { result } = await checkedWhere(id, where);
+test.for(PUTS)('%s is not checked where the credentials may write nothing anyway', async (id) => {
+  const where = s3Denies(`${DENIED} because no identity-based policy allows the s3:PutObject action`);
 
-    expect(result).toMatchObject({ verdict: 'unknown', found: expect.stringMatching(/may lack s3:PutObject$/) });
-  },
-);
+  expect((await checkedWhere(id, where)).result).toMatchObject({
+    verdict: 'unknown',
+    found: expect.stringMatching(/may lack s3:PutObject$/),
+  });
+});
 
 test('plain http is used for the whole request, whatever the endpoint is', async () => {
   // A server without TLS closes a connection that starts with TLS.
@@ -66,12 +71,9 @@ test('plain http is used for the whole request, whatever the endpoint is', async
   const s3 = once(S3Client, endpoint.replace('http:', 'https:'));
   const check = ALL_CHECKS.find(({ id }) => id === 'plain-http');
 
-  // The check uses no other part of the two.
-  expect(await check?.look({ target: { ...OUTPUTS, s3 } as unknown as Target, id: 'test' } as Verifying)).toMatchObject(
-    {
-      verdict: 'holds',
-    },
-  );
+  // The check uses no other part.
+  const verifying = { target: { ...OUTPUTS, s3 } as unknown as Target, id: 'test' } as Verifying;
+  expect(await check?.look(verifying)).toMatchObject({ verdict: 'holds' });
 });
 
 test.for([
@@ -104,29 +106,111 @@ test.for([
   expect((await checkedWhere('alarm', { monitoring: reply })).result).toMatchObject(result);
 });
 
-test('what a check has made is removed, the last first, also after an error', async () => {
-  const removed: string[] = [];
-  const work = removingAll(async (made) => {
-    for (const what of ['queue', 'subscription']) made(what, async () => removed.push(what));
-    throw new Error('no');
+test('an alarm is set again while the policy of the queue does not count yet, and set back at the end', async () => {
+  const states: unknown[] = [];
+  const alarm = { AlarmName: 'crm-export-test-A', StateValue: 'OK', AlarmActions: [OUTPUTS.AlarmTopicArn] };
+  const Body = JSON.stringify({
+    Message: JSON.stringify({ AlarmName: 'crm-export-test-A', NewStateValue: 'ALARM' }),
+  });
+  const MD5OfBody = createHash('md5').update(Body).digest('hex');
+  const { result } = await checkedWhere('alarm', {
+    DescribeAlarms: { MetricAlarms: [alarm] },
+    SetAlarmState: ({ input }) => {
+      states.push([input.StateValue, input.StateReason]);
+      return {};
+    },
+    CreateQueue: { QueueUrl: 'http://127.0.0.1/000000000000/q' },
+    Subscribe: xml('<SubscribeResponse><SubscribeResult/></SubscribeResponse>'),
+    ReceiveMessage: () => (states.length > 1 ? { Messages: [{ Body, MD5OfBody }] } : {}),
   });
 
-  await expect(work).rejects.toThrow('no');
-  expect(removed).toEqual(['subscription', 'queue']);
+  expect(result).toMatchObject({ verdict: 'holds', found: 'crm-export-test-A arrived in the queue; it is OK again' });
+  const reason = reasonFor('test', 'OK');
+  expect(states).toEqual([
+    ['ALARM', reason],
+    ['OK', reason],
+    ['ALARM', reason],
+    ['OK', 'Set back by verify'],
+  ]);
 });
 
-test('what cannot be removed is named, whatever the check came to', async () => {
-  const removed: string[] = [];
-  const result = await removingAll(async (made) => {
-    made('queue', async () => removed.push('queue'));
-    made('rule', () => Promise.reject(new Error('no')));
-    return holds('arrived');
-  });
+const NOTHING_STORED = { GetMetricData: { MetricDataResults: [] } };
+const TEMPLATE = xml('<r><ListStackResourcesResult/></r>');
+const UNENFORCED: [string, Answers][] = [
+  ['plain-http', { PutObject: {}, DeleteObject: {} }],
+  ['foreign-key', { PutObject: {}, DeleteObject: {} }],
+  ['encryption', { HeadObject: xml(''), ListStackResources: TEMPLATE }],
+  ['metrics', NOTHING_STORED],
+];
+
+test.for(UNENFORCED)(
+  '%s is not enforced in a local cloud whose bucket is open to whoever asks',
+  async ([id, answers]) => {
+    expect((await checkedWhere(id, { ...answers, ListObjectsV2: {} })).result).toMatchObject({
+      verdict: 'unknown',
+      found: 'not enforced here: this cloud lets whoever has no credentials read the bucket',
+      advice: null,
+    });
+  },
+);
+
+const closed = { ListObjectsV2: refused('AccessDenied', 'no', { status: 403 }) };
+
+test.for(UNENFORCED.slice(0, 3))('%s does not hold in a local cloud whose bucket is closed', async ([id, answers]) => {
+  expect((await checkedWhere(id, { ...answers, ...closed })).result).toMatchObject({ verdict: 'broken' });
+});
+
+test('a metric that is late is asked for again, and is unknown in the end', async () => {
+  const pace = { everyMs: 10, patienceMs: 40, runMs: 0 };
+  const { result, asked } = await checkedWhere('metrics', { ...closed, ...NOTHING_STORED }, { pace });
 
   expect(result).toMatchObject({
-    verdict: 'broken',
-    found: 'could not be removed: rule',
-    advice: 'Remove it by hand.',
+    verdict: 'unknown',
+    found: expect.stringMatching(/^no data yet of crm-export-test RunsEnded \{entity=leads, outcome=PUBLISHED\}, /),
   });
-  expect(removed).toEqual(['queue']);
+  expect(asked.filter((line) => /GetMetricData/.test(line)).length).toBeGreaterThan(2);
+});
+
+test.for([undefined, 'https://s3.eu-west-1.amazonaws.com', 'http://127.0.0.1.example.com'])(
+  'no request without credentials goes to %s, which is not loopback',
+  async (endpoint) => {
+    const s3 = new S3Client({ region: 'eu-west-1', ...(endpoint && { endpoint }) });
+    const finding = broken('stored', 'Deploy.');
+
+    expect(await unlessNotEnforced({ s3, BucketName: 'b' }, finding)).toBe(finding);
+  },
+);
+
+const obtainedAt = '2026-11-20T00:00:00.000Z';
+const tokens = { refreshToken: 'r', accessToken: 'a', expiresAt: null, obtainedAt, scope: '', earlierObtainedAt: [] };
+const functionStoredAt = '2026-11-20T01:00:00.000Z';
+
+test.each<[string, Answers, object]>([
+  [
+    'after the export, however that ended',
+    {
+      GetSecretValue: ({ input }) =>
+        'VersionStage' in input
+          ? { VersionId: 'v1', SecretString: JSON.stringify({ ...tokens, functionStoredAt }) }
+          : refused('ResourceNotFoundException'),
+    },
+    { verdict: 'holds', found: `At ${functionStoredAt}.` },
+  ],
+  [
+    'not without the right to read the secret, and nothing fails by it',
+    { GetSecretValue: refused('AccessDeniedException', 'no', { status: 403 }) },
+    {
+      ...{ verdict: 'unknown', exitCode: 0 },
+      found: 'these credentials lack the right secretsmanager:GetSecretValue',
+    },
+  ],
+  [
+    'not where the store does not answer, and nothing fails by it',
+    { GetSecretValue: refused('InternalServiceError') },
+    { verdict: 'unknown', exitCode: 0 },
+  ],
+])('when a function last stored the grant is said %s', async (_, answers, finding) => {
+  const exported = () => Promise.reject(new Error('the export failed'));
+
+  expect((await checkedWhere('grant-stored', answers, { exported })).result).toMatchObject(finding);
 });

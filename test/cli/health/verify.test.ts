@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { broken, type Checked, holds, unknown } from '../../../cli/health/health-check.ts';
+import { broken, type Checked, holds, unknown } from '../../../cli/health/check.ts';
 import { ALL_CHECKS, addVerify, isProof } from '../../../cli/health/verify.ts';
 import { LEFT_OVERS } from '../../../cli/health/verify-starts.ts';
 import { aws } from '../support/cloud/cloud.ts';

@@ -136,7 +136,7 @@ describe('of a night that is not whole', () => {
     expect(document.entities.map(({ state }: { state: string }) => state)).toEqual([
       ...['failed', 'published', 'running', 'quarantined', 'paused', 'paused', 'withoutRule'],
     ]);
-    expect(document.grant).toEqual({ obtainedAt, trouble: expect.stringMatching(/^It is dead/) });
+    expect(document.grant).toEqual({ obtainedAt, trouble: expect.stringMatching(/^dead since /) });
     expect(document.nextStart).toEqual({ entity: 'leads', at: '2026-11-21T01:00:00.000Z', date: '2026-11-21' });
   });
 });

@@ -20,7 +20,7 @@ const MEMBERS: Reader = { principal: { organization: 'o-a1b2c3d4e5' }, entities:
 const TODAY = publishedValue('leads', deployment().entities.leads);
 
 const RESOURCES = xml(
-  '<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries><member><LogicalResourceId>Key</LogicalResourceId><PhysicalResourceId>1234</PhysicalResourceId></member></StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>',
+  '<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries><member><ResourceType>AWS::KMS::Key</ResourceType><PhysicalResourceId>1234</PhysicalResourceId></member></StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>',
 );
 
 /** A deployment with these readers. Objects have tags, as in S3. */

@@ -1,6 +1,6 @@
 import { ENTITIES, type Entity } from '../../../../core/config/entities.ts';
 import { type Answers, refused } from './answers.ts';
-import { DEPLOYMENT } from './stack.ts';
+import { DEPLOYMENT, machineOf } from './stack.ts';
 
 interface Rules {
   /** Entities whose rule is switched off. */
@@ -9,6 +9,8 @@ interface Rules {
   gone?: Entity[];
 }
 
+const QUEUE = 'arn:aws:sqs:us-east-1:000000000000:undelivered-starts';
+
 /** The nightly rules of a deployment. */
 export function rules({ paused = [], gone = [] }: Rules = {}, deployment = DEPLOYMENT): Answers {
   return {
@@ -16,6 +18,9 @@ export function rules({ paused = [], gone = [] }: Rules = {}, deployment = DEPLO
       const entity = ENTITIES.find((one) => Name === `crm-export-${deployment}-${one}`);
       if (!entity || gone.includes(entity)) return refused('ResourceNotFoundException');
       return { Name, State: paused.includes(entity) ? 'DISABLED' : 'ENABLED' };
+    },
+    ListTargetsByRule: {
+      Targets: [{ Id: '1', Arn: machineOf(deployment), RoleArn: 'arn:role', DeadLetterConfig: { Arn: QUEUE } }],
     },
   };
 }

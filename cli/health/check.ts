@@ -7,7 +7,7 @@ import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support
 import type { Clients, TargetOptions } from '../support/target.ts';
 import { colorsFor, plain, plainLine } from '../support/text.ts';
 
-/** A question about a deployment, and the function that answers it. */
+/** A question about a deployment, the rights to answer it, and the function that answers it. */
 export interface Check<Context> {
   id: string;
   question: string;
@@ -15,8 +15,8 @@ export interface Check<Context> {
   rights: string[];
   /** The option of the command that enables the check. */
   option?: string;
-  /** The check creates something in the account, so only one command at a time may run it. */
-  makes?: true;
+  /** Which findings make the command fail: by default those that are broken or unknown. */
+  fails?: 'ifBroken' | 'never';
   look: (context: Context) => Finding | Finding[] | Promise<Finding | Finding[]>;
 }
 
@@ -28,50 +28,48 @@ export interface Checked extends Omit<Finding, 'of'> {
   rights: string[];
 }
 
-/** The check with `broken` as a warning, for a command that works even if the check fails. */
-export function remark<Context>(check: Check<Context>): Check<Context> {
-  return { ...check, look: async (context) => (await findingsOf(check, context)).map((one) => asRemark(one)) };
-}
-
-/** The check for a command that fails if the finding is `broken`, but not if the answer is unknown. */
-export function ifSeen<Context>(check: Check<Context>): Check<Context> {
-  const soften = (one: Finding) => (one.verdict === 'unknown' ? asRemark(one) : one);
-  return { ...check, look: async (context) => (await findingsOf(check, context)).map(soften) };
-}
-
-/** Adapts a check to a command with another context. */
-export function given<Inner, Outer>(
-  check: Check<Inner>,
-  contextOf: (outer: Outer) => Inner | Promise<Inner>,
-): Check<Outer> {
-  return { ...check, look: async (outer) => check.look(await contextOf(outer)) };
-}
-
 /**
- * Makes one check. An error becomes its finding, so that the following checks still run.
+ * Makes one check. An error becomes its finding, so that the other checks still run.
  * @param place deployment options to add to the commands in the advice
  */
 export async function checked<Context>(
-  check: Check<Context>,
+  { id, question, rights, fails, look }: Check<Context>,
   context: Context,
   place: TargetOptions,
 ): Promise<Checked[]> {
-  const { id, question, rights } = check;
-  return (await findingsOf(check, context)).map(({ of, found, advice, ...finding }) => ({
-    ...finding,
-    id: of === undefined ? id : `${id}.${of}`,
-    question,
-    found: completed(found, place),
-    advice: advice === null ? null : completed(advice, place),
-    rights: rights.map((right) => right.split(' on ')[0] ?? right),
-  }));
+  const findings = [await (async () => look(context))().catch(findingOf)].flat();
+  return findings.map((finding) => {
+    const isRemark = fails === 'never' || (fails === 'ifBroken' && finding.verdict === 'unknown');
+    const { of, found, advice, ...rest } = isRemark ? asRemark(finding) : finding;
+    return {
+      ...rest,
+      id: of === undefined ? id : `${id}.${of}`,
+      question,
+      found: completed(found, place),
+      advice: advice === null ? null : completed(advice, place),
+      rights: rights.map((right) => right.split(' on ')[0] ?? right),
+    };
+  });
 }
 
-async function findingsOf<Context>({ look }: Check<Context>, context: Context): Promise<Finding[]> {
+/** A value that several checks use. It throws the error of its reading in each of them. */
+export type Fact<T> = () => T;
+
+/** Reads a value once. */
+export async function fact<T>(reading: Promise<T>): Promise<Fact<T>> {
+  const [read] = await Promise.allSettled([reading]);
+  return () => {
+    if (read.status === 'rejected') throw read.reason;
+    return read.value;
+  };
+}
+
+/** The value of a fact; `undefined` if it could not be read, which another check reports. */
+export function ifRead<T>(read: Fact<T>): T | undefined {
   try {
-    return [await look(context)].flat();
-  } catch (error) {
-    return [findingOf(error)];
+    return read();
+  } catch {
+    return undefined;
   }
 }
 
@@ -146,9 +144,12 @@ function ownFinding(error: unknown): Finding | undefined {
     return broken(error.message.replaceAll('\n', '; '), advice, USAGE);
   }
   if (error instanceof RunError) {
+    // The advice of the error is for functions; here a person lacks a right.
+    if (missingRight(error.cause)) return foreignFinding(error.cause);
     const trouble = awsErrorText(error);
     const advice = [trouble, ERRORS[error.name].advice].filter(Boolean).join(' ');
-    return (trouble ? unknown : broken)(`${error.name}: ${error.message}`, advice, codeOf(error));
+    const isUntold = trouble !== undefined || error.name === 'TokenStoreUnavailable';
+    return (isUntold ? unknown : broken)(`${error.name}: ${error.message}`, advice, codeOf(error));
   }
   if (error instanceof CommandError) {
     if (awsErrorText(error.cause)) return unknown(error.message, null, error.exitCode);

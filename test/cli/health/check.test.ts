@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { DOCTOR_CHECKS } from '../../../cli/health/doctor.ts';
 import {
   broken,
   CannotTell,
@@ -9,14 +8,15 @@ import {
   checksSchema,
   documentOf,
   type Finding,
-  given,
+  fact,
   holds,
   holdsUnless,
-  remark,
+  ifRead,
   textOf,
   unknown,
   warning,
-} from '../../../cli/health/health-check.ts';
+} from '../../../cli/health/check.ts';
+import { DOCTOR_CHECKS } from '../../../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../../../cli/health/verify.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
 import { RunError } from '../../../core/errors.ts';
@@ -66,6 +66,14 @@ test.each<[string, unknown, Partial<Finding>]>([
     new RunError('ConfigInvalid', 'No value.'),
     { verdict: 'broken', found: 'ConfigInvalid: No value.', exitCode: 2 },
   ],
+  [
+    'is refused by a store of secrets',
+    new RunError('ConfigInvalid', 'For functions.', {
+      cause: awsError('AccessDenied', 'not authorized to perform: kms:Decrypt'),
+    }),
+    { verdict: 'unknown', found: 'these credentials lack the right kms:Decrypt', exitCode: 3 },
+  ],
+  ['meets a store of secrets that is down', new RunError('TokenStoreUnavailable', 'Down.'), { verdict: 'unknown' }],
   ['meets a CRM that is down', new RunError('CrmUnavailable', 'Down.'), { verdict: 'broken', exitCode: 3 }],
   ['meets a CRM that refuses', new RunError('AuthRefused', 'No.'), { verdict: 'broken', exitCode: 1 }],
   ['ends in a sentence', new CommandError('No stack.', 3), { verdict: 'broken', found: 'No stack.', exitCode: 3 }],
@@ -83,29 +91,34 @@ test('an error that nobody expected is named, and nothing of it quoted', async (
   expect((await failing('secret-canary'))?.found).toBe('this could not be looked at (an unknown error)');
 });
 
-test('a remark fails nothing, whatever it came to', async () => {
-  const looks = [() => broken('No.', 'Do.'), () => Promise.reject(awsError('AccessDenied')), () => unknown('Why.')];
+test.each([
+  [undefined, ['broken 1', 'unknown 3', 'unknown 2']],
+  ['ifBroken', ['broken 1', 'unknown 0', 'unknown 0']],
+  ['never', ['warning 0', 'unknown 0', 'unknown 0']],
+] as const)('a check of which findings fail %s', async (fails, expected) => {
+  const looks = [
+    () => broken('No.', 'Do.'),
+    () => Promise.reject(awsError('AccessDenied')),
+    () => unknown('Why.', null, 2),
+  ];
   const found = await Promise.all(
-    looks.map((look) => checked(remark(checkOf(look)), undefined, { deployment: 'prod' })),
+    looks.map((look) => checked({ ...checkOf(look), ...(fails && { fails }) }, undefined, { deployment: 'prod' })),
   );
 
-  expect(found.flat().map(({ verdict, exitCode }) => [verdict, exitCode])).toEqual([
-    ['warning', 0],
-    ['unknown', 0],
-    ['unknown', 0],
-  ]);
+  expect(found.flat().map(({ verdict, exitCode }) => `${verdict} ${exitCode}`)).toEqual(expected);
 });
 
-test('a check is made of what a command has, in another form', async () => {
-  const length: Check<string> = { ...checkOf(() => []), look: (text) => holds(`${text.length}`) };
+test('a fact throws the error of its reading at each use', async () => {
+  const [read, failed] = await Promise.all([
+    fact(Promise.resolve(7)),
+    fact(Promise.reject(new CannotTell('too early'))),
+  ]);
 
-  expect(
-    await checked(
-      given(length, (many: string[]) => many.join('')),
-      ['a', 'bc'],
-      { deployment: 'prod' },
-    ),
-  ).toMatchObject([{ found: '3' }]);
+  expect([read(), ifRead(read), ifRead(failed)]).toEqual([7, 7, undefined]);
+  expect([await only(() => failed()), await only(() => failed())]).toMatchObject([
+    { found: 'too early' },
+    { found: 'too early' },
+  ]);
 });
 
 const CHECKED: Checked = {

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
+import { accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
+import {
+  BEFORE_THE_FIRST,
+  createGrantStore,
+  type Generation,
+  isUntried,
+  newestOf,
+  tokenFreshness,
+} from '../../core/oauth/grant.ts';
+import { createLedger, type LedgerItem } from '../../core/oauth/ledger.ts';
+import { readOAuthClient, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
+import { watchClock } from '../access/aws-clock.ts';
+import { commandFor } from '../support/command-options.ts';
+import type { Target } from '../support/target.ts';
+import { type Fact, type Finding, fact, ifRead, nameCalls, unknown } from './check.ts';
+import type { ConfigurationOptions, Configured } from './doctor-configuration.ts';
+import { type Advising, FIRST_RUN, ledgerFinding, type Refreshed } from './grant-checks.ts';
+import { type Asked, askCrm } from './service-checks.ts';
+
+export interface DoctorOptions extends ConfigurationOptions {
+  /** Spends a generation of the grant; without this option, doctor changes nothing. */
+  refresh?: boolean;
+  /** Prints the passed checks too. */
+  all?: boolean;
+  json?: boolean;
+}
+
+/** What the checks of one doctor run judge: the deployment, its grant, and what the CRM answered. */
+export interface DoctorFacts {
+  options: DoctorOptions;
+  target: Target;
+  /** `undefined` if there is no valid configuration. */
+  known: Configured | undefined;
+  advising: Advising;
+  client: Fact<StoredClient>;
+  grant: Fact<{ labelled: Generation; newest: Generation }>;
+  claim: Fact<LedgerItem | undefined>;
+  /** `undefined` if the grant was not refreshed. */
+  refreshed: Fact<Refreshed | undefined>;
+  /** The newest tokens, with a known configuration. */
+  tokens: Tokens | undefined;
+  asked: Asked;
+}
+
+/** Reads what the checks need in the order in which a run needs it: the grant, its claim, a refresh, the CRM. */
+export async function readFacts(
+  target: Target,
+  known: Configured | undefined,
+  options: DoctorOptions,
+): Promise<DoctorFacts> {
+  nameCalls(target, ['cloudformation', 'events', 'sns', 's3']);
+  const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
+  const clock = watchClock(secrets);
+  const [client, grant] = await Promise.all([
+    fact(readOAuthClient(secrets, ClientSecretId)),
+    fact(newestOf(createGrantStore(secrets, TokensSecretId))),
+  ]);
+  const before = ifRead(grant)?.newest;
+  const generation = before?.versionId ?? BEFORE_THE_FIRST;
+  const claim = await fact(createLedger(dynamo, LedgerTableName, TokensSecretId).read(generation));
+  const isNew = before !== undefined && isUntried(before.tokens);
+  const { configuration, ...place } = options;
+  const refreshCommand = `${commandFor('doctor', place, { configuration })} --refresh`;
+  const advising = {
+    now: clock.now(),
+    authorizeCommand: commandFor('authorize', place),
+    refreshCommand: isNew ? FIRST_RUN : refreshCommand,
+  };
+  // A function has to make the first refresh: this shows that functions can refresh.
+  const isWanted = options.refresh && known && before && !isNew && ifRead(client) && canBeSpent(claim, advising);
+  const refreshed = isWanted
+    ? await fact(refresh(target, before, { ...advising, crm: known.deployment.crm, now: clock.now }))
+    : () => undefined;
+  const tokens = known && (ifRead(refreshed)?.after ?? before)?.tokens;
+  const facts = { options, target, known, advising, client, grant, claim, refreshed, tokens };
+  return { ...facts, asked: await askedOf(facts, clock.now) };
+}
+
+function canBeSpent(claim: Fact<LedgerItem | undefined>, advising: Advising): boolean {
+  try {
+    return ledgerFinding(claim(), advising).verdict !== 'broken';
+  } catch {
+    return false;
+  }
+}
+
+/** The answers of the CRM, if there is an access token that lives. */
+async function askedOf(facts: Omit<DoctorFacts, 'asked'>, now: () => Date): Promise<Asked> {
+  const { options, target, known, advising, refreshed, tokens } = facts;
+  if (!known || !tokens) return { service: notLooked(lackingOf(facts) ?? 'a grant'), columns: [] };
+  const { refreshCommand } = advising;
+  if (tokenFreshness(tokens, undefined, now()) === 'stale') {
+    const advice = options.refresh && refreshCommand !== FIRST_RUN ? undefined : `Refresh it by: ${refreshCommand}.`;
+    return { service: notLooked('an access token that lives', advice), columns: [] };
+  }
+  return askCrm(known, tokens, { now, refreshed: ifRead(refreshed) !== undefined, refreshCommand, target });
+}
+
+/** What is missing to use the grant. */
+export function lackingOf({ known, grant }: Pick<DoctorFacts, 'known' | 'grant'>): string | undefined {
+  if (!known) return 'a valid configuration';
+  return ifRead(grant) ? undefined : 'a grant';
+}
+
+/** The finding of a check that cannot run because an earlier check failed. */
+export function notLooked(lacking: string, advice = 'Mend what failed above, then look again.'): Finding {
+  return unknown(`Not looked at, for lack of ${lacking}.`, advice);
+}
+
+interface RefreshOptions {
+  crm: OAuthSettings;
+  now: () => Date;
+  authorizeCommand: string;
+}
+
+/** Makes one real refresh by the rules of the functions; it spends the generation. @throws RunError */
+async function refresh(
+  target: Target,
+  before: Generation,
+  { crm, now, authorizeCommand }: RefreshOptions,
+): Promise<Refreshed> {
+  const seen: Refreshed = { before, after: before, calls: [], lost: false };
+  const places = {
+    clientSecretId: target.ClientSecretId,
+    tokensSecretId: target.TokensSecretId,
+    ledgerTable: target.LedgerTableName,
+  };
+  const deps = accessTokenDeps(places, {
+    ...{ crm, now, authorizeCommand, secrets: target.secrets, dynamo: target.dynamo },
+    sleep: (ms) => sleep(ms),
+    random: Math.random,
+    secondsLeft: () => Number.POSITIVE_INFINITY,
+    count: (event) => {
+      seen.lost ||= event === 'GrantRotatedButNotStored';
+    },
+  });
+  const getAccessToken = createGetAccessToken({
+    ...deps,
+    callTokenEndpoint: async (...call) => {
+      const started = performance.now();
+      const answer = await deps.callTokenEndpoint(...call);
+      seen.calls.push({ answer, milliseconds: Math.round(performance.now() - started) });
+      return answer;
+    },
+  });
+  await getAccessToken({ rejected: before.tokens.accessToken });
+  return { ...seen, after: (await newestOf(deps.store)).newest };
+}
