@@ -89,8 +89,8 @@ test('Parquet files are kept for as many days as the configuration says', async 
 });
 
 test('what the newest manifest knows of an entry is looked for in older files', async () => {
-  const leftOut = [{ entry: 'nationalId', name: 'idNumber', label: null }];
-  const files = { '2026-11-18': having, '2026-11-20': { ...without, leftOut } };
+  const excepted = [{ entry: 'nationalId', name: 'idNumber', label: null }];
+  const files = { '2026-11-18': having, '2026-11-20': { ...without, excepted } };
   const [check] = await said({ files }, { columns: { except: ['nationalId'] } });
 
   expect(check?.found).toMatch(/^Of leads, 1 published file were written /);
