@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { FEED_DISK_MB } from '../core/changes/feed-entities.ts';
 import { type WrittenFeed, writeFeed } from '../core/changes/write-feed.ts';
+import { DISK_MB } from '../core/table/engine.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { answer, costOf, givenJob, type ProcessCost } from './child.ts';
 
@@ -26,7 +26,7 @@ const cost = await costOf(async () => {
   const ends = { from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
   const place = { sequence: 2, kind: 'changes' as const, ...ends };
   const input = { before, after, feed: changes, key: ['id'], ignore: [], place };
-  const disk = { folder: dirname(changes), diskBytes: FEED_DISK_MB * 1024 * 1024 };
-  feeds.push(await writeFeed(input, { memoryMB: WHOLE_CORE_MB, ...disk, onProgress: () => undefined }));
+  const disk = { folder: dirname(changes), diskBytes: DISK_MB * 1024 * 1024 };
+  feeds.push(await writeFeed(input, { bufferMB: WHOLE_CORE_MB * 0.6 - 150, ...disk, onProgress: () => undefined }));
 });
 answer({ ...cost, feed: feeds[0] as WrittenFeed, bytes: statSync(changes).size } satisfies FeedCost);

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { FEED_DISK_MB } from '../core/changes/feed-entities.ts';
+import { DISK_MB } from '../core/table/engine.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import type { FeedCost, TwoNights } from './changes-child.ts';
 import { inChild } from './child.ts';
@@ -81,7 +81,7 @@ async function measure(dir: string, bytes: number): Promise<Measured> {
 
 function runOf({ bytes, table, feed, disk }: Measured): Found['runs'][number] {
   const { changes } = feed.feed;
-  const diskPrice = ((FEED_DISK_MB - 512) / 1024) * PRICE.diskGigabyteSecond;
+  const diskPrice = ((DISK_MB - 512) / 1024) * PRICE.diskGigabyteSecond;
   return {
     'each file': `${bytes / 1e6} MB`,
     rows: String(feed.feed.rows),
@@ -102,7 +102,7 @@ function targetsOf(id: string, { bytes, feed, disk, differences }: Measured, sma
   return [
     exactly(`changes-${id}-differences`, 0, differences),
     atMost(`changes-${id}-memory-mb`, MEMORY_MB, feed.maxRss / MB),
-    atMost(`changes-${id}-disk-mb`, FEED_DISK_MB, disk / MB),
+    atMost(`changes-${id}-disk-mb`, DISK_MB, disk / MB),
     atMost(`changes-${id}-seconds`, MOST_SECONDS, feed.cpuSeconds),
     ...(growth === undefined ? [] : [atMost(`changes-${id}-cpu-growth`, MOST_GROWTH, growth)]),
   ];

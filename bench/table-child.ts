@@ -1,13 +1,14 @@
-import { createReadStream, openSync, writeSync } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
+import { inFolder } from '../core/table/engine.ts';
 import { NOTHING } from '../core/table/table-columns.ts';
 import { type WrittenTable, writeParquet } from '../core/table/write-parquet.ts';
+import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { answer, costOf, givenJob } from './child.ts';
 import type { TableCost, TableJob } from './table-files.ts';
 
 /** Makes the table of a file and reports its cost. */
 
 const { path, bytes, crc32, header, settings, table } = givenJob<TableJob>();
-const out = table === undefined ? undefined : openSync(table, 'w');
 const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 const file = {
   key: path,
@@ -38,17 +39,14 @@ const cost = await costOf(async () => {
       size: bytes,
       read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }),
     },
-    limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
+    reading: { contentBytes: 1e9, diskBytes: 1e10, secondsLeft: () => 900 },
     covered: NOTHING,
     digest: 'd',
     identity: 'i',
     hashKey: 'a key of the benchmark',
     softwareVersion: '0.0.0',
   };
-  written.push(
-    await writeParquet(input, async (part) => {
-      if (out !== undefined) writeSync(out, part);
-    }),
-  );
+  const limits = { bufferMB: WHOLE_CORE_MB * 0.75, diskBytes: 1e10, onProgress: () => undefined };
+  written.push(await inFolder('table-', (folder) => writeParquet(input, table, { ...limits, folder })));
 });
-answer({ ...cost, rows: written[0]?.rows ?? 0, bytes: written[0]?.bytes ?? 0 } satisfies TableCost);
+answer({ ...cost, rows: written[0]?.rows ?? 0, bytes: statSync(table).size } satisfies TableCost);

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type TableSettings, tableMemorySchema } from '../core/config/table-settings.ts';
-import { gathering } from '../lib/workflow/node-options.ts';
+import { streaming } from '../lib/workflow/node-options.ts';
 import { crc32Text } from '../transfer/base/crc32.ts';
 import { inChild, type ProcessCost } from './child.ts';
 
@@ -22,8 +22,8 @@ export interface TableJob {
   crc32: string;
   header: string[];
   settings: PublishedFile['settings'];
-  /** The path of the table; without it, the table is counted and discarded. */
-  table?: string;
+  /** The path of the table. */
+  table: string;
 }
 
 export interface TableCost extends ProcessCost {
@@ -93,11 +93,11 @@ export function writeFile({ header, row, settings }: PublishedFile, path: string
   write([header.join(',')]);
   for (let at = 0; bytes < size; at += 500) write(Array.from({ length: 500 }, (_, place) => row(at + place).join(',')));
   closeSync(descriptor);
-  return { path, bytes, crc32: crc32Text(crc), header, settings };
+  return { path, bytes, crc32: crc32Text(crc), header, settings, table: `${path}.parquet` };
 }
 
 /** The cost of such a table in a process with the options of the function. */
 export function costOfTable(job: TableJob): Promise<TableCost> {
-  const environment = { ...process.env, ...gathering(tableMemorySchema.parse(undefined)) };
+  const environment = { ...process.env, ...streaming(tableMemorySchema.parse(undefined)) };
   return inChild(join(import.meta.dirname, 'table-child.ts'), job, environment);
 }

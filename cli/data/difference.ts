@@ -1,19 +1,17 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { EngineError, named, type Query, rowsIn, withEngine } from '../../core/changes/engine.ts';
 import { type Changes, changesBetween } from '../../core/columns/column-changes.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
 import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { suggestion } from '../../core/suggestion.ts';
+import { EngineError, inFolder, named, type Query, rowsIn, stage, withEngine } from '../../core/table/engine.ts';
 import { standingTable } from '../../core/table/standing-table.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
 import { tableKey } from '../../core/table/table-key.ts';
-import { writeTexts } from '../../core/table/write-parquet.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -85,36 +83,26 @@ export async function difference(
     refuseMissing(manifest, names, identifies);
   const common = [...new Set(old)].filter((name) => name !== '' && name !== identifies && current.includes(name));
   const compared = [identifies, ...common];
-  const folder = await mkdtemp(join(tmpdir(), 'diff-'));
-  try {
-    const rows = await untilInterrupted('Interrupted: nothing was compared.', async (signal) => {
+  const rows = await inFolder('diff-', (folder) =>
+    untilInterrupted('Interrupted: nothing was compared.', async (signal) => {
       const tables = await tablesOf(target, [before, after]);
-      const stored = async (manifest: Manifest, names: string[], name: string, table?: StoredFile) => {
-        const path = join(folder, name);
+      const sideOf = async (manifest: Manifest, names: string[], table?: StoredFile): Promise<Side> => {
+        const path = join(folder, `${manifest === after ? 'recent' : 'old'}.rows`);
         if (table) {
           await pipeline(bytesFrom(target, table, 0, signal), createWriteStream(path));
-          return { path, columns: compared.map(tableColumnName) };
+          return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
         }
         const places = compared.map((each) => names.indexOf(each));
-        await storeRecords(withoutHeader(recordsOf(target, manifest, signal)), places, path);
-        return { path, columns: compared.map((_, at) => `c${at}`) };
+        const rows = await stage(fieldsOf(recordsOf(target, manifest, signal), places), path, places.length);
+        return { rows, columns: places.map((_, at) => `c${at}`) };
       };
-      const sides = [
-        await stored(before, old, 'old', tables?.[0]),
-        await stored(after, current, 'recent', tables?.[1]),
-      ] as const;
-      const limits = {
-        memoryMB: MEMORY_MB,
-        folder,
-        diskBytes: await freeDisk(),
-        onProgress: () => signal.throwIfAborted(),
-      };
-      return withEngine(limits, (query) => compare(query, sides, common, showKeys)).catch(refuseTooLarge);
-    });
-    return { before, after, columns, rows: { key: identifies, ...rows } };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+      const sides = [await sideOf(before, old, tables?.[0]), await sideOf(after, current, tables?.[1])] as const;
+      const limits = { bufferMB: BUFFER_MB, folder, diskBytes: await freeDisk() };
+      const onProgress = () => signal.throwIfAborted();
+      return withEngine({ ...limits, onProgress }, (query) => compare(query, sides, common, showKeys));
+    }).catch(refuseTooLarge),
+  );
+  return { before, after, columns, rows: { key: identifies, ...rows } };
 }
 
 /**
@@ -180,35 +168,29 @@ async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise
   }
 }
 
-async function* withoutHeader(records: AsyncIterable<string[]>): AsyncGenerator<string[]> {
+/** The fields of the records after the header. */
+async function* fieldsOf(records: AsyncIterable<string[]>, places: readonly number[]) {
   let isHeader = true;
   for await (const record of records) {
-    if (!isHeader) yield record;
+    if (!isHeader) yield places.map((place) => record[place]);
     isHeader = false;
   }
 }
 
-async function storeRecords(records: AsyncIterable<string[]>, places: number[], path: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await writeTexts(records, places, async (bytes) => void (await file.writeFile(bytes)));
-  } finally {
-    await file.close();
-  }
-}
-
-/** Memory limit of DuckDB: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
-const MEMORY_MB = 550;
+/** Memory of DuckDB's buffers: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
+const BUFFER_MB = 180;
 
 function refuseTooLarge(error: unknown): never {
-  if (!(error instanceof EngineError)) throw error;
-  const why = { disk: `there is no more space in ${tmpdir()}`, memory: 'they do not fit in memory' }[error.kind];
-  throw new CommandError(`The files cannot be compared: ${why ?? `DuckDB ended with "${error.kind}"`}.`, RUN_FAILED);
+  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+  const kind = isFull ? 'disk' : error instanceof EngineError ? error.kind : undefined;
+  if (kind === undefined) throw error;
+  const why = { disk: `there is no more space in ${tmpdir()}`, memory: 'they do not fit in memory' }[kind];
+  throw new CommandError(`The files cannot be compared: ${why ?? `DuckDB ended with "${kind}"`}.`, RUN_FAILED);
 }
 
-/** A Parquet file and its columns: the key first, then the columns to compare. */
+/** The rows of a file as SQL, and their columns: the key first, then the columns to compare. */
 interface Side {
-  path: string;
+  rows: string;
   columns: string[];
 }
 
@@ -224,7 +206,7 @@ async function compare(
   for (const [name, side] of Object.entries({ old, recent })) {
     const texts = side.columns.map((column) => `coalesce(CAST(${named(column)} AS VARCHAR), '')`);
     const columns = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
-    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${columns} FROM ${rowsIn(side.path)}`);
+    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${columns} FROM ${side.rows}`);
     await query(
       `CREATE TEMP TABLE ${name}_keys AS
        SELECT k, min(place) AS place, count(*) AS repeats FROM ${name} WHERE k <> '' GROUP BY k`,

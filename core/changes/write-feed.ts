@@ -1,7 +1,7 @@
+import { copyTo, type EngineLimits, named, type Query, quoted, rowsIn, withEngine } from '../table/engine.ts';
+import { TableError } from '../table/table-error.ts';
 import { IDENTITY_KEY } from '../table/table-identity.ts';
-import { type EngineLimits, named, type Query, quoted, rowsIn, withEngine } from './engine.ts';
 import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
-import { FeedError } from './feed-error.ts';
 
 /**
  * Writes the differences between two tables. Rows are joined by their keys and compared by their values. Rows without a
@@ -49,7 +49,7 @@ export type Likeness = 'rows' | 'keys' | 'none';
 /**
  * @param key columns of the table that identify a row
  * @param hashed whether the key is a hash: only tables of the same identity surely used the same secret
- * @throws FeedError; errors of `onProgress`
+ * @throws TableError; errors of `onProgress`
  */
 export function likenessOf(
   tables: { before: string; after: string },
@@ -70,7 +70,7 @@ export function likenessOf(
  * Writes the file of a feed: the changes between two tables with the same columns, or all rows of the newer one. The
  * order of columns does not matter. Equal inputs give equal bytes. The file is complete only after this function has
  * returned.
- * @throws FeedError; errors of `onProgress`
+ * @throws TableError; errors of `onProgress`
  */
 export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<WrittenFeed> {
   return withEngine(limits, async (query) => {
@@ -78,7 +78,7 @@ export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<Writt
     refuseColumns(columns, input);
     const before = input.before === null ? null : await columnsOf(query, input.before);
     if (input.place.kind === 'changes' && !(before && areEqual(before, columns)))
-      throw new FeedError('Both tables must have the same columns.');
+      throw new TableError('Both tables must have the same columns.');
     const names = [...columns.keys()];
     await query(view('recent', input.after, columns, names));
     let counts: KeyCounts = { keys: 0, gone: 0, unmatched: 0 };
@@ -90,8 +90,10 @@ export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<Writt
       if (input.place.kind === 'changes') rows = await changedRows(query, planOf(names, key, input.ignore), counts);
     }
     await query(
-      `COPY (SELECT ${ownValues(input.place)}, ${names.map((name, at) => `c${at} AS ${named(name)}`)} FROM (${rows}))
-       TO ${quoted(input.feed)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE_BYTES '16MB', USE_TMP_FILE false)`,
+      copyTo(
+        input.feed,
+        `SELECT ${ownValues(input.place)}, ${names.map((name, at) => `c${at} AS ${named(name)}`)} FROM (${rows})`,
+      ),
     );
     const [[total] = []] = await query('SELECT count(*) FROM recent');
     return { ...counts, rows: Number(total), changes: await countChanges(query, input.feed) };
@@ -115,15 +117,15 @@ function areEqual(one: Columns, other: Columns): boolean {
   return one.size === other.size && [...one].every(([name, type]) => other.get(name) === type);
 }
 
-/** @throws FeedError */
+/** @throws TableError */
 function refuseColumns(columns: Columns, { key, ignore }: FeedInput): void {
   const reserved = RESERVED.find((name) => columns.has(name));
   if (reserved !== undefined)
-    throw new FeedError(
+    throw new TableError(
       `The table has a column "${reserved}", which is a name of the feed itself. \`tables.except\` leaves it out.`,
     );
   const missing = [...key, ...ignore].find((name) => !columns.has(name));
-  if (missing !== undefined) throw new FeedError(`The table has no column "${missing}", which \`changes\` names.`);
+  if (missing !== undefined) throw new TableError(`The table has no column "${missing}", which \`changes\` names.`);
 }
 
 function view(name: string, path: string, columns: Columns, names: readonly string[]): string {

@@ -58,7 +58,7 @@ function sizeText(bytes: number): string {
 /** Bytes of the disk that stay free. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 /** Names of the temporary folders of functions. */
-const OWN = /^(?:feed|changes|unpacked)-/;
+const OWN = /^(?:feed|table|unpacked)-/;
 
 /** Free bytes on the function's disk, without the reserve. */
 export async function freeDisk(): Promise<number> {

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { PassThrough, type Readable } from 'node:stream';
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { RunError } from '../errors.ts';
 import { isGone, storageError } from './storage-errors.ts';
@@ -18,22 +16,13 @@ export interface ParquetObjects {
   /** `undefined` if the object does not exist. @throws RunError `StorageDenied` or `StorageUnavailable` */
   head(key: string): Promise<ParquetObject | undefined>;
   /**
-   * Starts to write a file.
+   * Stores a file from the disk.
    * @param metadata of the object; its values are ASCII
    * @param etag of the object that it replaces; `undefined` if there is none
+   * @returns whether no other write came in between
+   * @throws RunError `StorageDenied` or `StorageUnavailable`
    */
-  begin(key: string, metadata: Record<string, string>, etag: string | undefined): ParquetUpload;
-  /** Stores a file from the disk. @returns whether no other write came in between */
   put(key: string, path: string, metadata: Record<string, string>, etag?: string): Promise<boolean>;
-}
-
-/** A file that is being written. Every method throws RunError `StorageDenied` or `StorageUnavailable`. */
-interface ParquetUpload {
-  write(chunk: Uint8Array): Promise<void>;
-  /** Makes the object. @returns whether no other write came in between */
-  complete(): Promise<boolean>;
-  /** Ends an upload that is not complete. */
-  abort(): Promise<void>;
 }
 
 /**
@@ -47,29 +36,10 @@ export function parquetObjects(
   partBytes?: number,
 ): ParquetObjects {
   const client = counted(s3, count);
-  const store = (Key: string, Body: Readable, Metadata: Record<string, string>, etag: string | undefined) =>
-    uploadOver(client, { Bucket, Key, Body, Metadata, ContentType: 'application/vnd.apache.parquet' }, etag, partBytes);
   return {
-    put: (key, path, metadata, etag) => store(key, createReadStream(path), metadata, etag),
-    begin: (key, metadata, etag) => {
-      const body = new PassThrough();
-      const stored = store(key, body, metadata, etag);
-      // `write` and `complete` report a failure. Until then, no code waits for the promise.
-      stored.catch(() => undefined);
-      return {
-        write: async (chunk) => {
-          // A copy, because the caller may reuse the memory.
-          if (!body.write(Buffer.from(chunk))) await Promise.race([once(body, 'drain'), stored]);
-        },
-        complete: () => {
-          body.end();
-          return stored;
-        },
-        abort: async () => {
-          body.destroy();
-          await stored.catch(() => undefined);
-        },
-      };
+    put: (Key, path, Metadata, etag) => {
+      const object = { Bucket, Key, Metadata, ContentType: 'application/vnd.apache.parquet' };
+      return uploadOver(client, { ...object, Body: createReadStream(path) }, etag, partBytes);
     },
     head: async (key) => {
       try {

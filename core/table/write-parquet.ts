@@ -1,23 +1,22 @@
-import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
 import type { TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../file/byte-source.ts';
 import { provenRecords, whyUnread } from '../file/file-records.ts';
 import type { ReadingLimits } from '../file/reading-limits.ts';
-import { type Reader, readerOf, schemaOf, type Value } from './column-types.ts';
+import { typedValue } from './column-types.ts';
+import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
 import { type FileColumns, fileColumns } from './file-columns.ts';
 import { type Covered, missingFields, type TableColumn, tableColumns } from './table-columns.ts';
 import { TableError } from './table-error.ts';
 import { IDENTITY_KEY } from './table-identity.ts';
 
-/** Takes the next bytes of a file. The caller does not change them afterwards. */
-type Sink = (bytes: Uint8Array) => Promise<void>;
-
 export interface TableInput {
   manifest: Pick<Manifest, 'execution' | 'file'> & { run: Pick<Manifest['run'], 'entity' | 'date' | 'request'> };
   /** The stored file that the manifest describes. */
   source: ByteSource;
-  limits: ReadingLimits;
+  reading: ReadingLimits;
   settings: TableSettings;
   /** The columns to leave out or hash. */
   covered: Covered;
@@ -31,9 +30,20 @@ export interface TableInput {
   softwareVersion: string;
 }
 
+/** How many rows have a property, and the number of the first. The first row after the header is 1. */
+interface CountedRows {
+  count: number;
+  row: number;
+}
+
+/** Values of a column that did not fit its type. The table has no value in their place. */
+interface Misfits extends CountedRows {
+  column: string;
+  type: string;
+}
+
 export interface WrittenTable {
   rows: number;
-  bytes: number;
   /** Rows with fewer fields than the header. The missing fields have no value. `null` = no such row. */
   shortRows: CountedRows | null;
   /** Rows with values below a header cell without a name. The table does not contain these values. */
@@ -44,74 +54,29 @@ export interface WrittenTable {
 }
 
 /**
- * Writes the table of a published CSV file or spreadsheet as Parquet, in row groups of bounded size. Equal inputs give
- * equal bytes. The bytes in the sink are a complete table only after this function has returned.
- * @throws TableError; any error from reading the source or from the sink
+ * Writes the table of a published CSV file or spreadsheet as a Parquet file on the disk. Equal inputs give equal bytes.
+ * The file is complete only after this function has returned.
+ * @throws TableError; any error from reading the source, and of `onProgress`
  */
-export async function writeParquet(input: TableInput, sink: Sink): Promise<WrittenTable> {
+export async function writeParquet(input: TableInput, path: string, limits: EngineLimits): Promise<WrittenTable> {
   const { settings, manifest, covered } = input;
   const of = fileColumns(manifest);
   refuseDoubtful(manifest.file, covered);
   const columns = tableColumns(of.names, settings, covered);
-  const named = of.names.filter((name) => name.trim() !== '');
   if (columns.some(({ hashed }) => hashed) && !input.hashKey)
     throw new TableError('The key of the hashed columns is missing.');
-  const group = new RowGroup(
-    columns,
-    settings.misfit,
-    input.hashKey ?? '',
-    (manifest.file.content?.broken ?? null) !== null,
-  );
-  const writer = new SinkWriter(sink);
-  const parquet = new ParquetWriter({ writer, schema: schemaOf(columns), ...formatOf(input) });
-  const rows = new RowCount(of.names, columns.some(({ hashed }) => hashed) || columns.length < named.length);
-  await writeRows(
-    rowsOf(input, of),
-    { group, parquet },
-    (record) => rows.add(record),
-    () => {
-      rows.compare(manifest.file.rows);
-      group.refuseWrongTypes();
-    },
-  );
-  const { count, shortRows, nameless } = rows;
-  return {
-    rows: count,
-    bytes: writer.offset,
-    shortRows,
-    nameless,
-    misfits: [...group.misfits.values()],
-    missing: missingFields(of.names, Object.keys(settings.columns)),
-  };
-}
-
-/**
- * Writes fields of records as texts, into columns c0, c1 and so on, without checks. A missing field becomes null.
- * @param places of the fields in a record
- */
-export async function writeTexts(
-  records: AsyncIterable<string[]>,
-  places: readonly number[],
-  sink: Sink,
-): Promise<void> {
-  const columns = places.map((place, at): TableColumn => ({ name: `c${at}`, place, type: 'text', hashed: false }));
-  const parquet = new ParquetWriter({ writer: new SinkWriter(sink), schema: schemaOf(columns) });
-  await writeRows(records, { group: new RowGroup(columns, 'null', ''), parquet });
-}
-
-async function writeRows(
-  records: AsyncIterable<string[]>,
-  { group, parquet }: { group: RowGroup; parquet: ParquetWriter },
-  numberOf: (record: string[]) => number = () => 0,
-  judge: () => void = () => undefined,
-): Promise<void> {
-  for await (const record of records) {
-    group.add(record, numberOf(record));
-    if (group.full) await parquet.write(group.take());
-  }
-  judge();
-  if (!group.empty) await parquet.write(group.take());
-  await parquet.finish();
+  const nameless = of.names.flatMap((name, place) => (name.trim() === '' ? [{ place, hashed: false }] : []));
+  const staged = [...columns, ...nameless];
+  const rows = await stage(rowsOf(input, of, staged), join(limits.folder, 'rows.csv'), staged.length);
+  const selected = columns.map((column, at) => ({ ...column, ...inSql(`c${at}`, column, manifest.file) }));
+  return withEngine(limits, async (query) => {
+    const counted = await countRows(query, rows, selected, nameless.length);
+    refuseOtherCount(counted.rows, manifest.file.rows);
+    refuseMisfits(counted.misfits, settings.misfit);
+    const values = selected.map(({ name, value }) => `${value} AS ${named(name)}`);
+    await query(copyTo(path, `SELECT ${values} FROM ${rows}`, `, KV_METADATA {${metadataOf(input)}}`));
+    return { ...counted, missing: missingFields(of.names, Object.keys(settings.columns)) };
+  });
 }
 
 /** @throws TableError for a file whose values may belong to other rows or columns */
@@ -126,32 +91,40 @@ function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered
   if (found) throw new TableError(`${found[1]}: the file becomes no table.`);
 }
 
-/** The metadata of the Parquet file. */
-function formatOf({ manifest, digest, identity, softwareVersion }: TableInput) {
-  const { execution, file } = manifest;
-  const { entity, date } = manifest.run;
-  const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
-  const said = { ...source, settings: digest, software: softwareVersion };
-  const told = Object.entries(said).map(([key, value]) => ({ key: `crm-export.${key}`, value }));
-  return {
-    codec: 'SNAPPY' as const,
-    kvMetadata: [...told, { key: IDENTITY_KEY, value: identity }],
-    // Java readers ignore statistics of texts if the name has another form (apache/parquet-format, parquet.thrift).
-    createdBy: `crm-nightly-export version ${softwareVersion} (build ${softwareVersion})`,
-  };
-}
-
-/** The records after the header. Only the end of the last one proves the bytes of the file. */
-async function* rowsOf({ manifest: { file }, source, limits }: TableInput, of: FileColumns): AsyncGenerator<string[]> {
-  const width = of.names.length;
+/**
+ * The fields of the rows at the places of columns, hashed where the column is. Only the end of the last record proves
+ * the bytes of the file.
+ * @throws TableError if a row has values beyond the header, or has fewer fields and columns are left out or hashed: the
+ *   column of each value is then not known
+ */
+async function* rowsOf(
+  { manifest: { file }, source, reading, hashKey }: TableInput,
+  { names, headed }: FileColumns,
+  columns: readonly Pick<TableColumn, 'place' | 'hashed'>[],
+): AsyncGenerator<(string | undefined)[]> {
+  const width = names.length;
+  const lastNamed = names.findLastIndex((name) => name.trim() !== '') + 1;
+  const covers = columns.some(({ hashed }) => hashed) || columns.length < width;
   const refuse = () => new TableError('The stored file is not the one of its manifest: another CRC-32.');
-  let isHeader = of.headed;
+  let row = headed ? -1 : 0;
   try {
-    for await (const record of provenRecords(source, file, { limits, refuse })) {
-      if (isHeader && record.length !== width)
-        throw new TableError(`The header has ${record.length} fields, not ${width} as in the manifest.`);
-      if (!isHeader) yield record;
-      isHeader = false;
+    for await (const record of provenRecords(source, file, { limits: reading, refuse })) {
+      const { length } = record;
+      row += 1;
+      if (row === 0 && length !== width)
+        throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
+      if (row === 0) continue;
+      const isLonger = record.slice(width).some((field) => field !== '');
+      if (isLonger || (length < lastNamed && covers))
+        throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
+      yield columns.map(({ place, hashed }) => {
+        const text = record[place];
+        return hashed && text
+          ? createHmac('sha256', hashKey ?? '')
+              .update(text, 'utf8')
+              .digest('hex')
+          : text;
+      });
     }
   } catch (error) {
     const why = whyUnread(error);
@@ -159,177 +132,71 @@ async function* rowsOf({ manifest: { file }, source, limits }: TableInput, of: F
   }
 }
 
-/** How many rows have a property, and the number of the first. The first row after the header is 1. */
-interface CountedRows {
-  count: number;
-  row: number;
+/** A column as SQL: its value, and the condition that a text does not fit its type or is damaged. */
+interface InSql extends TableColumn {
+  value: string;
+  misfit: string;
 }
 
-/** Counts all rows, rows with fewer fields than the header, and rows with values in columns without a name. */
-class RowCount {
-  count = 0;
-  shortRows: CountedRows | null = null;
-  nameless: CountedRows | null = null;
-  readonly #width: number;
-  /** Number of header fields up to the last one with a name. */
-  readonly #named: number;
-  readonly #unnamed: number[];
-  readonly #covers: boolean;
-
-  /**
-   * @param names of the columns; '' for a column without a name
-   * @param covers whether columns are left out or hashed: their values must not get into another column
-   */
-  constructor(names: readonly string[], covers: boolean) {
-    this.#width = names.length;
-    this.#named = names.findLastIndex((name) => name.trim() !== '') + 1;
-    this.#unnamed = names.flatMap((name, place) => (name.trim() === '' ? [place] : []));
-    this.#covers = covers;
-  }
-
-  /**
-   * @returns the number of the row
-   * @throws TableError if the row has values beyond the header, or has fewer fields and columns are left out or
-   *   hashed: the column of each value is then not known
-   */
-  add(record: readonly string[]): number {
-    const { length } = record;
-    this.count += 1;
-    const longer = length > this.#width && record.slice(this.#width).some((field) => field !== '');
-    if (longer || (length < this.#named && this.#covers)) {
-      throw new TableError(`Row ${this.count} has ${length} fields, the header has ${this.#width}.`);
-    }
-    if (length < this.#named) this.shortRows = this.#with(this.shortRows);
-    if (this.#unnamed.some((place) => record[place])) this.nameless = this.#with(this.nameless);
-    return this.count;
-  }
-
-  /** Counts the current row. */
-  #with(rows: CountedRows | null): CountedRows {
-    return rows ? { ...rows, count: rows.count + 1 } : { count: 1, row: this.count };
-  }
-
-  /** @throws TableError if the verification of the file counted another number of rows */
-  compare(verified: number | null): void {
-    if (verified === null || verified === this.count) return;
-    throw new TableError(`The file has ${this.count} rows by its quotation marks, ${verified} by its manifest.`);
-  }
+function inSql(text: string, { type }: TableColumn, { content }: Manifest['file']): Pick<InSql, 'value' | 'misfit'> {
+  const value = type === 'text' ? text : typedValue(text, type);
+  const unfit = type === 'text' ? 'false' : `${text} <> '' AND ${value} IS NULL`;
+  // Damaged characters are U+FFFD.
+  const isBroken = (content?.broken ?? null) !== null;
+  return { value, misfit: isBroken ? `${unfit} OR contains(${text}, chr(65533))` : unfit };
 }
 
-/** The size of a row group, which is held in memory: the characters of its fields, plus an overhead for each value. */
-const GROUP_SIZE = 4 * 1024 * 1024;
-const VALUE_OVERHEAD = 8;
-/** The metadata of all row groups stay in memory until the end. With many columns, row groups are larger and fewer. */
-const GROUP_SIZE_PER_COLUMN = 32 * 1024;
-/** Minimum and maximum of each row group stay in memory until the end. A column with longer values gets none. */
-const LONGEST_COMPARED = 1024;
-
-/** Some readers misread the default, run lengths (https://github.com/dask/fastparquet/issues/884). */
-const BOOLEAN_ENCODING = 'PLAIN' as const;
-
-/** Values of a column that did not fit its type. The table has no value in their place. */
-export interface Misfits extends CountedRows {
-  column: string;
-  type: string;
+/**
+ * @param nameless number of columns without a name, which follow the others
+ * @throws TableError for a column without a value of its type
+ */
+async function countRows(query: Query, rows: string, columns: readonly InSql[], nameless: number) {
+  const hasNameless = Array.from({ length: nameless }, (_, at) => `c${columns.length + at} <> ''`).join(' OR ');
+  // The last named column of a file is missing in a short row.
+  const facts = [`c${columns.length - 1} IS NULL`, hasNameless || 'false', ...columns.map(({ misfit }) => misfit)];
+  const counts = facts.map((fact) => `count(*) FILTER (${fact}), min(row) FILTER (${fact})`);
+  const values = columns.map(({ value, type }) => (type === 'text' ? 1 : `count(${value})`));
+  const [[total, ...found] = []] = await query(
+    `SELECT count(*), ${[...counts, ...values]} FROM (SELECT *, row_number() OVER () AS row FROM ${rows})`,
+  );
+  const [shortRows = null, namelessRows = null, ...misfit] = facts.map((_, at): CountedRows | null => {
+    const count = Number(found[2 * at]);
+    return count > 0 ? { count, row: Number(found[2 * at + 1]) } : null;
+  });
+  const misfits = columns.flatMap(({ name, type }, at): Misfits[] =>
+    misfit[at] ? [{ column: name, type: typeof type === 'string' ? type : type.type, ...misfit[at] }] : [],
+  );
+  const without = new Set(columns.filter((_, at) => found[2 * facts.length + at] === '0').map(({ name }) => name));
+  const wrong = misfits.find(({ column }) => without.has(column));
+  if (wrong)
+    throw new TableError(
+      `The type of the column "${wrong.column}", ${wrong.type}, fits none of its values (${wrong.count}, the first in row ${wrong.row}).`,
+    );
+  return { rows: Number(total), shortRows, nameless: namelessRows, misfits };
 }
 
-interface Gathered extends TableColumn {
-  read: Reader;
-  hasValue: boolean;
-  data: Value[];
-  /** Characters of the longest value. */
-  longest: number;
+/** @throws TableError if the verification of the file counted another number of rows */
+function refuseOtherCount(count: number, verified: number | null): void {
+  if (verified === null || verified === count) return;
+  throw new TableError(`The file has ${count} rows by its quotation marks, ${verified} by its manifest.`);
 }
 
-/** Collects the values of rows for the next row group. */
-export class RowGroup {
-  readonly misfits = new Map<string, Misfits>();
-  readonly #columns: Gathered[];
-  readonly #onMisfit: TableSettings['misfit'];
-  readonly #broken: boolean;
-  #size = 0;
-
-  /** @param broken whether the file has damaged characters, which are U+FFFD in its texts */
-  constructor(columns: readonly TableColumn[], misfit: TableSettings['misfit'], hashKey: string, broken = false) {
-    const empty = () => ({ hasValue: false, data: [], longest: 0 });
-    this.#columns = columns.map((column) => ({ ...column, read: readerOf(column, hashKey), ...empty() }));
-    this.#onMisfit = misfit;
-    this.#broken = broken;
-  }
-
-  get empty(): boolean {
-    return this.#size === 0;
-  }
-
-  get full(): boolean {
-    return this.#size >= Math.max(GROUP_SIZE, GROUP_SIZE_PER_COLUMN * this.#columns.length);
-  }
-
-  /** @throws TableError if a value does not fit and the settings say `stop` */
-  add(record: readonly string[], row: number): void {
-    for (const column of this.#columns) {
-      const field = record[column.place];
-      const value = field === undefined ? null : column.read(field);
-      if (value !== undefined && value !== null) column.hasValue = true;
-      if (value === undefined || (this.#broken && field?.includes('\uFFFD'))) this.#misfit(column, row);
-      // A hash may be much longer than its input.
-      const { length } = typeof value === 'string' ? value : (field ?? '');
-      column.longest = Math.max(column.longest, length);
-      column.data.push(value ?? null);
-      this.#size += VALUE_OVERHEAD + length;
-    }
-  }
-
-  /** @throws TableError if the type of a column fits none of its values */
-  refuseWrongTypes(): void {
-    for (const { name, hasValue } of this.#columns) {
-      const { type, count, row } = this.misfits.get(name) ?? {};
-      if (hasValue || type === undefined) continue;
-      throw new TableError(
-        `The type of the column "${name}", ${type}, fits none of its values (${count}, the first in row ${row}).`,
-      );
-    }
-  }
-
-  /** Returns the collected values and clears them. */
-  take(): { columnData: ColumnSource[]; rowGroupSize: number } {
-    this.#size = 0;
-    const columnData = this.#columns.map((column) => {
-      const { name, type, data, longest } = column;
-      Object.assign(column, { data: [], longest: 0 });
-      const statistics = longest <= LONGEST_COMPARED;
-      return { name, data, statistics, ...(type === 'boolean' && { encoding: BOOLEAN_ENCODING }) };
-    });
-    return { columnData, rowGroupSize: Number.POSITIVE_INFINITY };
-  }
-
-  #misfit({ name, type }: TableColumn, row: number): void {
-    const word = typeof type === 'string' ? type : type.type;
-    if (this.#onMisfit === 'stop') {
-      throw new TableError(`The value in row ${row} of the column "${name}" does not fit its type, ${word}.`);
-    }
-    const misfits = this.misfits.get(name) ?? { column: name, type: word, count: 0, row };
-    misfits.count += 1;
-    this.misfits.set(name, misfits);
-  }
+/** @throws TableError if the settings say `stop` */
+function refuseMisfits(misfits: readonly Misfits[], onMisfit: TableSettings['misfit']): void {
+  const [first] = misfits.toSorted((one, other) => one.row - other.row);
+  if (first && onMisfit === 'stop')
+    throw new TableError(
+      `The value in row ${first.row} of the column "${first.column}" does not fit its type, ${first.type}.`,
+    );
 }
 
-/** Passes each row group to the sink, so that only the current one is in memory. */
-class SinkWriter extends ByteWriter {
-  readonly #sink: Sink;
-
-  constructor(sink: Sink) {
-    super();
-    this.#sink = sink;
-  }
-
-  async flush(): Promise<void> {
-    const bytes = this.getBytes().slice();
-    this.index = 0;
-    if (bytes.length > 0) await this.#sink(bytes);
-  }
-
-  override finish(): Promise<void> {
-    return this.flush();
-  }
+/** The metadata of the Parquet file, as SQL. */
+function metadataOf({ manifest, digest, identity, softwareVersion }: TableInput): string[] {
+  const { run, execution, file } = manifest;
+  const { entity, date } = run;
+  const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
+  const about = Object.entries({ ...source, settings: digest, software: softwareVersion });
+  return [...about.map(([key, value]) => [`crm-export.${key}`, value] as const), [IDENTITY_KEY, identity] as const].map(
+    ([key, value]) => `${named(key)}: ${quoted(value)}`,
+  );
 }

@@ -2,16 +2,15 @@ import { join } from 'node:path';
 import { pairDigest } from '../../core/changes/chain/advance.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import { recordText } from '../../core/changes/chain/feed-record.ts';
-import type { FeedStore, StandingFeed } from '../../core/changes/chain/feed-store.ts';
+import { BaseGone, type FeedStore, type StandingFeed } from '../../core/changes/chain/feed-store.ts';
 import { type FeedEnd, type FeedPair, readHead, writeHead } from '../../core/changes/chain/head.ts';
-import type { EngineLimits } from '../../core/changes/engine.ts';
-import { BaseGone } from '../../core/changes/feed-error.ts';
 import { likenessOf, type WrittenFeed, writeFeed } from '../../core/changes/write-feed.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { type Bucket, writeOver } from '../../core/storage/bucket.ts';
 import type { ParquetObject, ParquetObjects } from '../../core/storage/parquet-objects.ts';
+import type { EngineLimits } from '../../core/table/engine.ts';
 import { standingTable } from '../../core/table/standing-table.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { LocalCopies } from './local-copies.ts';
@@ -33,6 +32,10 @@ export interface S3FeedStoreOptions {
   onProgress: () => void;
 }
 
+/** A comparison takes more memory than that of DuckDB's buffers: Node.js and the joins need the rest. */
+const SHARE_OF_BUFFERS = 0.6;
+const OUTSIDE_BUFFERS_MB = 150;
+
 /** The feeds of an entity in the bucket. Close it, because it keeps files on the disk. */
 export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close(): Promise<void> } {
   const { entity, bucket, objects, hashed, now, memoryMB, onProgress } = options;
@@ -40,7 +43,7 @@ export function s3FeedStore(options: S3FeedStoreOptions): FeedStore & { close():
   const base = (end: FeedEnd) => localBase({ key: baseKey(entity, end.run), etag: end.etag }, objects, copies);
   const feedPath = async () => join(await copies.folder(), 'changes.parquet');
   const limits = async (): Promise<EngineLimits> => ({
-    ...{ memoryMB, onProgress },
+    ...{ bufferMB: memoryMB * SHARE_OF_BUFFERS - OUTSIDE_BUFFERS_MB, onProgress },
     ...{ folder: await copies.folder(), diskBytes: await options.freeDisk() },
   });
   return {

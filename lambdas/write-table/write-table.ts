@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
@@ -6,16 +8,17 @@ import { RunError } from '../../core/errors.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
-import type { ReadingLimits } from '../../core/file/reading-limits.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
-import { type Answer, lateTry, waitFor } from '../../core/step/export-run.ts';
+import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
+import { EngineError, inFolder } from '../../core/table/engine.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
+import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { type StandingTable, standingTable, tableMetadata } from '../../core/table/standing-table.ts';
 import { type Covered, NOTHING } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
@@ -32,6 +35,9 @@ export interface WriteTableDeps extends Invocation {
   hashKey: () => Promise<string>;
   softwareVersion: string;
 }
+
+/** The part of the function's memory for DuckDB's buffers. A wide table reserves more than it uses. */
+const SHARE_OF_BUFFERS = 0.75;
 
 /** The source, settings and key of a table. */
 interface Subject {
@@ -59,7 +65,9 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     });
     return { ...(await replaced), ...due };
   } catch (error) {
-    return afterTrouble(error, state, deps);
+    const { execution, released, input } = state;
+    const run = tableRunOf(input) ?? released?.run ?? execution;
+    return afterTrouble(error, state, deps, { name: 'TableNotWritten', what: `The table of the run ${run}` });
   }
 }
 
@@ -112,20 +120,25 @@ async function replaceTable(
   const digest = settingsDigest(plan);
   const covered = await coveredOf(manifest, plan, deps);
   const hashKey = settings.hash ? await deps.hashKey() : null;
-  const author = { run: manifest.execution, execution: state.execution, settings: digest };
-  const upload = deps.objects.begin(key, tableMetadata(author), standing?.etag);
-  try {
-    const source = publishedBytes(manifest.file, deps);
-    const read = { source, limits: await readingLimits(deps) };
+  const onProgress = () => refuseLate(deps, `for its ${manifest.file.bytes} bytes`);
+  return inFolder('table-', async (folder) => {
+    const path = join(folder, 'table.parquet');
+    const diskBytes = await freeDisk();
+    // The content was limited before publication.
+    const reading = { contentBytes: Number.POSITIVE_INFINITY, diskBytes, secondsLeft: deps.secondsLeft };
     const identity = tableIdentity(plan, { plan: manifest.run.plan, hashKey });
-    const told = { digest, identity, softwareVersion: deps.softwareVersion };
-    const input = { manifest, settings, covered, ...read, hashKey, ...told };
-    const written = await writeParquet(input, (chunk) => upload.write(chunk));
-    const inPlace = (await isNamed(manifest, deps)) && (await upload.complete());
-    return inPlace ? finished(subject, written, deps) : await afterOther(subject, written, state, deps);
-  } finally {
-    await upload.abort();
-  }
+    const source = publishedBytes(manifest.file, deps, onProgress);
+    const input = { manifest, settings, covered, source, reading, hashKey, digest, identity };
+    const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS;
+    const limits = { bufferMB, folder, diskBytes, onProgress };
+    const written = await writeParquet({ ...input, softwareVersion: deps.softwareVersion }, path, limits);
+    const metadata = tableMetadata({ run: manifest.execution, execution: state.execution, settings: digest });
+    const inPlace = (await isNamed(manifest, deps)) && (await deps.objects.put(key, path, metadata, standing?.etag));
+    const { size: bytes } = await stat(path);
+    return inPlace
+      ? finished(subject, { ...written, bytes }, deps)
+      : afterOther(subject, { ...written, bytes }, state, deps);
+  });
 }
 
 /**
@@ -149,7 +162,7 @@ async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableD
 /** The answer if the pointer was moved, or another table was written, meanwhile. */
 async function afterOther(
   subject: Subject,
-  written: WrittenTable,
+  written: WrittenTable & { bytes: number },
   { execution }: RunState,
   deps: WriteTableDeps,
 ): Promise<Answer<'WriteTable'>> {
@@ -160,7 +173,11 @@ async function afterOther(
   throw new RunError('StorageUnavailable', `The table ${subject.key} was written by others at the same time.`);
 }
 
-function finished({ manifest, key }: Subject, written: WrittenTable, { log }: WriteTableDeps): Answer<'WriteTable'> {
+function finished(
+  { manifest, key }: Subject,
+  written: WrittenTable & { bytes: number },
+  { log }: WriteTableDeps,
+): Answer<'WriteTable'> {
   const { rows, bytes } = written;
   const { entity, date } = manifest.run;
   const warnings = tableWarnings(entity, written);
@@ -170,68 +187,26 @@ function finished({ manifest, key }: Subject, written: WrittenTable, { log }: Wr
 
 /** Adds to the error which table readers have instead. */
 function withStanding(error: unknown, { execution }: Manifest, standing: StandingTable | undefined): unknown {
-  if (!(error instanceof TableError) || !standing || standing.run === execution) return error;
+  if (!(error instanceof TableError) || error instanceof EngineError || !standing || standing.run === execution)
+    return error;
   return new TableError(`${error.message} The table of the date is still that of the run ${standing.run}.`);
 }
 
 /**
- * Retries a transient error until the deadline and a little longer. Every other error that prevents a table gets one
- * name, because the file is published.
- * @throws RunError `TableNotWritten`, or `InvalidInput`; any error that is a bug
- */
-function afterTrouble(error: unknown, state: RunState, invocation: Invocation): Answer<'WriteTable'> {
-  if (error instanceof TableError) throw notWritten(state, error);
-  if (!(error instanceof RunError) || error.name === 'InvalidInput') throw error;
-  if (!error.transient) throw notWritten(state, error);
-  // `asStep` waits until the deadline.
-  if (waitFor(state, invocation)) throw error;
-  const later = lateTry(error, state, invocation);
-  if (later) return later;
-  throw notWritten(state, error);
-}
-
-function notWritten({ execution, released, input }: RunState, why: Error): RunError {
-  const run = tableRunOf(input) ?? released?.run ?? execution;
-  return new RunError('TableNotWritten', `The table of the run ${run} is not written. ${why.message}`, { cause: why });
-}
-
-/** Seconds that are reserved for the last parts and the answer. */
-const MARGIN_SECONDS = 45;
-
-/** The limits for reading a published file: time and disk. Its content was limited before publication. */
-async function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): Promise<ReadingLimits> {
-  return {
-    contentBytes: Number.POSITIVE_INFINITY,
-    diskBytes: await freeDisk(),
-    secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
-  };
-}
-
-/**
- * The bytes of a published file, as long as there is time: one invocation writes the whole table. All reads are of one
- * version of the object.
+ * The bytes of a published file. All reads are of one version of the object.
  * @throws (its `read`) TableError when the time is over; RunError `StorageConflict`, `StorageUnavailable`
  */
 function publishedBytes(
   { key, bytes: size }: Manifest['file'],
-  { bucket, deployment, secondsLeft }: Pick<Invocation, 'deployment' | 'secondsLeft'> & { bucket: Bucket },
+  { bucket }: WriteTableDeps,
+  onProgress: () => void,
 ): ByteSource {
   const object = { etag: null };
-  const refuseLate = (at: number) => {
-    if (secondsLeft() >= MARGIN_SECONDS) return;
-    const share = Math.floor((100 * at) / size);
-    const what = `One invocation is not enough for its ${size} bytes: the time was over after ${share} %`;
-    throw new TableError(
-      `${what}. More memory is a larger share of a CPU: tableMemoryMB is ${deployment.tableMemoryMB}.`,
-    );
-  };
   const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
-    let at = from;
     // S3 has no empty ranges.
     if (to <= from) return;
     for await (const chunk of readObject(bucket, key, { from, to, size, object })) {
-      refuseLate(at);
-      at += chunk.byteLength;
+      onProgress();
       yield chunk;
     }
   };

@@ -1,8 +1,9 @@
 import { Annotations, Duration, Size, type Stack } from 'aws-cdk-lib';
-import { FEED_DISK_MB, feedEntities } from '../../core/changes/feed-entities.ts';
+import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
 import type { RECORDER, StepName } from '../../core/step/steps.ts';
+import { DISK_MB } from '../../core/table/engine.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
@@ -10,7 +11,7 @@ import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
 import { checkSubnets, letCallCrm } from './crm-access.ts';
 import { duckDbLayer } from './duckdb-layer.ts';
-import { gathering, streaming } from './node-options.ts';
+import { streaming } from './node-options.ts';
 import { type OfExportRun, StepFunction, type StepFunctionProps } from './step-function.ts';
 
 /** The resources that the functions of a deployment use. */
@@ -32,8 +33,8 @@ const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
 /** RecordNight reads about twenty small objects, some of them again, and at the hourly check those of seven dates. */
 const NIGHT = { memorySize: 256, timeout: Duration.seconds(120) };
-/** Room for both tables of a comparison, and for rows that do not fit in memory (docs/adr/0044). */
-const FEED_DISK = Size.mebibytes(FEED_DISK_MB);
+/** Room for the rows of a file, for both tables of a comparison, and for rows that do not fit in memory. */
+const DISK = Size.mebibytes(DISK_MB);
 /** 15 minutes is the maximum of Lambda; docs/adr/0014 describes the effect of the memory on large files. */
 const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
@@ -72,15 +73,15 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   exports.allowNights(steps.RecordNight.role);
   if (tableEntities(configuration.deployment).length === 0) return steps;
   warnOfMemory(stack, { tableMemoryMB });
-  const options = gathering(tableMemoryMB);
+  const options = streaming(tableMemoryMB);
   const table = { ...bucket, ...hashKey.environment, ...options, SOFTWARE_VERSION: softwareVersion };
-  const WriteTable = step('WriteTable', long(tableMemoryMB), table);
+  const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
+  const size = { ...long(tableMemoryMB), ephemeralStorageSize: DISK, layers };
+  const WriteTable = step('WriteTable', size, table);
   exports.allowTables(WriteTable.role);
   hashKey.allowReading(WriteTable.role);
   if (feedEntities(configuration.deployment).length === 0) return { ...steps, WriteTable };
-  const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
-  const changes = { ...long(tableMemoryMB), ephemeralStorageSize: FEED_DISK, layers };
-  const WriteChanges = step('WriteChanges', changes, bucket);
+  const WriteChanges = step('WriteChanges', size, bucket);
   exports.allowChanges(WriteChanges.role);
   return { ...steps, WriteTable, WriteChanges };
 }

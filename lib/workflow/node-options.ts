@@ -10,10 +10,7 @@ export function streaming(memoryMB: number): { NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `--max-old-space-size=${memoryMB - OUTSIDE_HEAP_MB} --max-semi-space-size=1` };
 }
 
-/**
- * Environment of a function that holds rows of a table or ids of an update file: half the memory of V8's own sizes, an
- * eighth more CPU (docs/adr/0025-parquet-tables.md). With the settings of `streaming` it would be half more CPU.
- */
+/** Environment of a function that holds the ids of an update file. With the settings of `streaming` it takes half more CPU. */
 export function gathering(memoryMB: number): { NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `--max-old-space-size=${memoryMB - OUTSIDE_HEAP_MB} --max-semi-space-size=8` };
 }

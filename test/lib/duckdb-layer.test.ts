@@ -19,7 +19,7 @@ test('the layer has the version of DuckDB that the project has, byte for byte', 
   expect(json('lib/workflow/duckdb/package.json').optionalDependencies).toEqual(own.packages[''].optionalDependencies);
 });
 
-test('WriteChanges alone has the layer, and in a local cloud no function has one', () => {
+test('the functions that write tables and feeds have the layer, and in a local cloud no function has one', () => {
   const layersOf = (local: boolean) => {
     const { Resources } = synthesise(fullDeployment({ local }));
     const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
@@ -28,6 +28,6 @@ test('WriteChanges alone has the layer, and in a local cloud no function has one
       .map(({ Properties }) => Properties.FunctionName.split('-').at(-1));
   };
 
-  expect(layersOf(false)).toEqual(['WriteChanges']);
+  expect(layersOf(false)).toEqual(['WriteTable', 'WriteChanges']);
   expect(layersOf(true)).toEqual([]);
 });

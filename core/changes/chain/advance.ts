@@ -4,10 +4,10 @@ import { RunError } from '../../errors.ts';
 import { LAYOUT } from '../../export/layout.ts';
 import { compareRuns } from '../../export/pointer.ts';
 import { canonicalText } from '../../json.ts';
-import { BaseGone, FeedError } from '../feed-error.ts';
+import { TableError } from '../../table/table-error.ts';
 import type { WrittenFeed } from '../write-feed.ts';
 import type { FeedRecord } from './feed-record.ts';
-import type { FeedStore, NewestTable, StandingFeed } from './feed-store.ts';
+import { BaseGone, type FeedStore, type NewestTable, type StandingFeed } from './feed-store.ts';
 import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
 
 /**
@@ -34,7 +34,7 @@ const SURELY_ENDED_MS = 20 * 60_000;
 /**
  * Writes the feeds of an entity up to its newest table. First completes a pair that another function left in the head.
  * @returns the record of the feed at the head's end, if this function completed it
- * @throws RunError `ChangesStopped`; FeedError; errors of the store
+ * @throws RunError `ChangesStopped`; TableError; errors of the store
  */
 export async function advance(store: FeedStore, settings: FeedSettings): Promise<FeedRecord | undefined> {
   let finished: FeedRecord | undefined;
@@ -128,7 +128,7 @@ async function makeFeed(standing: StandingHead, pair: FeedPair, store: FeedStore
 async function giveBack(error: unknown, standing: StandingHead, store: FeedStore): Promise<undefined> {
   const { pair } = standing.head;
   const isLeft = pair && store.now().getTime() - Date.parse(pair.attemptedAt) > SURELY_ENDED_MS;
-  if (isLeft && error instanceof FeedError) {
+  if (isLeft && error instanceof TableError) {
     await store.writeHead(standing, { ...standing.head, pair: null });
     return undefined;
   }

@@ -1,8 +1,12 @@
 import type { Entity } from '../../config/entities.ts';
 import type { OrderedRun } from '../../export/pointer.ts';
+import { TableError } from '../../table/table-error.ts';
 import type { Likeness, WrittenFeed } from '../write-feed.ts';
 import type { FeedRecord } from './feed-record.ts';
 import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
+
+/** The copy of a table is missing, or has been replaced. */
+export class BaseGone extends TableError {}
 
 /** The newest published run, if its table exists. */
 export interface NewestTable extends OrderedRun {
@@ -20,7 +24,7 @@ export interface StandingFeed
 
 /**
  * The feeds of an entity. Every method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`.
- * Methods that read tables throw FeedError as well.
+ * Methods that read tables throw TableError as well.
  */
 export interface FeedStore {
   entity: Entity;

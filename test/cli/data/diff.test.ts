@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -8,8 +9,8 @@ import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { tableKey } from '../../../core/table/table-key.ts';
-import { writeParquet } from '../../../core/table/write-parquet.ts';
-import { inputOf } from '../../core/table/support.ts';
+import { putTable } from '../../core/table/support.ts';
+import { tree } from '../../lib/support/files.ts';
 import { deployment } from '../../support/builders.ts';
 import { runs } from '../../support/runs.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
@@ -307,11 +308,10 @@ describe('with published tables', () => {
           content,
           manifest: { file: { header } },
         });
-        const parts: Uint8Array[] = [];
-        const input = inputOf({ content, settings: leads.tables });
-        await writeParquet(input, async (bytes) => void parts.push(bytes));
+        const path = join(tree({}), 'table.parquet');
+        await putTable(path, { content, settings: leads.tables });
         const key = tableKey('leads', date, 1);
-        cloud.objects.set(key, Buffer.concat(parts));
+        cloud.objects.set(key, readFileSync(path));
         const settings = settingsDigest(deployment({ entities: { leads } }).entities.leads);
         cloud.metadata.set(key, { run: execution, settings, ...(night === 1 && told) });
         return { file: file.key, table: key };

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../support/runs.ts';
-import { placeForTables } from '../table/support.ts';
+import { placeForTables, rowsIn } from '../table/support.ts';
 import { NAMES, pairs, type Row } from './pairs.ts';
-import { judged, putFeed, putTexts, rowsIn } from './support.ts';
+import { judged, putFeed, putTexts } from './support.ts';
 
 const { dir } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
 
 async function feedBetween(before: Row[], after: Row[], key: readonly string[], ignore: readonly string[] = []) {
-  putTexts(paths.before, NAMES, before);
-  putTexts(paths.after, NAMES, after);
+  await putTexts(paths.before, NAMES, before);
+  await putTexts(paths.after, NAMES, after);
   return putFeed(paths.feed, { before: paths.before, after: paths.after, key, ignore });
 }
 
@@ -45,15 +45,15 @@ test('equal tables make equal bytes, whatever memory there is, and other columns
   const many = (from: number) =>
     Array.from({ length: 500 }, (_, at): Row => [at % 50 === 0 ? '' : `${at}`, `${at % from}`, 'x'.repeat(at), null]);
   const bytes: string[] = [];
-  for (const memoryMB of [512, 1769, 3008]) {
+  for (const bufferMB of [157, 911, 1654]) {
     await feedBetween(many(7), many(8).toReversed(), ['a']);
-    await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] }, { memoryMB });
+    await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] }, { bufferMB });
     bytes.push(readFileSync(paths.feed).toString('base64'));
   }
   expect(new Set(bytes).size).toBe(1);
 
   const inOrder = await rowsIn(paths.feed);
-  putTexts(
+  await putTexts(
     paths.after,
     NAMES.toReversed(),
     many(8)

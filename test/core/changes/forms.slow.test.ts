@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../support/runs.ts';
-import { placeForTables, putTable } from '../table/support.ts';
+import { placeForTables, putTable, rowsIn } from '../table/support.ts';
 import { forms, PLAIN, publishedAs } from './forms.ts';
 import { nights, plans } from './nights.ts';
-import { judged, putFeed, rowsIn } from './support.ts';
+import { judged, putFeed } from './support.ts';
 
 const { dir } = await placeForTables();
 const place = (name: string) => join(dir, name);

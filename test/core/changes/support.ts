@@ -1,9 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { parquetMetadata, parquetScan, type SchemaElement } from 'hyparquet';
-import { parquetWriteBuffer } from 'hyparquet-writer';
-import type { EngineLimits } from '../../../core/changes/engine.ts';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { type FeedInput, writeFeed } from '../../../core/changes/write-feed.ts';
+import { copyTo, type EngineLimits, inFolder, named, stage, withEngine } from '../../../core/table/engine.ts';
+import { limitsIn, rowsIn, type Texts } from '../table/support.ts';
 
 type Given = { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>;
 
@@ -12,48 +11,11 @@ export async function putFeed(feed: string, { before, after, ...input }: Given, 
   const kind = before === null ? ('snapshot' as const) : ('changes' as const);
   const from = before === null ? null : { run: 'leads-1', date: '2026-11-21' };
   const place = { sequence: 7, kind, from, to: { run: 'leads-2', date: '2026-11-22' } };
-  const all = { memoryMB: 1769, folder: dirname(feed), diskBytes: 1e9, onProgress: () => undefined, ...limits };
-  const written = await writeFeed({ before, after, feed, key: ['id'], ignore: [], place, ...input }, all);
+  const written = await writeFeed(
+    { before, after, feed, key: ['id'], ignore: [], place, ...input },
+    { ...limitsIn(dirname(feed)), ...limits },
+  );
   return { ...written, kind };
-}
-
-/** A row of texts by column name; `null` is an empty value. */
-export type Texts = Record<string, string | null>;
-
-/**
- * The rows of a Parquet file, read by hyparquet, which is independent of DuckDB, the writer of the feeds. Values stay
- * as stored: the library would round decimals and 64-bit numbers.
- */
-export async function rowsIn(path: string): Promise<Texts[]> {
-  const bytes = readFileSync(path);
-  const file = {
-    byteLength: bytes.length,
-    slice: (from: number, to = bytes.length) => new Uint8Array(bytes.subarray(from, to)).buffer,
-  };
-  const metadata = parquetMetadata(file.slice(0));
-  const [root, ...columns] = metadata.schema;
-  const stored = columns.map(({ name, type, repetition_type }): SchemaElement => ({ name, type, repetition_type }));
-  const schema = [root as SchemaElement, ...stored];
-  const scan = await parquetScan({ file, metadata: { ...metadata, schema }, utf8: false, useOffsetIndex: false });
-  const rows: Texts[] = [];
-  for (const { rowStart, rowEnd } of scan.ranges) {
-    const some: Texts[] = Array.from({ length: rowEnd - rowStart }, () => ({}));
-    for (const column of columns) {
-      const values = await scan.readColumn({ column: column.name, rowStart, rowEnd });
-      for (const [at, row] of some.entries()) row[column.name] = textOf(values[at], column);
-    }
-    rows.push(...some);
-  }
-  return rows;
-}
-
-/** Equal values have equal texts, however the file stores them. */
-function textOf(value: unknown, { converted_type: type }: SchemaElement): string | null {
-  if (value === null || value === undefined) return null;
-  if (value instanceof Uint8Array) return Buffer.from(value).toString();
-  if (type === 'TIMESTAMP_MILLIS') return String(BigInt(value as bigint) * 1000n);
-  // 0 and -0 are equal.
-  return typeof value === 'number' ? String(value + 0) : String(value);
 }
 
 /** Rows of `one` that `other` lacks, with repetitions, without these columns. */
@@ -100,10 +62,11 @@ export async function judged(
 }
 
 /** Writes a table of texts to a file. */
-export function putTexts(path: string, names: readonly string[], rows: readonly (string | null)[][], group = 1000) {
-  const columnData = names.map((name, at) => ({
-    ...{ name, type: 'STRING' as const, nullable: true },
-    data: rows.map((row) => row[at] ?? null),
-  }));
-  writeFileSync(path, Buffer.from(parquetWriteBuffer({ columnData, rowGroupSize: group })));
+export function putTexts(path: string, names: readonly string[], rows: readonly (string | null)[][]): Promise<unknown> {
+  return inFolder('table-', async (folder) => {
+    const records = Readable.from(rows.map((row) => row.map((text) => text ?? undefined)));
+    const texts = await stage(records, join(folder, 'rows.csv'), names.length);
+    const columns = names.map((name, at) => `c${at} AS ${named(name)}`);
+    return withEngine(limitsIn(folder), (query) => query(copyTo(path, `SELECT ${columns} FROM ${texts}`)));
+  });
 }

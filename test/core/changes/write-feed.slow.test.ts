@@ -43,16 +43,16 @@ test('a tenth of a thousand pairs has rows that spill to the disk, and exactly t
 }, async () => {
   await fc.assert(
     fc.asyncProperty(pairs, async ({ tables: [before, after], key, ignore }) => {
-      putTexts(`${paths.before}.small`, NAMES, before);
-      putTexts(`${paths.after}.small`, NAMES, after);
+      await putTexts(`${paths.before}.small`, NAMES, before);
+      await putTexts(`${paths.after}.small`, NAMES, after);
       await enlarge(paths.before, 'ASC');
       await enlarge(paths.after, 'DESC');
       const tables = { ...paths, key, ignore };
       // Keys of several columns contain the long texts.
-      const memoryMB = key.length === 1 ? 300 : 335;
-      await expect(putFeed(feedPath, tables, { memoryMB, diskBytes: 64 * 1024 })).rejects.toThrow('disk');
+      const bufferMB = key.length === 1 ? 30 : 51;
+      await expect(putFeed(feedPath, tables, { bufferMB, diskBytes: 64 * 1024 })).rejects.toThrow('disk');
 
-      await putFeed(feedPath, tables, { memoryMB });
+      await putFeed(feedPath, tables, { bufferMB });
 
       const { taken, gone, added, come } = await judged({ ...paths, feed: feedPath }, ignore);
       expect([taken, added]).toEqual([gone, come]);

@@ -11,7 +11,7 @@ beforeEach(() => {
   vi.stubEnv('TMPDIR', folder);
   vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-PublishFile');
   vi.stubEnv('AWS_ENDPOINT_URL', undefined);
-  for (const name of ['unpacked-a1', 'feed-b2', 'changes-c3', 'of-somebody-else']) {
+  for (const name of ['unpacked-a1', 'feed-b2', 'table-c3', 'of-somebody-else']) {
     mkdirSync(join(folder, name));
     writeFileSync(join(folder, name, 'content'), 'x');
   }

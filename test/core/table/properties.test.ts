@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ColumnType } from '../../../core/config/table-settings.ts';
 import { runs } from '../../support/runs.ts';
-import { placeForTables, putTable } from './support.ts';
+import { placeForTables, putTable, rowsIn } from './support.ts';
 
-const { path, duckDb } = await placeForTables();
+const { path } = await placeForTables();
 
 const text = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '😀', '0', "'"), maxLength: 12 }),
@@ -15,7 +15,7 @@ const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
 const csvOf = (rows: string[][]) => rows.map((row) => `${row.map(quoted).join(',')}\n`).join('');
 const chunks = fc.integer({ min: 1, max: 40 });
 
-test('every table of texts is read back by DuckDB row for row, in its order', async () => {
+test('every table of texts is read back row for row, in its order', async () => {
   const rows = fc
     .integer({ min: 1, max: 5 })
     .chain((width) =>
@@ -27,30 +27,16 @@ test('every table of texts is read back by DuckDB row for row, in its order', as
       const header = table[0]?.map((_, place) => `c${place}`) ?? [];
       await putTable(path, { content: csvOf([header, ...table]), chunk });
 
-      // A zero byte ends a text in DuckDB's output.
-      const select = header.map((name) => `encode(${name})::varchar`).join(', ');
-      const expected = table.map((row) => row.map(blobText));
-      expect(await duckDb.rows(`select ${select} from read_parquet('${path}')`)).toEqual(expected);
+      expect((await rowsIn(path)).map((row) => Object.values(row))).toEqual(table);
     }),
     { numRuns: runs(150) },
   );
 });
 
-/** Writes bytes as DuckDB does: printable ASCII stays, except quotation marks and backslashes. */
-function blobText(field: string): string {
-  return [...Buffer.from(field)]
-    .map((byte) =>
-      byte >= 32 && byte < 127 && !['"', "'", '\\'].includes(String.fromCharCode(byte))
-        ? String.fromCharCode(byte)
-        : `\\x${byte.toString(16).padStart(2, '0').toUpperCase()}`,
-    )
-    .join('');
-}
-
 const twoDigits = (value: number) => String(value).padStart(2, '0');
 const decimal = { type: 'decimal', precision: 18, scale: 6 } as const;
 
-/** A type, texts that fit it, and how DuckDB writes the value. */
+/** A type, texts that fit it, and how the value is read back. */
 const VALUES: [ColumnType, fc.Arbitrary<[text: string, value: string]>][] = [
   ['integer', fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((value) => [String(value), String(value)])],
   [
@@ -82,15 +68,14 @@ const VALUES: [ColumnType, fc.Arbitrary<[text: string, value: string]>][] = [
         const there = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
         const hours = Math.floor(Math.abs(offset) / 60);
         const minutes = Math.abs(offset) % 60;
-        return [`${there}${sign}${twoDigits(hours)}:${twoDigits(minutes)}`, String(date.getTime())];
+        return [`${there}${sign}${twoDigits(hours)}:${twoDigits(minutes)}`, date.toISOString()];
       }),
   ],
   ['boolean', fc.boolean().map((value) => [String(value), String(value)])],
   ['double', fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => [String(value), String(value)])],
 ];
 
-test.each(VALUES)('every value of the type %j is read back by DuckDB', async (type, value) => {
-  const shown = { double: '(a::double)', timestamp: 'epoch_ms(a)::varchar' }[type as string] ?? 'a::varchar';
+test.each(VALUES)('every value of the type %j is read back', async (type, value) => {
   const values = fc.array(fc.option(value, { nil: null }), { minLength: 1, maxLength: 200 });
 
   await fc.assert(
@@ -98,9 +83,11 @@ test.each(VALUES)('every value of the type %j is read back by DuckDB', async (ty
       const content = `row,a\n${all.map((one, row) => `${row},${one?.[0] ?? ''}\n`).join('')}`;
       const { misfits } = await putTable(path, { content, settings: { columns: { a: type } } });
 
-      const found = await duckDb.rows(`select ${shown} from read_parquet('${path}')`);
-      expect(found.map(([one]) => (type === 'double' && one !== null ? Number(one) : one))).toEqual(
-        all.map((one) => (type === 'double' && one ? Number(one[1]) : (one?.[1] ?? null))),
+      const found = (await rowsIn(path)).map(({ a = null }) => a);
+      const numbers = (texts: (string | null)[]) => texts.map((text) => (text === null ? null : Number(text)));
+      const expected = all.map((one) => one?.[1] ?? null);
+      expect(type === 'double' ? numbers(found) : found).toEqual(
+        type === 'double' ? numbers(expected).map((each) => each && each + 0) : expected,
       );
       expect(misfits).toEqual([]);
     }),
@@ -120,8 +107,8 @@ test('whatever the text, it is a value of the type or a misfit that is counted',
       const content = csvOf([names, ...fields.map((field) => names.map(() => field)), fitting]);
       const { misfits } = await putTable(path, { content, settings: { columns } });
 
-      const counts = names.map((name) => `count(${name})::int`).join(', ');
-      const [values] = await duckDb.rows(`select ${counts} from read_parquet('${path}')`);
+      const rows = await rowsIn(path);
+      const values = names.map((name) => rows.filter((row) => row[name] !== null).length);
       const empty = fields.filter((field) => field === '').length;
       const missed = names.map((name) => misfits.find(({ column }) => column === name)?.count ?? 0);
       expect(values).toEqual(missed.map((count) => 1 + fields.length - empty - count));

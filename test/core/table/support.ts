@@ -1,12 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
+import { parquetMetadata, parquetScan, type SchemaElement } from 'hyparquet';
 import { afterAll } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { type EngineLimits, inFolder } from '../../../core/table/engine.ts';
 import { type Covered, NOTHING } from '../../../core/table/table-columns.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
@@ -76,7 +78,7 @@ export function inputOf({
     covered,
     digest: 'fedcba98fedcba98',
     identity,
-    limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
+    reading: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
     source: { size: bytes.length, read: (from, to) => chunksOf(bytes.subarray(from, to), chunk) },
   };
 }
@@ -85,25 +87,76 @@ async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** Writes the table of a published file and returns its bytes. @param onPart called for each part */
-export async function putTable(
+/** Writes the table of a published file. */
+export function putTable(
   path: string,
   published: Published,
-  onPart: (bytes: Uint8Array) => unknown = () => undefined,
+  limits: Partial<EngineLimits> = {},
 ): Promise<WrittenTable> {
-  const parts: Uint8Array[] = [];
-  const written = await writeParquet(inputOf(published), async (bytes) => {
-    parts.push(bytes);
-    onPart(bytes);
-  });
-  writeFileSync(path, Buffer.concat(parts));
-  return written;
+  return inFolder('table-', (folder) => writeParquet(inputOf(published), path, { ...limitsIn(folder), ...limits }));
+}
+
+/** Limits that small tables do not reach. */
+export const limitsIn = (folder: string): EngineLimits => ({
+  ...{ bufferMB: 900, folder, diskBytes: 1e9, onProgress: () => undefined },
+});
+
+/** A row by column name: a text for each value, and `null` for an empty one. */
+export type Texts = Record<string, string | null>;
+
+/**
+ * The rows of a Parquet file, read by hyparquet, which is independent of DuckDB, the writer of tables and feeds. Values
+ * are read as stored: the library would round decimals and 64-bit numbers.
+ */
+export async function rowsIn(path: string): Promise<Texts[]> {
+  const { file, metadata } = parquetOf(path);
+  const [root, ...columns] = metadata.schema;
+  const stored = columns.map(({ name, type, repetition_type }): SchemaElement => ({ name, type, repetition_type }));
+  const schema = [root as SchemaElement, ...stored];
+  const scan = await parquetScan({ file, metadata: { ...metadata, schema }, utf8: false, useOffsetIndex: false });
+  const rows: Texts[] = [];
+  for (const { rowStart, rowEnd } of scan.ranges) {
+    const some: Texts[] = Array.from({ length: rowEnd - rowStart }, () => ({}));
+    for (const column of columns) {
+      const values = await scan.readColumn({ column: column.name, rowStart, rowEnd });
+      for (const [at, row] of some.entries()) row[column.name] = textOf(values[at], column);
+    }
+    rows.push(...some);
+  }
+  return rows;
+}
+
+/** A Parquet file and its metadata. */
+export function parquetOf(path: string) {
+  const bytes = readFileSync(path);
+  const slice = (from: number, to = bytes.length) => new Uint8Array(bytes.subarray(from, to)).buffer;
+  return { file: { byteLength: bytes.length, slice }, metadata: parquetMetadata(slice(0)) };
+}
+
+/** The columns of a Parquet file: their names and types. */
+export function columnsIn(path: string): string[] {
+  const [, ...columns] = parquetOf(path).metadata.schema;
+  return columns.map(({ name, type, converted_type, precision, scale }) =>
+    [name, converted_type ?? type, ...(precision ? [precision, scale] : [])].join(' '),
+  );
+}
+
+/** Equal values have equal texts, however the file stores them. Texts of 0 and -0 are equal. */
+function textOf(value: unknown, { converted_type: type, scale = 0 }: SchemaElement): string | null {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Uint8Array) return Buffer.from(value).toString();
+  if (type === 'DATE') return new Date(Number(value) * 86_400_000).toISOString().slice(0, 10);
+  if (type === 'TIMESTAMP_MICROS') return new Date(Number(BigInt(value as bigint) / 1000n)).toISOString();
+  if (type !== 'DECIMAL' || scale === 0) return String(typeof value === 'number' ? value + 0 : value);
+  const [, sign, digits = ''] = /^(-?)(.*)$/.exec(String(value)) ?? [];
+  const padded = digits.padStart(scale + 1, '0');
+  return `${sign}${padded.slice(0, -scale)}.${padded.slice(-scale)}`;
 }
 
 // By default, instants are shown in the time zone of the machine.
 DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
 
-/** DuckDB, which reads both the published file and its table. */
+/** DuckDB, as readers of tables and feeds use it. */
 export async function openDuckDb(dir: string) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();

@@ -1,15 +1,25 @@
 import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { writeParquet } from '../../../core/table/write-parquet.ts';
-import { inputOf, type Published, placeForTables, putTable } from './support.ts';
+import {
+  columnsIn,
+  inputOf,
+  limitsIn,
+  type Published,
+  parquetOf,
+  placeForTables,
+  putTable,
+  rowsIn,
+} from './support.ts';
 
-const { path, duckDb } = await placeForTables();
+const { dir, path } = await placeForTables();
 
-const rowsOf = async (published: Published) => {
+const tableOf = async (published: Published) => {
   const written = await putTable(path, published);
-  return { written, rows: await duckDb.rows(`from read_parquet('${path}')`) };
+  return { written, rows: (await rowsIn(path)).map((row) => Object.values(row)) };
 };
 
 it('has the declared types', async () => {
@@ -26,22 +36,21 @@ it('has the declared types', async () => {
   };
   const content = 'a,b,c,d,e,f,g,h,i\nx,1,1.5,true,2026-11-22,2026-11-22T10:00:00Z,1.25,22/11/2026,22.11.2026 10:00\n';
 
-  const { rows } = await rowsOf({ content, settings: { columns } });
+  const { rows } = await tableOf({ content, settings: { columns } });
 
-  expect(await duckDb.columns('leads.parquet')).toEqual([
-    ...['a VARCHAR', 'b BIGINT', 'c DOUBLE', 'd BOOLEAN', 'e DATE', 'f TIMESTAMP WITH TIME ZONE', 'g DECIMAL(18,2)'],
-    ...['h DATE', 'i TIMESTAMP WITH TIME ZONE'],
+  expect(columnsIn(path)).toEqual([
+    ...['a UTF8', 'b INT_64', 'c DOUBLE', 'd BOOLEAN', 'e DATE', 'f TIMESTAMP_MICROS', 'g DECIMAL 18 2', 'h DATE'],
+    'i TIMESTAMP_MICROS',
   ]);
-  expect(rows).toEqual([
-    ['x', '1', 1.5, true, '2026-11-22', '2026-11-22 10:00:00+00', '1.25', '2026-11-22', '2026-11-22 10:00:00+00'],
-  ]);
+  const at = '2026-11-22T10:00:00.000Z';
+  expect(rows).toEqual([['x', '1', '1.5', 'true', '2026-11-22', at, '1.25', '2026-11-22', at]]);
 });
 
 it('says in the file which run, which bytes and which release it is of', async () => {
   await putTable(path, { content: 'id\n1\n' });
 
-  const said = await duckDb.rows(`select decode(key), decode(value) from parquet_kv_metadata('${path}')`);
-  expect(Object.fromEntries(said)).toEqual({
+  const said = parquetOf(path).metadata.key_value_metadata ?? [];
+  expect(Object.fromEntries(said.map(({ key, value }) => [key, value]))).toEqual({
     'crm-export.entity': 'leads',
     'crm-export.date': '2026-11-22',
     'crm-export.run': 'leads-1',
@@ -53,17 +62,9 @@ it('says in the file which run, which bytes and which release it is of', async (
   });
 });
 
-it('names its writer in the form that readers parse', async () => {
-  await putTable(path, { content: 'id\n1\n' });
-
-  expect(await duckDb.rows(`select created_by from parquet_file_metadata('${path}')`)).toEqual([
-    ['crm-nightly-export version 0.2.0 (build 0.2.0)'],
-  ]);
-});
-
 it('has hashes in the place of values, and not the columns that are left out', async () => {
   const content = 'id,idNumber,notes\n1,012345678,secret\n2,,secret\n3,012345678,\n';
-  const { rows } = await rowsOf({ content, settings: { hash: ['idNumber'], except: ['notes'] }, hashKey: 'key' });
+  const { rows } = await tableOf({ content, settings: { hash: ['idNumber'], except: ['notes'] }, hashKey: 'key' });
 
   const hash = createHmac('sha256', 'key').update('012345678').digest('hex');
   expect(rows).toEqual([
@@ -77,7 +78,7 @@ it('has hashes in the place of values, and not the columns that are left out', a
 
 it('names the columns that have a type and are not in the file', async () => {
   const settings: Published['settings'] = { columns: { id: 'integer', total: 'integer' } };
-  const { written } = await rowsOf({ content: 'id\n1\n', settings });
+  const { written } = await tableOf({ content: 'id\n1\n', settings });
 
   expect(written.missing).toEqual(['total']);
 });
@@ -118,109 +119,54 @@ it('makes a table where a hashed column has any texts', async () => {
   expect(misfits).toEqual([]);
 });
 
-it('makes equal bytes of equal files, however they come', async () => {
-  const content = `id,name\n${Array.from({ length: 500 }, (_, row) => `${row},שם ${row % 7}\n`).join('')}`;
-  const bytesOf = async (chunk: number) => {
-    await putTable(path, { content, chunk });
+it('makes equal bytes of equal files, however they come, in one row group after the other', async () => {
+  const row = (at: number) => `${at},${'שם ארוך '.repeat(60)}${at},20${10 + (at % 90)}-01-01\n`;
+  const content = `id,name,d\n${Array.from({ length: 40_000 }, (_, at) => row(at)).join('')}`;
+  const bytesOf = async (chunk: number, bufferMB: number) => {
+    const settings: Published['settings'] = { columns: { id: 'integer', d: 'date' } };
+    await putTable(path, { content, chunk, settings }, { bufferMB });
     return readFileSync(path);
   };
 
-  expect((await bytesOf(7)).equals(await bytesOf(4096))).toBe(true);
+  expect((await bytesOf(20_001, 200)).equals(await bytesOf(65_536, 1000))).toBe(true);
+  const { row_groups: groups } = parquetOf(path).metadata;
+  expect(groups.length).toBeGreaterThan(1);
+  const codecs = groups.flatMap(({ columns }) => columns.map(({ meta_data }) => meta_data?.codec));
+  expect(new Set(codecs)).toEqual(new Set(['SNAPPY']));
+  expect((await rowsIn(path)).map(({ id }) => Number(id))).toEqual(Array.from({ length: 40_000 }, (_, at) => at));
 });
 
-it('compresses with snappy', async () => {
-  await putTable(path, { content: 'id\n1\n' });
+it('stores truth values plainly, because some readers take run lengths of them for values', async () => {
+  await putTable(path, { content: `b\n${'true\n'.repeat(100)}`, settings: { columns: { b: 'boolean' } } });
 
-  expect(await duckDb.rows(`select distinct lower(compression) from parquet_metadata('${path}')`)).toEqual([
-    ['snappy'],
-  ]);
+  const encodings = parquetOf(path).metadata.row_groups[0]?.columns[0]?.meta_data?.encodings;
+  expect(encodings).toEqual(['PLAIN']);
 });
 
-describe('a file of several row groups', () => {
-  const ROWS = 16_000;
-  const rowOf = (row: number) => [
-    ...[row, `${'שם ארוך '.repeat(60)}${row}`, row % 2 === 0, `20${10 + (row % 90)}-01-01`, (row - ROWS / 2) / 4],
-    ...[`2026-11-22T10:00:00.${String(row % 1000).padStart(3, '0')}Z`, row / 8],
-  ];
-  const content = `id,name,b,d,m,t,n\n${Array.from({ length: ROWS }, (_, row) => rowOf(row).join(',')).join('\n')}\n`;
-  const money = { type: 'decimal', precision: 12, scale: 2 } as const;
-  const columns: TableSettings['columns'] = {
-    id: 'integer',
-    b: 'boolean',
-    d: 'date',
-    m: money,
-    t: 'timestamp',
-    n: 'double',
-  };
-  const parts: number[] = [];
-
-  beforeAll(async () => {
-    const written = await putTable(path, { content, settings: { columns } }, (bytes) => parts.push(bytes.length));
-    expect(written).toMatchObject({ rows: ROWS, misfits: [], bytes: readFileSync(path).length });
-  });
-
-  it('hands each of them on before the next one is read', async () => {
-    const [[groups]] = (await duckDb.rows(
-      `select count(distinct row_group_id)::int from parquet_metadata('${path}')`,
-    )) as [[number]];
-
-    expect(groups).toBeGreaterThan(1);
-    expect(parts).toHaveLength(groups + 1);
-  });
-
-  it('keeps the order of the rows', async () => {
-    const [first] = await duckDb.rows(`select list(id) = range(${ROWS}) from read_parquet('${path}')`);
-    expect(first).toEqual([true]);
-  });
-
-  // Readers skip row groups by the minimum and maximum in the file's metadata.
-  it.each([
-    ['id', String(ROWS - 1), 1],
-    ['id', '0', 1],
-    ['name', `repeat('שם ארוך ', 60) || '15999'`, 1],
-    ['name', `repeat('שם ארוך ', 60) || '0'`, 1],
-    ['b', 'true', ROWS / 2],
-    ['d', `date '2099-01-01'`, 177],
-    ['m', '-2000', 1],
-    ['m', '1999.75', 1],
-    ['t', `timestamptz '2026-11-22 10:00:00.999+00'`, 16],
-    ['n', '1999.875', 1],
-  ])('finds the rows by %s = %s', async (column, value, rows) => {
-    const found = `select count(*)::int from read_parquet('${path}') where ${column} = ${value}`;
-    expect(await duckDb.rows(found)).toEqual([[rows]]);
-  });
-});
-
-it('passes on what the source and the sink throw, and then hands on nothing more', async () => {
+it('passes on what the source throws, and what ends it in the middle, and leaves nothing on the disk', async () => {
+  const folder = join(dir, 'own');
+  mkdirSync(folder);
   const input = inputOf({ content: 'id\n1\n' });
   async function* broken() {
     yield Buffer.from('id\n1\n');
     throw new Error('gone');
   }
-  const parts: Uint8Array[] = [];
-  const sink = async (bytes: Uint8Array) => void parts.push(bytes);
+  const source = { size: 5, read: broken };
 
-  await expect(writeParquet({ ...input, source: { size: 5, read: broken } }, sink)).rejects.toThrow('gone');
-  expect(parts).toEqual([]);
-  await expect(writeParquet(inputOf({ content: 'id\n1\n' }), () => Promise.reject(new Error('full')))).rejects.toThrow(
-    'full',
-  );
+  await expect(writeParquet({ ...input, source }, path, limitsIn(folder))).rejects.toThrow('gone');
+  const late = new Error('late');
+  const onProgress = () => {
+    throw late;
+  };
+  await expect(putTable(path, { content: 'id\n1\n' }, { onProgress })).rejects.toBe(late);
 });
 
-it('stores truth values plainly, for some readers take run lengths of them for values', async () => {
-  await putTable(path, { content: `b\n${'true\n'.repeat(100)}`, settings: { columns: { b: 'boolean' } } });
+it.each([
+  [{ bufferMB: 1 }, 'memory'],
+  [{ bufferMB: 60, diskBytes: 0 }, 'memory'],
+])('ends by a name where there is too little memory: %j', async (limits, kind) => {
+  const header = Array.from({ length: 300 }, (_, at) => `c${at}`).join(',');
+  const content = `${header}\n${`${header}\n`.repeat(3000)}`;
 
-  expect(await duckDb.rows(`select encodings from parquet_metadata('${path}')`)).toEqual([['PLAIN']]);
-});
-
-it('says the least and the largest value of short texts, not of long ones, which would fill the memory', async () => {
-  await putTable(path, { content: `a,b\n1,${'x'.repeat(2000)}\n2,y\n` });
-
-  const said = await duckDb.rows(
-    `select path_in_schema, stats_min_value, stats_max_value from parquet_metadata('${path}')`,
-  );
-  expect(said).toEqual([
-    ['a', '1', '2'],
-    ['b', null, null],
-  ]);
+  await expect(putTable(path, { content }, limits)).rejects.toMatchObject({ kind });
 });

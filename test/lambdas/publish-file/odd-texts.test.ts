@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { coveredColumns } from '../../../core/table/covered-columns.ts';
+import { inFolder } from '../../../core/table/engine.ts';
 import { writeParquet } from '../../../core/table/write-parquet.ts';
+import { limitsIn } from '../../core/table/support.ts';
 import { type EndOfNight, type Night, nightsOf } from '../../support/nights.ts';
 import { bytesSource } from '../../support/reading.ts';
 import { smallWorkbook } from '../../support/small-workbook.ts';
@@ -60,22 +64,15 @@ async function tableOf(bytes: string | Uint8Array, { manifest }: EndOfNight, tab
   const content = Buffer.from(bytes);
   const settings = { columns: {}, misfit: 'null' as const, version: 1, ...tables };
   const covered = coveredColumns(manifest.file.header ?? [], [manifest.run], { columns: 'all', tables: settings });
-  const chunks: Uint8Array[] = [];
-  const written = await writeParquet(
-    {
-      manifest,
-      source: bytesSource(content),
-      limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
-      settings,
-      covered,
-      digest: 'd',
-      identity: 'i',
-      hashKey: 'k'.repeat(40),
-      softwareVersion: '1',
-    },
-    async (chunk) => void chunks.push(Buffer.from(chunk)),
-  );
-  return { ...written, text: Buffer.concat(chunks).toString('utf8') };
+  const input = {
+    ...{ manifest, source: bytesSource(content), settings, covered, digest: 'd', identity: 'i' },
+    ...{ reading: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 }, softwareVersion: '1' },
+  };
+  return inFolder('table-', async (folder) => {
+    const path = join(folder, 'table.parquet');
+    const written = await writeParquet({ ...input, hashKey: 'k'.repeat(40) }, path, limitsIn(folder));
+    return { ...written, text: readFileSync(path, 'utf8') };
+  });
 }
 
 describe('a header further down that names a left-out column is withheld for good', () => {
