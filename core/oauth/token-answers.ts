@@ -5,101 +5,67 @@ import { codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
  * matching row counts. The tables for the operations of the interface are in `core/crm/answers.ts`.
  */
 
-interface Answer {
-  status: number;
-  /** The value of the JSON in its body; `undefined` if the body holds none. */
-  body: unknown;
-}
-
 /**
  * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, but would be
  * refused again. `unclear`: refused with a code that is not in RFC 6749. `busy`: not spent. `lost`: perhaps spent.
  */
 export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'busy' | 'lost';
 
-interface Row {
-  when: (answer: Answer) => boolean;
-  means: TokenMeaning;
-  /** The end of the message "The token endpoint answered 400…". */
-  says: (answer: Answer) => string;
+interface Answer {
+  status: number;
+  /** The value of the JSON in its body; `undefined` if the body holds none. */
+  body: unknown;
+  isGood: boolean;
+  /** The token endpoint answered: 403, 404, 5xx and web pages come from a proxy or another service. */
+  isFromEndpoint: boolean;
+  /** The texts in every key that may hold an error code, and the one of them that RFC 6749 lists. */
+  codes: string[];
+  code: string | undefined;
 }
 
 /** Error codes after which a repeated request would be refused too. */
 const FINAL = ['invalid_client', 'unauthorized_client', 'invalid_scope', 'unsupported_grant_type'];
-/** Words in the error code for a worthless refresh token, such as `refresh_token_not_found` or `BadRefreshToken`. */
-const WORTHLESS = /invalid|bad|expired|revoked|used|reuse|notfound|unknown/;
 
-const isGood = ({ status }: Answer) => status >= 200 && status < 300;
-const isBusy = ({ status }: Answer) => status === 429 || status === 503;
-const hasToken = ({ body }: Answer) => isText(ownValue(body, 'access_token'));
-const errorOf = ({ body }: Answer) => ownValue(body, 'error');
-/** 403, 404, 5xx and web pages come from a proxy or another service, not from the token endpoint. */
-const isItsWord = ({ status, body }: Answer) => body !== undefined && status !== 403 && status !== 404 && status < 500;
-const hasError = ({ body }: Answer) => [ownValue(body, 'error'), ownValue(body, 'errors')].some(isSomething);
-const isRefusal = (answer: Answer) => (isGood(answer) ? hasError(answer) : [400, 401].includes(answer.status));
+/** By default the end of the message is the error code, if there is one. */
+type Row = [means: TokenMeaning, when: (answer: Answer) => boolean, says?: string];
 
-/** An error code of RFC 6749, in any key that may hold a code. */
-const rfcWordOf = (answer: Answer) => wordsOf(answer).find((word) => RFC_6749_WORDS.includes(word));
-const said = (answer: Answer) => {
-  const word = rfcWordOf(answer) ?? (isText(errorOf(answer)) ? errorWord(errorOf(answer)) : undefined);
-  return word === undefined ? '.' : `: ${word}.`;
-};
-
-const GRANTED: Row = { when: (answer) => isGood(answer) && hasToken(answer), means: 'granted', says: said };
-const INVALID_GRANT: Row = {
-  when: (answer) => isItsWord(answer) && isFailure(answer) && rfcWordOf(answer) === 'invalid_grant',
-  means: 'invalidGrant',
-  says: said,
-};
-const WORTHLESS_TOKEN: Row = {
-  when: (answer) => isItsWord(answer) && isFailure(answer) && wordsOf(answer).some(callsTokenWorthless),
-  means: 'invalidGrant',
-  says: () => ': a code that calls the refresh token invalid, expired, revoked, used or not found.',
-};
-const BUSY: Row = { when: isBusy, means: 'busy', says: said };
-const LOST: Row = { when: ({ status }) => status >= 500 || status === 408, means: 'lost', says: said };
-const FINAL_WORD: Row = {
-  when: (answer) => isItsWord(answer) && isFailure(answer) && FINAL.includes(rfcWordOf(answer) ?? ''),
-  means: 'refused',
-  says: said,
-};
-const UNCLEAR: Row = { when: (answer) => isItsWord(answer) && isRefusal(answer), means: 'unclear', says: said };
-const WITHOUT_TOKEN: Row = {
-  when: isGood,
-  means: 'lost',
-  says: ({ body }) =>
-    ` without a token${body === undefined ? ', in a body that is not JSON: if that is not the token endpoint, check crm.authUrl' : ''}.`,
-};
-const ELSEWHERE: Row = {
-  when: () => true,
-  means: 'refused',
-  says: () =>
-    ', which is no answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
-};
-
-const ANSWERS = {
-  refresh_token: [GRANTED, INVALID_GRANT, WORTHLESS_TOKEN, BUSY, LOST, FINAL_WORD, UNCLEAR, WITHOUT_TOKEN, ELSEWHERE],
-  // A code is presented only once, so an unrecognised error code counts as a refusal.
-  authorization_code: [
-    GRANTED,
-    INVALID_GRANT,
-    BUSY,
-    LOST,
-    FINAL_WORD,
-    { ...UNCLEAR, means: 'refused' },
-    WITHOUT_TOKEN,
-    ELSEWHERE,
+const ROWS: Row[] = [
+  ['granted', ({ isGood, body }) => isGood && isText(ownValue(body, 'access_token'))],
+  ['invalidGrant', ({ isFromEndpoint, code }) => isFromEndpoint && code === 'invalid_grant'],
+  [
+    'invalidGrant',
+    ({ isFromEndpoint, codes }) => isFromEndpoint && codes.some(callsTokenWorthless),
+    ': a code that calls the refresh token invalid, expired, revoked, used or not found.',
   ],
-} satisfies Record<string, readonly Row[]>;
+  ['busy', ({ status }) => status === 429 || status === 503],
+  ['lost', ({ status }) => status >= 500 || status === 408],
+  ['refused', ({ isFromEndpoint, code = '' }) => isFromEndpoint && FINAL.includes(code)],
+  ['unclear', ({ isFromEndpoint, isGood, body }) => isFromEndpoint && isGood && hasError(body)],
+  ['unclear', ({ isFromEndpoint, status }) => isFromEndpoint && [400, 401].includes(status)],
+  [
+    'lost',
+    ({ isGood, body }) => isGood && body === undefined,
+    ' without a token, in a body that is not JSON: if that is not the token endpoint, check crm.authUrl.',
+  ],
+  ['lost', ({ isGood }) => isGood, ' without a token.'],
+];
+const ELSEWHERE: Row = [
+  'refused',
+  () => true,
+  ', which is no answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
+];
 
-/** @param grantType type of the grant that was presented */
-export function meaningOfToken(
-  grantType: keyof typeof ANSWERS,
-  answer: Answer,
-): { means: TokenMeaning; message: string } {
-  const rows: readonly Row[] = ANSWERS[grantType];
-  const { means, says } = rows.find(({ when }) => when(answer)) ?? ELSEWHERE;
-  return { means, message: `The token endpoint answered ${answer.status}${says(answer)}` };
+export function meaningOfToken(status: number, body: unknown): { means: TokenMeaning; message: string } {
+  const isGood = status >= 200 && status < 300;
+  const isRefusal = status >= 400 && status < 500 && status !== 403 && status !== 404;
+  const errors = ownValue(body, 'errors');
+  const error = [ownValue(body, 'error'), Array.isArray(errors) ? errors[0] : undefined].filter(isText);
+  const codes = [...error, ...codesIn(body)];
+  const code = codes.find((each) => RFC_6749_WORDS.includes(each));
+  const answer = { status, body, isGood, codes, code, isFromEndpoint: body !== undefined && (isGood || isRefusal) };
+  const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
+  const [means, , says = word === undefined ? '.' : `: ${word}.`] = ROWS.find(([, when]) => when(answer)) ?? ELSEWHERE;
+  return { means, message: `The token endpoint answered ${status}${says}` };
 }
 
 /** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */
@@ -107,17 +73,14 @@ export function errorWord(error: unknown): string {
   return typeof error === 'string' && RFC_6749_WORDS.includes(error) ? error : 'another word than those of RFC 6749';
 }
 
-/** Includes good answers: the row for good answers with a token comes first. */
-function isFailure(answer: Answer): boolean {
-  return answer.status >= 400 || isGood(answer);
+function hasError(body: unknown): boolean {
+  return [ownValue(body, 'error'), ownValue(body, 'errors')].some((value) => {
+    return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+  });
 }
 
-function wordsOf(answer: Answer): string[] {
-  const { body } = answer;
-  const errors = ownValue(body, 'errors');
-  const words = [errorOf(answer), Array.isArray(errors) ? errors[0] : undefined].filter(isText);
-  return [...words, ...codesIn(body)];
-}
+/** Words in the error code for a worthless refresh token, such as `refresh_token_not_found` or `BadRefreshToken`. */
+const WORTHLESS = /invalid|bad|expired|revoked|used|reuse|notfound|unknown/;
 
 /** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid refresh token`. */
 function callsTokenWorthless(code: string): boolean {
@@ -127,9 +90,4 @@ function callsTokenWorthless(code: string): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
-}
-
-function isSomething(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
-  return Boolean(value);
 }

@@ -89,66 +89,49 @@ function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<R
   });
 }
 
-function answerOf(response: WholeAnswer, body: unknown, obtainedAt: Date, call: TokenCall): TokenAnswer {
-  const { status, headers } = response;
-  const { means, message } = meaningOfToken(call.grant.grant_type, { status, body });
-  if (means === 'granted') return granted(response, body, obtainedAt, call);
+function answerOf({ status, ok, headers }: WholeAnswer, body: unknown, obtainedAt: Date, call: TokenCall): TokenAnswer {
+  const { means, message } = meaningOfToken(status, body);
+  if (means === 'granted') return granted(status, answerSchema.parse(body), obtainedAt, call);
   const seconds = means === 'busy' ? retryAfterSeconds(headers.get('retry-after'), call.now()) : undefined;
   const wait = seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS);
-  return {
-    kind: means,
-    message,
-    ...(!response.ok && { status }),
-    ...(means === 'busy' && { retryAfterSeconds: wait }),
-  };
+  return { kind: means, message, ...(!ok && { status }), retryAfterSeconds: wait };
 }
 
-/** @param body holds an access token */
-function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope, crm }: TokenCall): TokenAnswer {
-  const {
-    access_token: accessToken,
-    refresh_token,
-    expires_in,
-    scope: answered,
-    token_type,
-  } = answerSchema.parse(body);
+function granted(
+  status: number,
+  { access_token, refresh_token, expires_in, scope: given, token_type }: z.infer<typeof answerSchema>,
+  obtainedAt: Date,
+  { scope, crm }: TokenCall,
+): TokenAnswer {
   const oddities = [
-    response.status === 200 ? '' : `status ${response.status}`,
+    status === 200 ? '' : `status ${status}`,
     /^bearer$/i.test(token_type ?? '') ? '' : 'no token_type "Bearer"',
-    expires_in ? '' : isOddLife(body) ? ODD_LIFE : 'no usable expires_in',
+    expires_in ? '' : 'no usable expires_in',
   ].filter(Boolean);
   const tokens = {
     refreshToken: refresh_token ?? undefined,
-    accessToken,
+    accessToken: access_token,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
     // Scopes that were not requested are dropped, because people see this list.
-    scope: answered ? crm.scopes.filter((name) => answered.split(' ').includes(name)).join(' ') : scope,
+    scope: given ? crm.scopes.filter((name) => given.split(' ').includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };
-}
-
-export const ODD_LIFE = 'expires_in is neither a number nor a text';
-
-function isOddLife(body: unknown): boolean {
-  const life = z.safeParse(z.object({ expires_in: z.unknown() }), body).data?.expires_in;
-  return !['undefined', 'number', 'string'].includes(typeof life) && life !== null;
 }
 
 /** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded. Many servers want them unencoded. */
 function authenticate(
   how: OAuthSettings['clientAuthentication'],
-  client: OAuthClient,
+  { clientId, clientSecret }: OAuthClient,
   headers: Headers,
   body: URLSearchParams,
 ) {
-  const encode =
-    how === 'basic' ? (text: string) => new URLSearchParams({ _: text }).toString().slice(2) : (text: string) => text;
   if (how === 'basic' || how === 'basic_raw') {
-    const pair = `${encode(client.clientId)}:${encode(client.clientSecret)}`;
+    const encoded = (text: string) => new URLSearchParams({ _: text }).toString().slice(2);
+    const pair = [clientId, clientSecret].map((text) => (how === 'basic' ? encoded(text) : text)).join(':');
     headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
     return;
   }
-  body.set('client_id', client.clientId);
-  if (how === 'post') body.set('client_secret', client.clientSecret);
+  body.set('client_id', clientId);
+  if (how === 'post') body.set('client_secret', clientSecret);
 }
