@@ -26,9 +26,9 @@ test('a token that still lives is used though its grant is dead', async () => {
   const before = world.secrets.tokens.accessToken;
   world.endpoint.revoke(world.secrets.tokens.refreshToken);
 
-  const [first] = await world.ask([world.client()]);
+  const first = await world.one();
   expect(first).toMatchObject({ name: 'ReauthorizationRequired' });
-  expect(await world.ask([world.client()])).toEqual([before]);
+  expect(await world.one()).toBe(before);
   expect(world.endpoint.calls).toBe(1);
 });
 
@@ -40,8 +40,7 @@ test('a new grant is stored over a dead one, and fifty clients are served withou
 
   await world.clock.run(world.storeGrant(grant));
 
-  expect(await world.ask(world.clients(50))).toEqual(Array(50).fill(grant.accessToken));
-  expect(world.endpoint.calls).toBe(1);
+  await world.serves(50, 1);
   expect(world.secrets.currentVersionId).toBe(successorOf(FIRST_VERSION));
   expect(world.state).toEqual(['STORED']);
 });
@@ -53,8 +52,7 @@ test('a new grant is stored over a generation whose refreshes never ended', asyn
 
   await world.clock.run(world.storeGrant(grant));
 
-  expect(await world.ask(world.clients(50))).toEqual(Array(50).fill(grant.accessToken));
-  expect(world.endpoint.calls).toBe(0);
+  await world.serves(50, 0);
 });
 
 /** A spent old token: the CRM gave a new one, which could not be stored. */
@@ -158,8 +156,7 @@ test('a command that stores after its claim has run out has the last word, and n
   await world.clock.run(late);
 
   expect(world.secrets.tokens.refreshToken).toBe(grant.refreshToken);
-  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  await world.serves(10, 1);
 });
 
 test("a death that vanishes while the command looks is nobody's, and the new grant is stored", async () => {
@@ -175,8 +172,7 @@ test("a death that vanishes while the command looks is nobody's, and the new gra
 
   await world.clock.run(world.storeGrant(grant));
 
-  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  await world.serves(10, 1);
 });
 
 test('a claim of the command is dated by the clock it is given, so functions wait for it', async () => {
@@ -270,8 +266,7 @@ test('the command never compares clocks: it watches a live claim for a whole lea
 
   expect(world.clock.time - start).toBeGreaterThan(45_000);
   expect(world.clock.time - start).toBeLessThan(50_000);
-  expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(grant.accessToken));
-  expect(world.endpoint).toMatchObject({ calls: 0, reuses: 0 });
+  await world.serves(20, 0);
 });
 
 test('a command whose clock is behind cannot make two successors', async () => {
@@ -300,7 +295,7 @@ test('the very first grant follows a generation of its own, and only one of two 
 test('without any grant everybody says how to get one', async () => {
   const world = new Simulation();
 
-  const [answer] = await world.ask([world.client()]);
+  const answer = await world.one();
 
   expect(answer).toMatchObject({
     name: 'ConfigInvalid',
@@ -337,7 +332,7 @@ describe('the numbers of authorizations', () => {
     await world.clock.run(world.storeGrant(numbered(world, 4)).catch(() => undefined));
     await world.pass(100_000);
 
-    expect(await world.ask([world.client()])).toMatchObject([{ name: 'ReauthorizationRequired' }]);
+    expect(await world.one()).toMatchObject({ name: 'ReauthorizationRequired' });
   });
 
   test('a grant of an earlier release has none, and any number takes its place', async () => {

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { successorOf } from '../../core/oauth/grant.ts';
+import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
-/** Expects that every client got the token that is now stored. */
-function expectAllServed(world: Simulation, answers: (string | Error)[]) {
-  expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
-}
+/** Refreshes of healthy grants by any number of functions, some of which die or stop. */
 
 describe.each([
   ['a server that rotates strictly', 'strict', true],
@@ -18,15 +16,14 @@ describe.each([
     return world;
   }
 
-  test.each([50, 300, 1000])('%i clients on an expired token make one token call', async (count) => {
+  test.each([50, 1000])('%i clients on an expired token cost one call, one version and two writes', async (count) => {
     const world = expired();
 
-    const answers = await world.ask(world.clients(count));
+    await world.serves(count, 1);
 
-    expectAllServed(world, answers);
-    expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
     expect(world.secrets.puts.map(({ token }) => token)).toEqual([successorOf(FIRST_VERSION)]);
     expect(world.ledger.written).toBe(2);
+    expect(world.counted).toEqual(['TokenRefreshes']);
   });
 
   test('twenty generations of two seconds for thirty clients cost twenty calls and versions', async () => {
@@ -35,12 +32,11 @@ describe.each([
     // Short waits of 0.25 s: longer ones would outlast a token of two seconds.
     const clients = world.clients(30, { change: () => ({ random: () => 0 }) });
 
-    for (let generation = 0; generation < 20; generation += 1) {
-      expectAllServed(world, await world.ask(clients));
+    for (let generation = 1; generation <= 20; generation += 1) {
+      await world.serves(clients, generation);
       await world.pass(2000);
     }
 
-    expect(world.endpoint).toMatchObject({ calls: 20, reuses: 0 });
     expect(world.secrets.versions.size).toBe(21);
   });
 
@@ -48,287 +44,356 @@ describe.each([
     const world = expired();
     const before = world.secrets.tokens.refreshToken;
 
-    await world.ask(world.clients(1));
+    await world.serves(1, 1);
     await world.pass(3_700_000);
-    const answers = await world.ask(world.clients(1));
+    await world.serves(1, 2);
 
-    expectAllServed(world, answers);
     expect(world.secrets.tokens.refreshToken === before).toBe(rotation === 'none');
     expect(world.secrets.versions.size).toBe(3);
   });
 });
 
-test('fifty clients on a valid token read one secret each, and nothing else happens', async () => {
-  const world = new Simulation().stored(3000);
+describe('a valid token', () => {
+  test('costs each of fifty clients one read, however often it asks', async () => {
+    const world = new Simulation().stored(3000);
+    const clients = world.clients(50);
 
-  const answers = await world.ask(world.clients(50));
+    for (let call = 0; call < 10; call += 1) await world.serves(clients, 0);
 
-  expectAllServed(world, answers);
-  expect(world.secrets.operations).toEqual(Array.from({ length: 50 }, () => 'GetSecretValue tokens'));
-  expect(world.endpoint.calls).toBe(0);
-  expect(world.ledger.asked).toBe(0);
+    expect(world.secrets.operations).toEqual(Array.from({ length: 50 }, () => 'GetSecretValue tokens'));
+    expect(world.ledger.asked).toBe(0);
+  });
+
+  test('that is refused is refreshed once by fifty workers', async () => {
+    const world = new Simulation().stored(3000);
+    const clients = world.clients(50);
+    await world.ask(clients);
+
+    await world.serves(clients, 1, { rejected: world.secrets.tokens.accessToken });
+  });
+
+  test('that another run has replaced is read again, without any token call', async () => {
+    const world = new Simulation().stored(3000);
+    const clients = world.clients(50);
+    await world.ask(clients);
+    const { accessToken: rejected } = world.secrets.tokens;
+    await world.serves(1, 1, { rejected });
+
+    await world.serves(clients, 1, { rejected });
+
+    expect(world.secrets.tokens.accessToken).not.toBe(rejected);
+  });
+
+  test('whose rights did not suffice is read again, once, and never refreshed for it', async () => {
+    const world = new Simulation().stored(3000);
+    const client = world.client();
+    const { accessToken: reread } = world.secrets.tokens;
+    await world.ask([client]);
+    expect(await world.ask([client], { reread })).toEqual([reread]);
+    expect(world.secrets.operations).toHaveLength(2);
+
+    const grant = world.endpoint.grant();
+    await world.clock.run(world.storeGrant(grant));
+    const reads = world.secrets.operations.length;
+
+    expect(await world.ask([client])).toEqual([reread]);
+    await world.serves([client, client], 0, { reread });
+    await world.serves([client], 0, { reread });
+    expect(world.secrets.operations.slice(reads)).toEqual(['GetSecretValue tokens']);
+  });
 });
 
-test('a container reads its valid token once', async () => {
-  const world = new Simulation().stored(3000);
-  const client = world.client();
+describe('several calls in one process', () => {
+  test('on an expired token are one claim and one token call', async () => {
+    const world = new Simulation().stored(-1);
+    const client = world.client();
 
-  for (let call = 0; call < 100; call += 1) await world.ask([client]);
+    await world.serves(Array(5).fill(client), 1);
 
-  expect(world.secrets.operations).toHaveLength(1);
-});
+    expect(world.ledger.asked).toBe(2);
+  });
 
-test('of fifty clients shortly before the end, one refreshes and nobody waits', async () => {
-  const world = new Simulation().stored(200);
-  world.endpoint.delayMs = 5_000;
-  const before = world.secrets.tokens.accessToken;
-  const clients = world.clients(50);
-  const start = world.clock.time;
-  const took: number[] = [];
-  const timed = clients.map(
-    (client) => () =>
-      client().then((answer) => {
-        took.push(world.clock.time - start);
-        return answer;
+  test.each([1, 3])('of which %i join a look with a refused token make one refresh', async (count) => {
+    const world = new Simulation().stored(3000);
+    const { accessToken: rejected } = world.secrets.tokens;
+    const client = world.client();
+    const refused: typeof client = (options) => client({ ...options, rejected });
+
+    const answers = await world.ask([client, ...Array<typeof client>(count).fill(refused)]);
+
+    expect(answers).toEqual([rejected, ...Array(count).fill(world.secrets.tokens.accessToken)]);
+    expect(answers[1]).not.toBe(rejected);
+    expect(world.endpoint.calls).toBe(1);
+  });
+
+  test('a refresh that gives the same access token again costs one generation, not two', async () => {
+    const world = new Simulation().stored(3000);
+    const { accessToken: rejected } = world.secrets.tokens;
+    const client = world.client({
+      change: ({ callTokenEndpoint }) => ({
+        callTokenEndpoint: async (...of) => {
+          const answer = await callTokenEndpoint(...of);
+          return answer.kind === 'granted'
+            ? { ...answer, tokens: { ...answer.tokens, accessToken: rejected } }
+            : answer;
+        },
       }),
+    });
+
+    await world.serves([client], 1, { rejected });
+
+    expect(world.secrets.puts).toHaveLength(1);
+  });
+});
+
+describe('a token shortly before its end', () => {
+  test('is refreshed by one of fifty clients, and the others do not wait', async () => {
+    const world = new Simulation().stored(200);
+    world.endpoint.delayMs = 5_000;
+    const before = world.secrets.tokens.accessToken;
+    const start = world.clock.time;
+    const took: number[] = [];
+    const timed = world.clients(50).map(
+      (client) => () =>
+        client().finally(() => {
+          took.push(world.clock.time - start);
+        }),
+    );
+
+    const answers = await world.ask(timed);
+
+    expect(answers.filter((answer) => answer === before)).toHaveLength(49);
+    expect(answers).toContain(world.secrets.tokens.accessToken);
+    expect(took.filter((ms) => ms < 1000)).toHaveLength(49);
+    expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  });
+
+  test('is used where its refresh fails, and its end shows the failure', async () => {
+    const world = new Simulation().stored(200);
+    const before = world.secrets.tokens.accessToken;
+    world.endpoint.faults = [
+      { kind: 'busy', message: 'busy' },
+      { kind: 'refused', message: 'The token endpoint answered 401: invalid_client.' },
+    ];
+    expect([await world.one(), await world.one()]).toEqual([before, before]);
+
+    world.secrets.oauthClient = 'not what it should be';
+    expect(await world.one()).toBe(before);
+    world.ledger.trouble = () => new Error('ledger down');
+    expect(await world.one()).toBe(before);
+
+    world.ledger.trouble = () => undefined;
+    await world.pass(190_000);
+    expect(await world.one()).toMatchObject({ name: 'ConfigInvalid' });
+  });
+
+  test('of unknown life comes after an hour, and it outlives that where it cannot be refreshed', async () => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.lifeSeconds = null;
+    const client = world.client();
+    for (let call = 0; call < 100; call += 1) await world.serves([client], 1);
+    expect(world.secrets.tokens.expiresAt).toBeNull();
+
+    await world.pass(3_600_000);
+    await world.serves([client], 2);
+
+    world.ledger.trouble = () => new Error('ledger down');
+    await world.pass(10 * 86_400_000);
+    await world.serves(1, 2);
+  });
+});
+
+describe('a slow token endpoint', () => {
+  test('that takes 19 seconds is waited for, and no other function takes over', async () => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.delayMs = 19_000;
+
+    await world.serves(50, 1);
+
+    expect(world.state).toEqual(['STORED']);
+  });
+
+  test('that takes 35 seconds is asked twice before the claim ends, and later callers wait for its end', async () => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.delayMs = 35_000;
+    const start = world.clock.time;
+
+    expect(await world.one()).toMatchObject({ name: 'CrmUnavailable' });
+    expect(world.clock.time - start).toBeLessThan(35_000);
+    expect(world.endpoint.calls).toBe(2);
+    expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
+
+    await world.ask(world.clients(20));
+    const [, second = 0, third = 0] = world.endpoint.callTimes;
+    expect(second - start).toBeLessThan(21_000);
+    expect(third - start).toBeGreaterThanOrEqual(45_000);
+  });
+});
+
+describe('late or lost state of AWS', () => {
+  test.each([3, 10, 60])('reads of the label that are %i seconds late cost no call', async (seconds) => {
+    const world = new Simulation().stored(-1);
+    world.secrets.staleMs = seconds * 1000;
+
+    await world.serves(30, 1);
+    await world.serves(30, 1);
+    await world.pass(seconds * 1000);
+    await world.serves(30, 1);
+  });
+
+  test('several generations after a late label are followed to the newest', async () => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.lifeSeconds = 2;
+    world.secrets.staleMs = 60_000;
+
+    for (let generation = 1; generation <= 5; generation += 1) {
+      await world.serves(5, generation);
+      await world.pass(2000);
+    }
+  });
+
+  test('without its item of the ledger, a generation that has a successor is not spent again', async () => {
+    const world = new Simulation().stored(-1);
+    await world.serves(1, 1);
+    world.ledger.items.clear();
+    world.secrets.staleMs = 60_000;
+
+    await world.serves(50, 1);
+  });
+
+  test('a successor that appears between the look and the claim is found under the claim', async () => {
+    const world = new Simulation().stored(-1);
+    const late = world.client({
+      change: ({ ledger }) => ({
+        ledger: {
+          ...ledger,
+          claim: async (...of) => {
+            await world.client()();
+            world.ledger.items.clear();
+            return ledger.claim(...of);
+          },
+        },
+      }),
+    });
+
+    await world.serves([late], 1);
+  });
+});
+
+describe('a holder that dies or stops', () => {
+  const dead = async (rotation: Simulation['endpoint']['rotation'], diesAfter: 'claim' | 'answer' | 'store') => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.rotation = rotation;
+    await world.dies({ diesAfter });
+    return world;
+  };
+
+  test.each(['strict', 'none'] as const)('after the claim (%s) delays by a lease', async (rotation) => {
+    const world = await dead(rotation, 'claim');
+    const start = world.clock.time;
+
+    await world.serves(20, 1);
+
+    expect(world.endpoint.callTimes[0]).toBeGreaterThanOrEqual(start - 5_000 + LEASE_MS);
+    expect(world.clock.time - start).toBeLessThan(LEASE_MS);
+  });
+
+  test('after the answer of a strict server costs one presentation more, then all stop', async () => {
+    const world = await dead('strict', 'answer');
+
+    const answers = [...(await world.ask(world.clients(20))), ...(await world.ask(world.clients(100)))];
+
+    for (const answer of answers) expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
+    expect(new Set(answers.map(String)).size).toBe(1);
+    expect(world.endpoint.calls).toBe(2);
+    expect(world.state).toEqual(['DEAD']);
+  });
+
+  test.each([{ graceSeconds: 60 }, 'none'] as const)(
+    'after the answer (%j) is repaired by the next',
+    async (rotation) => {
+      const world = await dead(rotation, 'answer');
+
+      await world.serves(20, 2);
+    },
   );
 
-  const answers = await world.ask(timed);
+  test.each(['strict', 'none'] as const)('after the store (%s) costs nothing', async (rotation) => {
+    const world = await dead(rotation, 'store');
+    const start = world.clock.time;
 
-  expect(answers.filter((answer) => answer === before)).toHaveLength(49);
-  expect(answers).toContain(world.secrets.tokens.accessToken);
-  expect(took.filter((ms) => ms < 1000)).toHaveLength(49);
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-});
+    await world.serves(20, 1);
 
-test('trouble with a refresh ahead of time is no trouble: the token still lives', async () => {
-  const world = new Simulation().stored(200);
-  const before = world.secrets.tokens.accessToken;
-  world.endpoint.faults = [{ kind: 'busy', message: 'busy' }];
-
-  expect(await world.ask([world.client()])).toEqual([before]);
-
-  world.ledger.trouble = () => new Error('ledger down');
-  expect(await world.ask([world.client()])).toEqual([before]);
-});
-
-test('a refresh ahead of time that the client or its secret spoils is no trouble either', async () => {
-  const world = new Simulation().stored(200);
-  const before = world.secrets.tokens.accessToken;
-  world.endpoint.faults = [{ kind: 'refused', message: 'The token endpoint answered 401: invalid_client.' }];
-  expect(await world.ask([world.client()])).toEqual([before]);
-
-  world.secrets.oauthClient = 'not what it should be';
-  expect(await world.ask([world.client()])).toEqual([before]);
-
-  await world.pass(190_000);
-  expect(await world.ask([world.client()])).toMatchObject([{ name: 'ConfigInvalid' }]);
-});
-
-test('five requests at once in one process are one claim and one token call', async () => {
-  const world = new Simulation().stored(-1);
-  const client = world.client();
-
-  const answers = await world.ask([client, client, client, client, client]);
-
-  expectAllServed(world, answers);
-  expect(world.endpoint.calls).toBe(1);
-  expect(world.ledger.asked).toBe(2);
-});
-
-test('whoever joins a running request with a refused token gets another one', async () => {
-  const world = new Simulation().stored(3000);
-  const { accessToken: rejected } = world.secrets.tokens;
-  const client = world.client();
-
-  const answers = await world.ask([client, (options) => client({ ...options, rejected })]);
-
-  expect(answers).toEqual([rejected, world.secrets.tokens.accessToken]);
-  expect(answers[1]).not.toBe(rejected);
-  expect(world.endpoint.calls).toBe(1);
-});
-
-test('many that join a running request with a refused token make one refresh', async () => {
-  const world = new Simulation().stored(3000);
-  const { accessToken: rejected } = world.secrets.tokens;
-  const client = world.client();
-  const refused: typeof client = (options) => client({ ...options, rejected });
-
-  const answers = await world.ask([client, refused, refused, refused]);
-
-  expect(answers).toEqual([rejected, ...Array(3).fill(world.secrets.tokens.accessToken)]);
-  expect(world.endpoint.calls).toBe(1);
-});
-
-test('a refresh that gives the same access token again costs one generation, not two', async () => {
-  const world = new Simulation().stored(3000);
-  const { accessToken: rejected } = world.secrets.tokens;
-  const client = world.client({
-    change: ({ callTokenEndpoint }) => ({
-      callTokenEndpoint: async (...of) => {
-        const answer = await callTokenEndpoint(...of);
-        return answer.kind === 'granted' ? { ...answer, tokens: { ...answer.tokens, accessToken: rejected } } : answer;
-      },
-    }),
+    expect(world.clock.time - start).toBeLessThan(1000);
+    expect(world.state).toEqual(['CLAIMED']);
   });
 
-  expect(await world.ask([client], { rejected })).toEqual([rejected]);
+  test('after two others, and after it stored, leaves a token that counts', async () => {
+    const world = new Simulation().stored(-1);
+    for (let crash = 0; crash < 2; crash += 1) await world.dies({ diesAfter: 'claim' }, LEASE_MS + 1000);
+    await world.dies({ diesAfter: 'store' }, LEASE_MS + 1000);
 
-  expect(world.endpoint.calls).toBe(1);
-  expect(world.secrets.puts).toHaveLength(1);
-});
+    await world.serves(1, 1);
+  });
 
-test('a token whose rights did not suffice is read again, once, and never refreshed for it', async () => {
-  const world = new Simulation().stored(3000);
-  const client = world.client();
-  const { accessToken: reread } = world.secrets.tokens;
-  await world.ask([client]);
-  expect(await world.ask([client], { reread })).toEqual([reread]);
-  expect(world.secrets.operations).toHaveLength(2);
-
-  const grant = world.endpoint.grant();
-  await world.clock.run(world.storeGrant(grant));
-  const reads = world.secrets.operations.length;
-
-  expect(await world.ask([client])).toEqual([reread]);
-  expect(await world.ask([client, client], { reread })).toEqual([grant.accessToken, grant.accessToken]);
-  expect(await world.ask([client], { reread })).toEqual([grant.accessToken]);
-  expect(world.secrets.operations.slice(reads)).toEqual(['GetSecretValue tokens']);
-  expect(world.endpoint.calls).toBe(0);
-});
-
-test('a token endpoint that takes 19 seconds is waited for, and nobody takes over', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.delayMs = 19_000;
-
-  expectAllServed(world, await world.ask(world.clients(50)));
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-  expect(world.ledger.plain()).toMatchObject([{ state: 'STORED' }]);
-});
-
-test('a token endpoint that takes 35 seconds is asked twice, and the claim ends before another one begins', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.delayMs = 35_000;
-  const start = world.clock.time;
-
-  const [answer] = await world.ask([world.client()]);
-
-  expect(answer).toMatchObject({ name: 'CrmUnavailable' });
-  expect(world.clock.time - start).toBeLessThan(35_000);
-  expect(world.endpoint.calls).toBe(2);
-  expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
-});
-
-test('whoever comes later waits for the whole lease', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.delayMs = 35_000;
-  const start = world.clock.time;
-
-  await world.ask(world.clients(20));
-
-  const [, second = 0, third = 0] = world.endpoint.callTimes;
-  expect(second - start).toBeLessThan(21_000);
-  expect(third - start).toBeGreaterThanOrEqual(45_000);
-});
-
-test.each([3, 10, 60])('reads of the label that are %i seconds late cost no call', async (seconds) => {
-  const world = new Simulation().stored(-1);
-  world.secrets.staleMs = seconds * 1000;
-
-  expectAllServed(world, await world.ask(world.clients(30)));
-  expectAllServed(world, await world.ask(world.clients(30)));
-  await world.pass(seconds * 1000);
-  expectAllServed(world, await world.ask(world.clients(30)));
-
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-});
-
-test('several generations behind a late label are walked to the newest', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.lifeSeconds = 2;
-  world.secrets.staleMs = 60_000;
-
-  for (let generation = 0; generation < 5; generation += 1) {
-    expectAllServed(world, await world.ask(world.clients(5)));
-    await world.pass(2000);
-  }
-
-  expect(world.endpoint).toMatchObject({ calls: 5, reuses: 0 });
-});
-
-test('without its item of the ledger, a generation that has a successor is not spent again', async () => {
-  const world = new Simulation().stored(-1);
-  await world.ask(world.clients(1));
-  world.ledger.items.clear();
-  world.secrets.staleMs = 60_000;
-
-  expectAllServed(world, await world.ask(world.clients(50)));
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-});
-
-test('a successor that appears between the look and the claim is found under the claim', async () => {
-  const world = new Simulation().stored(-1);
-  const late = world.client({
-    change: ({ ledger }) => ({
-      ledger: {
-        ...ledger,
-        claim: async (...of) => {
-          await world.client()();
-          world.ledger.items.clear();
-          return ledger.claim(...of);
+  test('for longer than its claim changes nothing of what the next holder does', async () => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.delayMs = 19_000;
+    // The client stops like a frozen container, then releases a claim that it no longer owns.
+    const stopped = world.client({
+      change: () => ({
+        callTokenEndpoint: async () => {
+          await world.clock.sleep(50_000);
+          return { kind: 'refused', message: 'invalid_client' };
         },
-      },
-    }),
+      }),
+    });
+    const late = stopped().catch((error: Error) => error.name);
+    await world.pass(40_000);
+
+    await world.serves(30, 1);
+
+    expect(await world.clock.run(late)).toBe('ConfigInvalid');
+    expect(world.state).toEqual(['STORED']);
   });
 
-  expectAllServed(world, await world.ask([late]));
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  test('while it stores does not kill what another has stored meanwhile', async () => {
+    const world = new Simulation().stored(-1);
+    const stopped = world.client({
+      change: ({ store }) => ({
+        store: {
+          ...store,
+          store: async () => {
+            await world.clock.sleep(60_000);
+            throw new Error('lost');
+          },
+        },
+      }),
+    });
+    world.endpoint.rotation = 'none';
+    void stopped().catch(() => undefined);
+    await world.pass(50_000);
+    await world.ask(world.clients(10));
+    await world.pass(60_000);
+
+    expect(world.state).toEqual(['STORED']);
+    expect(world.secrets.puts).toHaveLength(1);
+  });
 });
 
-test('a refused token that another run has replaced is read again, without any token call', async () => {
-  const world = new Simulation().stored(3000);
-  const clients = world.clients(50);
-  await world.ask(clients);
-  const { accessToken: rejected } = world.secrets.tokens;
-  await world.ask([world.client()], { rejected });
-  expect(world.endpoint.calls).toBe(1);
-
-  expectAllServed(world, await world.ask(clients, { rejected }));
-
-  expect(world.secrets.tokens.accessToken).not.toBe(rejected);
-  expect(world.endpoint.calls).toBe(1);
-});
-
-test('fifty workers whose current, unexpired token is refused make one refresh', async () => {
-  const world = new Simulation().stored(3000);
-  const clients = world.clients(50);
-  await world.ask(clients);
-  const { accessToken: rejected } = world.secrets.tokens;
-
-  expectAllServed(world, await world.ask(clients, { rejected }));
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-});
-
-test('a token of unknown life is used for an hour, and refreshed by whoever finds it old', async () => {
+test('a token is in use only after its refresh token is stored', async () => {
   const world = new Simulation().stored(-1);
-  world.endpoint.lifeSeconds = null;
-  const client = world.client();
-  await world.ask([client]);
+  const throttled = Object.assign(new Error('slow down'), { name: 'ThrottlingException' });
+  world.secrets.trouble = (operation) =>
+    operation === 'PutSecretValue' && world.secrets.puts.length < 4 ? throttled : undefined;
+  const isStored: boolean[] = [];
+  const looking = world.clients(20).map((client) => async () => {
+    const answer = await client();
+    isStored.push(world.secrets.tokens.accessToken === answer.accessToken);
+    return answer;
+  });
 
-  for (let call = 0; call < 100; call += 1) await world.ask([client]);
-  expect(world.endpoint.calls).toBe(1);
-  expect(world.secrets.tokens.expiresAt).toBeNull();
+  await world.ask(looking);
 
-  await world.pass(3_600_000);
-  expectAllServed(world, await world.ask([client]));
-  expect(world.endpoint.calls).toBe(2);
-});
-
-test('a token of unknown life outlives its hour when nobody can refresh it', async () => {
-  const world = new Simulation().stored(3000, { expiresAt: null });
-  const before = world.secrets.tokens.accessToken;
-  world.ledger.trouble = () => new Error('ledger down');
-  await world.pass(10 * 86_400_000);
-
-  expect(await world.ask([world.client()])).toEqual([before]);
+  expect(isStored).toEqual(Array(20).fill(true));
 });

@@ -2,114 +2,82 @@ import { expect, test } from 'vitest';
 import type { Fault } from './support/fake-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
-/** A token endpoint that refuses with a word outside RFC 6749: the fault may pass, or the grant may be worthless. */
+/** A refusal with an unrecognised code: it may be temporary, or the grant may be worthless. */
 
 const MINUTE = 60_000;
+const expired = () => new Simulation().stored(-1);
 const UNCLEAR: Fault = { kind: 'unclear', message: 'The token endpoint answered 400.', status: 400 };
-const always = () => Array<Fault>(1000).fill(UNCLEAR);
+const refusing = (...first: Fault[]) => {
+  const world = expired();
+  world.endpoint.faults = [...first, ...Array<Fault>(1000).fill(UNCLEAR)];
+  return world;
+};
 
 /** Runs that retry every minute for so long; returns the names of their errors. */
-async function runsFor(world: Simulation, minutes: number): Promise<Set<string>> {
+async function runsFor(world: Simulation, minutes: number): Promise<string[]> {
   const names = new Set<string>();
   const runs = world.clients(3);
   for (let minute = 0; minute < minutes; minute += 1) {
     for (const answer of await world.ask(runs)) if (answer instanceof Error) names.add(answer.name);
     await world.pass(MINUTE);
   }
-  return names;
+  return [...names];
 }
 
-test('one such refusal is repeated under the same claim, and costs nothing', async () => {
-  const world = new Simulation().stored(-1);
+test('is repeated under the same claim; the next claim is ten minutes later', async () => {
+  const world = expired();
   world.endpoint.faults = [UNCLEAR];
+  await world.serves(20, 2);
 
-  const answers = await world.ask(world.clients(20));
-
-  expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
-  expect(world.endpoint).toMatchObject({ calls: 2, reuses: 0 });
+  const again = expired();
+  again.endpoint.faults = [UNCLEAR, UNCLEAR];
+  const start = again.clock.time;
+  const message = expect.stringMatching(/^The token endpoint answered 400\. The next refresh is tried after 2026-/);
+  expect(await again.one()).toMatchObject({ name: 'CrmUnavailable', transient: true, status: 400, message });
+  expect(await again.one()).toMatchObject({ name: 'TokenRefreshInProgress', transient: true });
+  await again.pass(10 * MINUTE);
+  await again.serves(1, 3);
+  expect((again.endpoint.callTimes[2] ?? 0) - start).toBeGreaterThanOrEqual(10 * MINUTE);
 });
 
-test('two are waited for, ten minutes long', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.faults = [UNCLEAR, UNCLEAR];
-  const start = world.clock.time;
+test('ends after three claims: a person has to authorize, and no function presents the token', async () => {
+  const world = refusing();
 
-  const [first] = await world.ask([world.client()]);
-  const [second] = await world.ask([world.client()]);
+  expect(await runsFor(world, 120)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress', 'ReauthorizationRequired']);
 
-  expect(first).toMatchObject({ name: 'CrmUnavailable', transient: true, status: 400 });
-  expect((first as Error).message).toMatch(/^The token endpoint answered 400\. The next refresh is tried after 2026-/);
-  expect(second).toMatchObject({ name: 'TokenRefreshInProgress', transient: true });
-  await world.pass(10 * MINUTE);
-  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
-  expect((world.endpoint.callTimes[2] ?? 0) - start).toBeGreaterThanOrEqual(10 * MINUTE);
-});
-
-test('after three claims a person has to authorize, and nobody presents the token any more', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.faults = always();
-
-  const names = await runsFor(world, 120);
-
-  expect([...names]).toEqual(['CrmUnavailable', 'TokenRefreshInProgress', 'ReauthorizationRequired']);
-  expect(world.endpoint.calls).toBe(4);
-  const gaps = world.endpoint.callTimes.slice(1).map((time, index) => time - (world.endpoint.callTimes[index] ?? 0));
-  expect(gaps.slice(1).every((gap) => gap >= 10 * MINUTE)).toBe(true);
-  const [last] = await world.ask([world.client()]);
-  expect((last as Error).message).toMatch(
-    /^The grant in the secret tokens \(generation \S+\) was refused in 3 refreshes: The token endpoint answered 400\. Run: npx/,
+  const [, second = 0, third = 0, fourth = 0, ...more] = world.endpoint.callTimes;
+  expect(more).toEqual([]);
+  expect(Math.min(third - second, fourth - third)).toBeGreaterThanOrEqual(10 * MINUTE);
+  expect(String(await world.one())).toMatch(
+    /The grant in the secret tokens \(generation \S+\) was refused in 3 refreshes: The token endpoint answered 400\. Run: npx/,
   );
 });
 
-test('the token set is not dead by it: a consent ends it, and so does the next night of a CRM that has recovered', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.faults = always();
-  await runsFor(world, 30);
-  expect(world.state).toEqual(['CLAIMED']);
-  world.endpoint.faults = [];
-  await world.pass(20 * 60 * MINUTE);
+test('leaves the token set alive: a consent ends it, and so does the next night of a CRM that has recovered', async () => {
+  const [consent, recovery] = [refusing(), refusing()];
+  for (const world of [consent, recovery]) await runsFor(world, 30);
+  expect(recovery.state).toEqual(['CLAIMED']);
 
-  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
-
-  const again = new Simulation().stored(-1);
-  again.endpoint.faults = always();
-  await runsFor(again, 30);
-  const grant = again.endpoint.grant();
-  await again.clock.run(again.storeGrant(grant, { now: () => again.clock.time }));
-  expect(await again.ask(again.clients(5))).toEqual(Array(5).fill(grant.accessToken));
+  recovery.endpoint.faults = [];
+  await recovery.pass(20 * 60 * MINUTE);
+  await recovery.serves(1, 5);
+  await consent.clock.run(consent.storeGrant(undefined, { now: () => consent.clock.time }));
+  await consent.serves(5, 4);
 });
 
-test('an access token that lives is used while its refresh is refused', async () => {
+test('leaves an access token in use that is still valid', async () => {
   const world = new Simulation().stored(200);
-  const before = world.secrets.tokens.accessToken;
-  world.endpoint.faults = always();
+  world.endpoint.faults = Array<Fault>(1000).fill(UNCLEAR);
 
-  expect(await world.ask([world.client()])).toEqual([before]);
-  expect(await world.ask(world.clients(5))).toEqual(Array(5).fill(before));
-  expect(world.endpoint.calls).toBe(2);
+  await world.serves(1, 2);
+  await world.serves(5, 2);
 });
 
-test.each<[string, Fault[], number]>([
-  ['a lost answer before it, in the same claim', ['lostBefore', UNCLEAR], 2],
-  ['a lost answer after it', [UNCLEAR, 'lostBefore'], 2],
-])('with %s the token may be spent: it stays lost, and the CRM is left alone', async (_, faults, calls) => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.faults = faults;
+test('after a lost answer stays lost, however often it comes', async () => {
+  const world = refusing('lostAfter', 'lostBefore');
 
-  const [answer] = await world.ask([world.client()]);
+  expect(await runsFor(world, 600)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
 
-  expect(answer).toMatchObject({ name: 'CrmUnavailable' });
-  expect(world.endpoint.calls).toBe(calls);
-  expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
-});
-
-test('an unknown word in a claim after a lost one stays lost, however often', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.faults = ['lostAfter', 'lostBefore', ...always()];
-
-  const names = await runsFor(world, 600);
-
-  expect([...names]).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
   expect(world.counted).toContain('TokenEndpointUnanswered');
   expect(world.ledger.plain()).not.toMatchObject([{ refusals: expect.any(Number) }]);
 });
@@ -117,12 +85,10 @@ test('an unknown word in a claim after a lost one stays lost, however often', as
 test.each<[Fault, string]>([
   [{ kind: 'invalidGrant', message: 'The token endpoint answered 400: invalid_grant.' }, 'ReauthorizationRequired'],
   [{ kind: 'refused', message: 'The token endpoint answered 401: invalid_client.', status: 401 }, 'ConfigInvalid'],
-])('what is said at the repetition counts: %j', async (second, name) => {
-  const world = new Simulation().stored(-1);
+])('counts less than the answer to its repetition: %j', async (second, name) => {
+  const world = expired();
   world.endpoint.faults = [UNCLEAR, second];
 
-  const [answer] = await world.ask([world.client()]);
-
-  expect(answer).toMatchObject({ name });
+  expect(await world.one()).toMatchObject({ name });
   expect(world.endpoint.calls).toBe(2);
 });

@@ -55,16 +55,14 @@ test('a second authorization while the first is untried is untried too, and refr
 test('one whose access token has ended before any run is refreshed as any other', async () => {
   const world = untried(-1);
 
-  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
-
-  expect(world.endpoint.calls).toBe(1);
+  await world.serves(1, 1);
 });
 
 test('a wrong right shows in the first run: without the ledger nothing is spent, and no token is handed out', async () => {
   const world = untried();
   world.ledger.trouble = (operation) => (operation === 'write' ? awsError('AccessDeniedException') : undefined);
 
-  expect(await world.ask([world.client()])).toMatchObject([{ name: 'ConfigInvalid' }]);
+  expect(await world.one()).toMatchObject({ name: 'ConfigInvalid' });
   expect(world.endpoint.calls).toBe(0);
 });
 
@@ -81,8 +79,7 @@ test('a wrong right to store shows in the next step of the first run', async () 
 test('a grant of an earlier release is no untried one', async () => {
   const world = new Simulation().stored(3600);
 
-  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
-  expect(world.endpoint.calls).toBe(0);
+  await world.serves(1, 0);
 });
 
 test('where no version of the secret is left, the access token is used while it lives', async () => {
@@ -90,7 +87,7 @@ test('where no version of the secret is left, the access token is used while it 
   const earlierObtainedAt = Array.from({ length: 95 }, () => at(world));
   world.secrets.place('often', { ...world.secrets.tokens, earlierObtainedAt });
 
-  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
+  expect(await world.one()).toBe(world.secrets.tokens.accessToken);
 });
 
 test('what a command refreshes is neither tried by that, nor takes the time of the last function away', async () => {
@@ -108,7 +105,7 @@ test('a command that meets it behind its own look, for a person authorized meanw
   await authorize(world);
   const given = world.secrets.tokens.accessToken;
 
-  expect(await world.ask([world.client({ inFunction: false })])).toEqual([given]);
+  expect(await world.one({ inFunction: false })).toBe(given);
   expect(await world.ask([world.client({ inFunction: false })], { rejected: before })).toEqual([given]);
   expect(world.endpoint.calls).toBe(0);
 });

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { storeGrant } from '../../../cli/access/store-grant.ts';
 import {
   type AccessTokenDeps,
@@ -102,6 +103,22 @@ export class Simulation {
     return this.clock.run(Promise.all(answers));
   }
 
+  /** The answer to one new client, or its error. */
+  async one(options?: ClientOptions): Promise<string | Error> {
+    return (await this.ask([this.client(options)]))[0] ?? new Error('no answer');
+  }
+
+  /** Makes clients ask at once. Expects that each gets the stored token, and so many token calls until now. */
+  async serves(
+    clients: number | GetAccessToken[],
+    calls: number,
+    options?: Parameters<GetAccessToken>[0],
+  ): Promise<void> {
+    const all = typeof clients === 'number' ? this.clients(clients) : clients;
+    expect(new Set(await this.ask(all, options))).toEqual(new Set([this.secrets.tokens.accessToken]));
+    expect(this.endpoint).toMatchObject({ calls, reuses: 0 });
+  }
+
   /** Starts a client that dies, and advances the time past its normal end. */
   async dies(options: ClientOptions & { diesAfter: 'claim' | 'answer' | 'store' }, forMs = 5_000): Promise<void> {
     void this.client(options)().catch(() => undefined);
@@ -127,7 +144,7 @@ export class Simulation {
     return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });
   }
 
-  get state(): unknown {
+  get state(): unknown[] {
     return this.ledger.plain().map(({ state }) => state);
   }
 }
