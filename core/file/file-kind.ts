@@ -3,7 +3,6 @@ import { type FieldIndex, fieldIndex, type ListedFields, listedFields } from '..
 import { isHeaderless, labelsOf, sheetsOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
-import { COMPOUND_FILE, isEncryptedPackage } from '../spreadsheet/encrypted-package.ts';
 import { mainType, partName } from '../spreadsheet/workbook.ts';
 import type { Run } from '../step/states.ts';
 import { type Csv, csvStart } from './csv-start.ts';
@@ -199,6 +198,12 @@ const OTHERS: [signature: RegExp, looks: string][] = [
   [/^ffd8ff/, 'a JPEG image'],
 ];
 
+/** Signature of a compound file: an Excel 97 workbook, or the wrapper of a document with a password (MS-CFB, 2.2). */
+const COMPOUND_FILE = 'd0cf11e0a1b11ae1';
+/** The stream of a document with a password (MS-OFFCRYPTO, 2.3). */
+const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage\0', 'utf16le');
+/** Entries of the directory of a compound file have this size, and begin with a name (MS-CFB, 2.6.1). */
+const DIRECTORY_ENTRY_BYTES = 128;
 const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
 
 /** @param complete whether `first` is the whole file */
@@ -233,6 +238,13 @@ function plainKind(first: Uint8Array, complete: boolean): PlainKind {
 
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+function isEncryptedPackage(first: Uint8Array): boolean {
+  const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+  let at = bytes.indexOf(ENCRYPTED_PACKAGE);
+  while (at % DIRECTORY_ENTRY_BYTES > 0) at = bytes.indexOf(ENCRYPTED_PACKAGE, at + 1);
+  return at !== -1;
 }
 
 /** Recognises a spreadsheet by the names of the first entries of a zip archive. */

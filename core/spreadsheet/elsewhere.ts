@@ -3,21 +3,7 @@ import { AllowedText, isKnownName, type KnownNames, type PartKind } from './allo
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
-/** Types of parts without values of records: styles, layout, authors and times. */
-const WITHOUT_VALUES = [
-  /\bpackage\.(relationships|core-properties)\+xml$/,
-  /\b(extended|custom)-properties\+xml$/,
-  /\bclassificationlabels\+xml$/,
-  /\bspreadsheetml\.(sheet|template)\.main\+xml$/,
-  /\bspreadsheetml\.(styles|calcchain|table|sheetmetadata|chartsheet)\+xml$/,
-  /\bspreadsheetml\.printersettings$/,
-  /\bofficedocument\.(theme|themeoverride)\+xml$/,
-  /\bofficedocument\.vmldrawing$/,
-  /\bms-excel\.person\+xml$/,
-  /^image\//,
-];
-
-/** Words for other parts, by a part of their media type. */
+/** Words for parts, by a part of their media type. */
 const CALLED: [type: RegExp, what: string][] = [
   [/threadedcomment|comment/, 'comments'],
   [/pivot/, 'pivot tables'],
@@ -27,9 +13,12 @@ const CALLED: [type: RegExp, what: string][] = [
   [/^image\//, 'images'],
   [/vmldrawing|\.drawing\+xml$/, 'drawings'],
   [/printersettings/, 'settings of a printer'],
+  [/themeoverride|sheetmetadata/, 'formats'],
   [/properties|person|classificationlabels/, 'document properties'],
   [/ole|package|embed|spreadsheetml\.sheet$|\/bin$/, 'embedded files'],
 ];
+/** Parts that hold no copies of cells. */
+const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'settings of a printer', 'formats', 'document properties']);
 
 /** Parts that are allowed if columns are left out, and the rules for their text. */
 const JUDGED: [type: RegExp, kind: PartKind][] = [
@@ -43,44 +32,27 @@ const JUDGED: [type: RegExp, kind: PartKind][] = [
   [/\bofficedocument\.theme\+xml$/, 'theme'],
 ];
 
-const typeCalled = (type: string) => CALLED.find(([called]) => called.test(type))?.[1] ?? 'other parts';
+/** The rules for a part; `undefined` for a part that is not allowed if columns are left out. */
+const kindOf = ({ parts }: Workbook, part: string) =>
+  part.toLowerCase() === '[content_types].xml'
+    ? 'types'
+    : JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
 
-/**
- * Parts of a workbook, besides its sheets, that hold values or may hold them. Pivot tables and charts keep copies of
- * cells, and unknown parts may hold anything. Images, document properties, links of cells and lists of allowed values
- * do not count.
- * @returns a word for each part
- * @throws UnreadableFile; any error from reading the parts
- */
-export async function partsWithValues({ parts, read, namedValues }: Workbook): Promise<string[]> {
-  const found: string[] = Array.from({ length: namedValues }, () => 'names of values');
-  for (const part of parts.names) {
-    const type = parts.typeOf(part);
-    if (read.has(part.toLowerCase()) || isTypes(part) || WITHOUT_VALUES.some((known) => known.test(type))) continue;
-    if (/\bofficedocument\.drawing\+xml$/.test(type)) {
-      if (await hasText(parts.read(part))) found.push('text boxes');
-    } else found.push(typeCalled(type));
-  }
-  return found;
+/** Parts that are neither read nor allowed, with a word for each; '' for an empty part. */
+function otherParts(workbook: Workbook): Map<string, string> {
+  const { parts, archive, read } = workbook;
+  const sizes = new Map(archive.entries.map(({ size }, place) => [parts.names[place], size]));
+  const calledOf = (part: string) => CALLED.find(([called]) => called.test(parts.typeOf(part)))?.[1] ?? 'other parts';
+  const others = parts.names.filter((part) => !kindOf(workbook, part) && !read.has(part.toLowerCase()));
+  return new Map(others.map((part) => [part, sizes.get(part) === 0 ? '' : calledOf(part)]));
 }
 
-const isTypes = (part: string) => part.toLowerCase() === '[content_types].xml';
-
-async function hasText(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
-  let inText = false;
-  let found = false;
-  await readXml(chunks, {
-    open: (name) => {
-      inText = name === 't';
-    },
-    text: (text) => {
-      found ||= inText && text.trim() !== '';
-    },
-    close: () => {
-      inText = false;
-    },
-  });
-  return found;
+/**
+ * Parts of a workbook, besides its sheets, that may hold copies of cells, such as pivot tables and charts.
+ * @returns a word for each part
+ */
+export function partsWithValues(workbook: Workbook): string[] {
+  return [...otherParts(workbook).values()].filter((what) => !WITHOUT_VALUES.has(what));
 }
 
 /**
@@ -89,24 +61,16 @@ async function hasText(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
  * @returns words for the findings, each word once per part
  * @throws any error from reading the parts
  */
-export async function textOutsideSheets(
-  { parts, archive, read, stringsText }: Workbook,
-  names: KnownNames,
-): Promise<string[]> {
-  const found: string[] = [...stringsText];
-  const sizes = new Map(archive.entries.map(({ size }, place) => [parts.names[place], size]));
-  const kindOf = (part: string) =>
-    isTypes(part) ? 'types' : JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
-  const others = new Set(parts.names.filter((part) => !kindOf(part) && !read.has(part.toLowerCase())));
+export async function textOutsideSheets(workbook: Workbook, names: KnownNames): Promise<string[]> {
+  const { parts, archive, stringsText } = workbook;
+  const others = otherParts(workbook);
   // A part that is not allowed counts once: parts that mention it do not count again.
-  const mentions = [...others].flatMap((part) => [`/${part}`, part.split('/').at(-1) ?? '', parts.typeOf(part)]);
+  const mentions = [...others.keys()].flatMap((part) => [`/${part}`, part.split('/').at(-1) ?? '', parts.typeOf(part)]);
   const all = { ...names, mentioned: new Set([...names.mentioned, ...mentions]) };
-  for (const part of parts.names) {
-    const here = new Set<string>();
-    const kind = kindOf(part);
-    if (others.has(part)) {
-      if (sizes.get(part) !== 0) here.add(typeCalled(parts.typeOf(part)));
-    } else if (!isKnownName(part)) here.add('a name of a part');
+  const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
+  for (const part of parts.names.filter((name) => !others.has(name))) {
+    const here = new Set(isKnownName(part) ? [] : ['a name of a part']);
+    const kind = kindOf(workbook, part);
     if (kind) await judgePart(parts.read(part), new AllowedText(kind, all, (what) => here.add(what)), here);
     found.push(...here);
   }

@@ -51,7 +51,7 @@ export async function sheetFacts(
   const others = starts.filter((start) => start !== counted && !excused.includes(start));
   const besides = [
     ...others.filter(({ filled }) => filled).map(({ sheet }) => sheetWords(sheet)),
-    ...(await partsWithValues(workbook)),
+    ...partsWithValues(workbook),
   ];
   if (!counted?.header) return withoutHeader(workbook, starts, besides, expected);
   const { sheet, header } = counted;

@@ -5,7 +5,7 @@ import { UnreadableFile } from '../file/unreadable-file.ts';
 import { openZip, type ZipArchive, type ZipEntry } from '../file/zip-archive.ts';
 import { AllowedText, NO_NAMES } from './allowed-text.ts';
 import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
-import { LONGEST_TEXT, readSharedStrings, type SharedStrings } from './shared-strings.ts';
+import { readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import { type SheetRow, type SheetSeen, sheetRows } from './sheet-rows.ts';
 import { type Attributes, readXml } from './xml.ts';
 
@@ -30,8 +30,6 @@ export interface Workbook {
   strings: SharedStrings | null;
   /** Words for text in the part of the shared texts that is not a shared text. */
   stringsText: ReadonlySet<string>;
-  /** Number of defined names that stand for texts or lists of values. */
-  namedValues: number;
   /** The parts that were read for the rows of the sheets, by their lower-case names. */
   read: ReadonlySet<string>;
 }
@@ -55,7 +53,7 @@ export async function openWorkbook(source: ByteSource, limits: ReadingLimits): P
   }));
   const read = [...sheets.map(({ part }) => part), main.sharedStrings ?? [], main.styles ?? []].flat();
   const lowered = new Set(read.map((part) => part.toLowerCase()));
-  return { sheets, archive, parts, strings, stringsText, namedValues: main.namedValues, read: lowered };
+  return { sheets, archive, parts, strings, stringsText, read: lowered };
 }
 
 /** A package of parts (ECMA-376, part 2). Names of parts have no leading slash; letter case does not matter. */
@@ -188,14 +186,9 @@ async function readMain(parts: Parts) {
   return { ...settings, sheets, sharedStrings: partOf('sharedStrings'), styles: partOf('styles') };
 }
 
-/** A text that is not empty, or a list, in a formula. */
-const VALUE = /"[^"]+"|\{/;
-
 async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
   const sheets: { id: string; name: string; visible: boolean }[] = [];
   let calendar: Calendar = 1900;
-  let named = '';
-  let namedValues = 0;
   let section = '';
   await readXml(chunks, {
     open: (name, depth, attributes) => {
@@ -204,18 +197,9 @@ async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
       if (depth === 2 && name === 'workbookPr' && isTrue(attributes.date1904)) calendar = 1904;
       if (depth === 3 && name === 'sheet' && section === 'sheets') sheets.push(listedSheet(attributes));
       if (sheets.length > MOST_SHEETS) throw new UnreadableFile(`has more than ${MOST_SHEETS} sheets`);
-      named = '';
-    },
-    text: (text) => {
-      if (section === 'definedNames') named += text;
-      if (named.length > LONGEST_TEXT) throw new UnreadableFile('has a text of several megabytes');
-    },
-    close: (name) => {
-      if (name === 'definedName' && VALUE.test(named)) namedValues += 1;
-      named = '';
     },
   });
-  return { calendar, sheets, namedValues };
+  return { calendar, sheets };
 }
 
 /** The attribute `id` may have any namespace prefix. No other `id` of the element has one. */

@@ -22,7 +22,6 @@ export interface WorkbookDraft {
   /** Format codes of the styles 1, 2, …; numbers are built-in ids. */
   formats?: (string | number)[];
   workbookPr?: string;
-  definedNames?: string;
   /** Additional parts. */
   parts?: { name: string; content: string | Uint8Array; type: string }[];
   /** Whether the workbook uses the strict edition of the standard. */
@@ -91,17 +90,12 @@ export function partsOf(draft: WorkbookDraft): { name: string; content: string |
   ];
 }
 
-function workbookXml(
-  { sheets, workbookPr, definedNames }: WorkbookDraft,
-  main: string,
-  edition: 'strict' | 'transitional',
-) {
+function workbookXml({ sheets, workbookPr }: WorkbookDraft, main: string, edition: 'strict' | 'transitional') {
   const listed = sheets.map(
     ({ state = 'visible', name }, place) =>
       `<sheet name="${name ?? `Sheet${place + 1}`}" sheetId="${place + 1}" state="${state}" r:id="s${place}"/>`,
   );
-  const names = definedNames ? `<definedNames>${definedNames}</definedNames>` : '';
-  return `${DECLARATION}<workbook xmlns="${main}" xmlns:r="${RELATIONSHIPS[edition]}">${workbookPr ?? ''}<sheets>${listed.join('')}</sheets>${names}</workbook>`;
+  return `${DECLARATION}<workbook xmlns="${main}" xmlns:r="${RELATIONSHIPS[edition]}">${workbookPr ?? ''}<sheets>${listed.join('')}</sheets></workbook>`;
 }
 
 function sharedPart({ sharedStrings = [], sharedXml = '' }: WorkbookDraft, main: string) {

@@ -1,0 +1,34 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { readContent } from '../../../core/file/read-content.ts';
+import { failureOf } from '../../support/failures.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
+
+/** A compound file (MS-CFB) with a directory of these names at an offset. */
+function compoundFile(names: string[], offset = 1024): Buffer {
+  const bytes = Buffer.alloc(offset + 128 * (names.length + 4));
+  bytes.write('d0cf11e0a1b11ae1', 'hex');
+  for (const [place, name] of names.entries()) bytes.write(name, offset + 128 * place, 'utf16le');
+  return bytes;
+}
+
+const read = (bytes: Uint8Array) => readContent(bytesSource(bytes), reading({ expected: { opaque: ['xls'] } }));
+
+test.each([512, 4096, 500_096])(
+  'a workbook with a password is called encrypted, also where Excel 97 is allowed: directory at %i',
+  async (offset) => {
+    const bytes = compoundFile(['Root Entry', 'EncryptionInfo', 'EncryptedPackage'], offset);
+
+    for (const stored of [bytes, gzipSync(bytes)])
+      expect((await failureOf(read(stored), 'FileRejected')).message).toContain('encrypted with a password');
+  },
+);
+
+test.each<[string, Buffer]>([
+  ['a workbook of Excel 97', compoundFile(['Root Entry', 'Workbook', '\u0005SummaryInformation'])],
+  ['with the word in a cell', compoundFile(['EncryptedPackage'], 1027)],
+  ['with a name that begins so', compoundFile(['EncryptedPackages'])],
+  ['a signature alone', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
+])('%s is no encrypted package', async (_, bytes) => {
+  expect((await read(bytes)).facts.format).toBe('xls');
+});
