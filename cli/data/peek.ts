@@ -149,7 +149,5 @@ async function rowsOfText(
   const { rowsAbove = 0 } = content ?? {};
   const body = dialect?.separatorLine ? found.start.text.replace(SEPARATOR_LINE, '') : found.start.text;
   const separator = (dialect?.separator ?? ',') as Separator;
-  const records = firstRecords(Buffer.from(body), separator, rowsAbove + most, found.complete);
-  // The last record may be cut off.
-  return records.slice(rowsAbove).flatMap(({ cells, whole }) => (whole ? [cells] : []));
+  return firstRecords(Buffer.from(body), separator, rowsAbove + most, found.complete).slice(rowsAbove);
 }

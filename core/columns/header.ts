@@ -56,8 +56,6 @@ export interface FieldIndex {
   isListed: (cell: string) => boolean;
   /** The text equals a name, a label or a configured text: not another spelling, and not the end of a path. */
   isExact: (cell: string) => boolean;
-  /** A listed text begins with these characters. */
-  mayBeListed: (begins: string) => boolean;
 }
 
 /** The fields that a cell names. */
@@ -100,7 +98,6 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
       return meaning !== null && (meaning.left || meaning.none || meaning.names.length > 0);
     },
     isExact: (cell) => texts.find(cell).exact.length > 0 || texts.find(cell).none,
-    mayBeListed: texts.mayBegin,
   };
 }
 
@@ -188,12 +185,6 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
         near: [namesNear(folded(text)), ...ofEnd].filter(({ length }) => length > 0),
         parts: path?.all.flatMap(namesNear) ?? [],
       };
-    },
-    mayBegin: (begins: string) => {
-      const last = pathParts(`${begins}x`)?.last.slice(0, -1);
-      const starts = [folded(begins), folded(last ?? begins)];
-      const isPath = pathParts(`${begins}.x`) !== undefined;
-      return isPath || [...near.keys(), ...none].some((text) => starts.some((start) => text.startsWith(start)));
     },
     isName: (cell: string, name: string) =>
       [cell, pathParts(cell)?.last ?? cell].some((text) => folded(text) === folded(name)),

@@ -50,9 +50,8 @@ interface CsvHeader {
 
 export type CsvResult =
   | { result: 'accepted'; csv: CsvStart }
-  /** `open`: the decision needs more of the file. */
-  | { result: 'open' }
-  | { result: 'refused'; fields: number; listed: number };
+  /** `open`: more of the file may show that it is the requested one. */
+  | { result: 'refused'; open: boolean; fields: number; listed: number };
 
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** With fewer fields the text could be a sentence with commas. */
@@ -62,8 +61,6 @@ const MOST_PLACES = 20;
 /** The header is one of the first `FIRST_RECORDS` records and names `NAMED_BELOW_TITLES` columns, or all requested. */
 const FIRST_RECORDS = 20;
 const NAMED_BELOW_TITLES = 3;
-/** Titles and header together are shorter than this. */
-const LONGEST_TITLES = 64 * 1024;
 /** Markup or JSON, also after invisible characters, and inside a JavaScript call or the prefix `)]}`. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
@@ -77,39 +74,35 @@ export function csvStart(text: string, complete: boolean, index: FieldIndex, hea
   const line = SEPARATOR_LINE.exec(text);
   const separatorLine = line?.[0].length ?? 0;
   const body = text.slice(separatorLine);
-  const bytes = Buffer.from(body);
   const markup = OTHER_GRAMMAR.test(body);
   const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
-    const records = firstRecords(bytes, separator, FIRST_RECORDS, complete);
-    return { separator, records, rowsAbove: 0, proof: proofOf(records, { complete, markup, index, headerless }) };
+    const records = firstRecords(Buffer.from(body), separator, FIRST_RECORDS, complete);
+    return { separator, records, rowsAbove: 0 };
   });
-  const wide = found.filter(({ proof }) => proof === 'width');
-  const best =
-    found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0] ??
-    (markup || headerless ? [] : found.flatMap((each) => belowTitles(each, index) ?? [])).toSorted(byWidth)[0];
+  const widest = (some: Candidate[]) =>
+    some.toSorted((one, other) => headOf(other).length - headOf(one).length).slice(0, 1);
+  const named = headerless ? [] : widest(found.filter(({ records: [first = []] }) => isHeader(first, index)));
+  const below = markup || headerless ? [] : widest(found.flatMap((each) => belowTitles(each, index) ?? []));
+  const wide = markup ? [] : found.filter((each) => hasWidth(each, { complete, index, headerless }));
+  const [best] = [...named, ...below];
   const accepted = best ?? wide[0];
   const alone = best !== undefined || wide.length === 1;
   if (accepted)
-    return { result: 'accepted', csv: describe(accepted, { separatorLine, alone, complete, index, headerless }) };
-  const mayFollow = !complete && !markup && !headerless && bytes.length < LONGEST_TITLES;
-  const few = found.some(({ records }) => records.length < FIRST_RECORDS) && !hasControls(text);
-  if (found.some(({ proof }) => proof === 'open') || (mayFollow && few)) return { result: 'open' };
-  const cells = found.toSorted(byWidth)[0]?.records[0]?.cells ?? [];
-  return { result: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
+    return { result: 'accepted', csv: describe(accepted, { separatorLine, best, alone, index, headerless }) };
+  const cells = widest(found).flatMap(headOf);
+  const listed = cells.filter(index.isListed).length;
+  return { result: 'refused', open: !complete && !markup, fields: cells.length, listed };
 }
-
-type Proof = 'names' | 'width' | 'open' | undefined;
 
 interface Candidate {
   separator: Separator;
-  records: FirstRecord[];
+  /** The first records that have ended. */
+  records: string[][];
   /** Titles above the header. */
   rowsAbove: number;
-  proof: Proof;
 }
 
-const headOf = ({ records, rowsAbove }: Candidate) => records[rowsAbove]?.cells ?? [];
-const byWidth = (one: Candidate, other: Candidate) => headOf(other).length - headOf(one).length;
+const headOf = ({ records, rowsAbove }: Candidate) => records[rowsAbove] ?? [];
 const isFilled = (cell: string) => cell.trim() !== '';
 
 /**
@@ -117,78 +110,58 @@ const isFilled = (cell: string) => cell.trim() !== '';
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
   const least = Math.min(NAMED_BELOW_TITLES, index.width);
-  const rowsAbove = candidate.records.findIndex(({ cells, whole }) => {
+  const rowsAbove = candidate.records.findIndex((cells) => {
     const filled = cells.filter(isFilled);
-    if (!whole || filled.length < least) return false;
+    if (filled.length < least) return false;
     const { names, listed, excepted } = index.readHeader(cells);
     const several = new Set(names ?? filled).size === (names ?? filled).length;
     return several && listed + excepted >= least && (listed + excepted) * 2 >= filled.length;
   });
   if (rowsAbove < 1) return undefined;
-  const width = candidate.records[rowsAbove]?.cells.filter(isFilled).length ?? 0;
-  const titles = candidate.records.slice(0, rowsAbove);
-  const isTitle = ({ cells }: FirstRecord) =>
+  const width = candidate.records[rowsAbove]?.filter(isFilled).length ?? 0;
+  const isTitle = (cells: string[]) =>
     !cells.some(hasControls) && cells.filter(isFilled).length < Math.max(width, NARROWEST_WITHOUT_NAMES);
-  return titles.every(isTitle) ? { ...candidate, rowsAbove, proof: 'names' } : undefined;
+  return candidate.records.slice(0, rowsAbove).every(isTitle) ? { ...candidate, rowsAbove } : undefined;
+}
+
+/** Whether all texts of a record name fields. */
+function isHeader(cells: readonly string[], index: FieldIndex): boolean {
+  const names = cells.filter(isFilled);
+  // A cell that contains another separator may be several cells, one not listed. It must match a name exactly.
+  const isListed = (cell: string) =>
+    SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
+  return names.length > 0 && names.length * 2 >= cells.length && names.every(isListed);
 }
 
 interface Circumstances {
   complete: boolean;
-  markup: boolean;
   index: FieldIndex;
   headerless: boolean;
 }
 
-function proofOf([first, second]: FirstRecord[], circumstances: Circumstances): Proof {
-  if (!first) return circumstances.complete ? undefined : 'open';
-  if (circumstances.headerless) return widthProof(first, second, circumstances);
-  const names = namesProof(first, circumstances.index);
-  return names === 'names' ? names : (widthProof(first, second, circumstances) ?? names);
+/** Whether the first two records have the requested width. A narrow or single row must also look like data. */
+function hasWidth({ records }: Candidate, { complete, index, headerless }: Circumstances): boolean {
+  const [first = [], second] = records;
+  const looked = second ? [first, second] : [first];
+  const fits = looked.every((cells) => cells.length === index.width && !cells.some(hasControls));
+  if (!fits || !first.some(isFilled) || !(second || complete)) return false;
+  if (second && index.width >= NARROWEST_WITHOUT_NAMES) return true;
+  return headerless && first.some((cell, place) => isSameData(cell, looked.at(-1)?.[place] ?? ''));
 }
 
-function namesProof(first: FirstRecord, index: FieldIndex): Proof {
-  const cells = first.whole ? first.cells : first.cells.slice(0, -1);
-  const names = cells.filter(isFilled);
-  if (!names.every((cell) => isListed(cell, index))) return undefined;
-  if (!first.whole) return index.mayBeListed(first.cells.at(-1) ?? '') ? 'open' : undefined;
-  return names.length > 0 && names.length * 2 >= cells.length ? 'names' : undefined;
-}
-
-/** A cell that contains another separator may be several cells, one not listed. It must match a name exactly. */
-function isListed(cell: string, index: FieldIndex): boolean {
-  return SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
-}
-
-function widthProof(first: FirstRecord, second: FirstRecord | undefined, circumstances: Circumstances): Proof {
-  const { complete, markup, headerless, index } = circumstances;
-  const records = second ? [first, second] : [first];
-  const text = !markup && !records.some(({ cells }) => cells.some(hasControls));
-  const fits = records.every(({ cells, whole }) =>
-    whole ? cells.length === index.width : cells.length <= index.width,
-  );
-  const empty = !first.cells.some(isFilled);
-  if (!text || !fits || (empty && first.whole)) return undefined;
-  const wide = index.width >= NARROWEST_WITHOUT_NAMES;
-  // A narrow or single row needs another proof: its cells look like data.
-  const known = headerless && first.cells.some((cell, place) => isSameData(cell, (second ?? first).cells[place] ?? ''));
-  if (!wide && !headerless) return undefined;
-  if (second?.whole) return wide || known ? 'width' : undefined;
-  if (!complete) return 'open';
-  return known ? 'width' : undefined;
-}
-
-interface Found extends Pick<Circumstances, 'complete' | 'index' | 'headerless'> {
+interface Found extends Pick<Circumstances, 'index' | 'headerless'> {
   separatorLine: number;
+  /** The candidate with a header of known columns. */
+  best: Candidate | undefined;
   /** No other separator proves the file as well. */
   alone: boolean;
 }
 
-function describe(candidate: Candidate, { separatorLine, alone, index, headerless }: Found): CsvStart {
-  const { separator, records, rowsAbove, proof } = candidate;
-  const [first, second] = records.slice(rowsAbove);
-  const cells = first?.cells ?? [];
-  const byLook = alone ? headedByLook(cells, second?.cells ?? [], index) : null;
-  const headed = headerless ? false : proof === 'names' ? true : byLook;
+function describe(candidate: Candidate, { separatorLine, best, alone, index, headerless }: Found): CsvStart {
+  const { separator, records, rowsAbove } = candidate;
+  const cells = headOf(candidate);
+  const byLook = alone ? headedByLook(cells, records[rowsAbove + 1] ?? [], index) : null;
+  const headed = headerless ? false : best ? true : byLook;
   const names = headed ? headerOf(cells, index) : null;
   const known = headed === false || (names !== null && names.header !== null);
   return {
@@ -198,10 +171,15 @@ function describe(candidate: Candidate, { separatorLine, alone, index, headerles
     rowsAbove,
     first: cells,
     headed,
-    firstRecord: known ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
-    seemsHeaded: headerless && first !== undefined && namesProof(first, index) === 'names',
+    firstRecord: known ? null : digestOf(cells),
+    seemsHeaded: headerless && isHeader(cells, index),
     names,
   };
+}
+
+/** The SHA-256 of a record. */
+export function digestOf(cells: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(cells)).digest('hex');
 }
 
 function headerOf(cells: readonly string[], index: FieldIndex): CsvHeader {
@@ -243,22 +221,14 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
-/** A record at the beginning of a file. */
-export interface FirstRecord {
-  cells: string[];
-  /** The end of the record was read. Otherwise the record may be longer. */
-  whole: boolean;
-}
-
 /**
- * The first records of a text.
- * @param complete whether `bytes` is the whole text
+ * The first records of a text that have ended.
+ * @param complete whether `bytes` is the whole text, so that its end also ends a record
  */
-export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): FirstRecord[] {
-  const found: FirstRecord[] = [];
+export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): string[][] {
+  const found: string[][] = [];
   const scanner = new Scanner(separator, ({ block, from, to, quoted }) => {
-    const cells = () => cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
-    if (found.length < most) found.push({ cells: cells(), whole: true });
+    if (found.length < most) found.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
   });
   // The size of the pieces doubles, because the scanner reads a record that has not ended again.
   let at = 0;
@@ -267,9 +237,8 @@ export function firstRecords(bytes: Buffer, separator: Separator, most: number, 
     scanner.flush();
     at += piece;
   }
-  const ended = found.length;
-  scanner.end();
-  return found.map((record, place) => ({ ...record, whole: complete || place < ended }));
+  if (complete) scanner.end();
+  return found;
 }
 
 const FIRST_PIECE = 4096;

@@ -62,8 +62,8 @@ export type Judgement = { gzipped: boolean } & (
   | { result: 'zip'; sheet: boolean; sure: boolean }
   /** The file has no bytes, or is gzip without content. */
   | { result: 'empty' }
-  /** The beginning of the file does not decide whether the file is acceptable. */
-  | { result: 'open'; format: 'csv' | null }
+  /** The beginning of the file does not show that it is acceptable. More of the file may show it. */
+  | { result: 'open'; format: 'csv' | null; looks: string }
   /** `looks` describes the file in words, without quoting it. */
   | { result: 'refused'; looks: string }
 );
@@ -84,7 +84,7 @@ function judgeKind(kind: FileKind, expected: Expected): Kind {
     case 'empty':
       return { result: 'empty' };
     case 'packed':
-      return { result: 'open', format: null };
+      return { result: 'open', format: null, looks: 'gzip with too few bytes' };
     case 'other':
       return { result: 'refused', looks: kind.looks };
     case 'xls':
@@ -112,19 +112,23 @@ function judgeText(
     return { result: 'csv', csv: { ...csv.csv, encoding, decoder, skip, byteOrderMark: markBytes > 0 } };
   }
   if (opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
-  if (csv?.result === 'open') return { result: 'open', format: 'csv' };
   const begins = start.text.trimStart();
   if (/^[[{]/.test(begins)) return { result: 'refused', looks: 'JSON' };
   if (begins.startsWith('<')) return { result: 'refused', looks: markupOf(begins) };
-  return { result: 'refused', looks: csv ? textOf(csv, index) : 'text' };
+  if (!csv) return { result: 'refused', looks: 'text' };
+  const looks = textOf(csv, index);
+  return csv.open ? { result: 'open', format: 'csv', looks } : { result: 'refused', looks };
 }
 
 function markupOf(begins: string): string {
   return /<(!doctype\s+html|html|head|body|script)\b/i.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document';
 }
 
-function textOf({ fields, listed }: { fields: number; listed: number }, { width }: FieldIndex): string {
-  if (fields === 0) return 'text without a single record';
+function textOf(
+  { open, fields, listed }: { open: boolean; fields: number; listed: number },
+  { width }: FieldIndex,
+): string {
+  if (fields === 0) return open ? 'text whose first record never ends' : 'text without a single record';
   const many = fields === 1 ? 'one field' : `${fields} fields`;
   return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
 }

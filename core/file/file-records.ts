@@ -129,15 +129,28 @@ const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
  * @throws UnreadableFile; any error from reading the bytes
  */
 async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): AsyncGenerator<string[]> {
-  const reader = new RecordReader(form);
-  const above = form.content?.rowsAbove ?? 0;
-  let number = 0;
+  const { dialect, content } = form;
+  const encoding = dialect?.encoding ?? null;
+  const separator = (dialect?.separator ?? ',') as Separator;
+  const decoder = encoding === 'windows-1255' ? encoding : 'utf-8';
+  const wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
+  const records: string[][] = [];
+  const scanner = new Scanner(separator, ({ block, from, to, quoted, records: number }) => {
+    if (number <= (content?.rowsAbove ?? 0)) return;
+    const record = block.subarray(from, to);
+    if (decoder === 'utf-8' && !content?.broken && !isUtf8(record))
+      throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);
+    records.push(cellsOf(decoded(record, decoder), separator, quoted > 0));
+  });
   for await (const chunk of behindStart(bytes, form)) {
-    reader.push(chunk);
-    for (const record of reader.take()) if (number++ >= above) yield record;
+    scanner.push(wide ? wide.read(chunk) : chunk);
+    yield* records;
+    records.length = 0;
   }
-  reader.end();
-  for (const record of reader.take()) if (number++ >= above) yield record;
+  scanner.end();
+  if (wide?.cut) throw new UnreadableFile('ends in the middle of a character');
+  if (scanner.endsQuoted) throw new UnreadableFile('ends inside quotation marks');
+  yield* records;
 }
 
 /** The text without byte order marks and without a line that names the separator. */
@@ -155,42 +168,6 @@ async function* behindStart(bytes: AsyncIterable<Uint8Array>, { dialect }: Store
     start = null;
   }
   if (start) yield rest(start);
-}
-
-class RecordReader {
-  readonly #scanner: Scanner;
-  readonly #wide: Utf16Reader | null;
-  #records: string[][] = [];
-
-  constructor({ dialect, content }: StoredForm) {
-    const encoding = dialect?.encoding ?? null;
-    const separator = (dialect?.separator ?? ',') as Separator;
-    const decoder = encoding === 'windows-1255' ? encoding : 'utf-8';
-    this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
-    const onRecord = ({ block, from, to, quoted }: Scanner) => {
-      const bytes = block.subarray(from, to);
-      if (decoder === 'utf-8' && !content?.broken && !isUtf8(bytes))
-        throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);
-      this.#records.push(cellsOf(decoded(bytes, decoder), separator, quoted > 0));
-    };
-    this.#scanner = new Scanner(separator, onRecord);
-  }
-
-  push(chunk: Uint8Array): void {
-    this.#scanner.push(this.#wide ? this.#wide.read(chunk) : chunk);
-  }
-
-  end(): void {
-    this.#scanner.end();
-    if (this.#wide?.cut) throw new UnreadableFile('ends in the middle of a character');
-    if (this.#scanner.endsQuoted) throw new UnreadableFile('ends inside quotation marks');
-  }
-
-  take(): string[][] {
-    const records = this.#records;
-    this.#records = [];
-    return records;
-  }
 }
 
 /**

@@ -160,8 +160,7 @@ async function startOf(source: AsyncIterable<Uint8Array>, reading: Reading, pack
 /** @throws RunError `FileRejected` for a file that is not accepted */
 function accepted(judged: Judgement, reading: Reading, packed = ''): Begun['judged'] {
   if (judged.gzipped) throw refused(reading, `gzip${packed === GZIPPED ? ' inside of gzip' : packed}`);
-  if (judged.result === 'refused') throw refused(reading, `${judged.looks}${packed}`);
-  if (judged.result === 'open') throw refused(reading, `a file whose first two records never end${packed}`);
+  if (judged.result === 'refused' || judged.result === 'open') throw refused(reading, `${judged.looks}${packed}`);
   return judged;
 }
 

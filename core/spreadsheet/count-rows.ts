@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { fieldIndex } from '../columns/header.ts';
+import { digestOf } from '../file/csv-start.ts';
 import { type KnownColumns, LaterHeaders } from '../file/later-headers.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { SheetHeader } from './find-header.ts';
@@ -154,8 +154,4 @@ class RowCounter {
       if (column < this.header.first || this.nameless.has(column)) this.unnamed.add(column);
     }
   }
-}
-
-function digestOf(cells: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(cells)).digest('hex');
 }

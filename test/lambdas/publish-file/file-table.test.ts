@@ -444,7 +444,7 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['a document of Word', zipOf('[Content_Types].xml', 'word/document.xml'), 'a document of Word or PowerPoint'],
   ['a spreadsheet of Excel 97, which is not configured', Buffer.from('d0cf11e0a1b11ae100', 'hex'), 'Excel 97'],
   ['zeros', Buffer.alloc(5000), 'binary data'],
-  ['a first line that never ends', `"${'a,'.repeat(700_000)}`, 'a file whose first two records never end'],
+  ['a first line that never ends', `"${'a,'.repeat(700_000)}`, 'text whose first record never ends'],
 ];
 
 describe('nothing is published that is not what was requested, whatever it is called', () => {
