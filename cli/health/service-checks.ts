@@ -146,7 +146,7 @@ export function columnsFindings(deployment: Deployment, { entity, date, fields, 
     }
     of = `${entity}.changed`;
     // Without a newest export whose columns are known, no run fails by a change.
-    const changes = last && 'fields' in last ? compareColumns(planned, fields, chosen, last).warnings : [];
+    const changes = last && last !== 'unknown' ? compareColumns(planned, fields, chosen, last).warnings : [];
     const tell = 'The next run exports them as they are, and its manifest says so: tell the readers of the files.';
     if (changes.length > 0) warn(of, changes.join(' '), tell);
   } catch (error) {

@@ -41,14 +41,14 @@ export interface PublishedColumns {
   leftOut: LeftOut[];
 }
 
-/** `undefined`: no export is published. `unknown`: half a sentence that says why the columns are not known. */
-export type LastColumns = PublishedColumns | { unknown: string } | undefined;
+/** `undefined`: no export is published. */
+export type LastColumns = PublishedColumns | 'unknown' | undefined;
 
 /** Replaces a type or label that is not plain text with null. Only another program can have written such a value. */
 export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
   const { date, plan, excepted } = run;
   const fields = fieldsOf(run);
-  if (fields === null) return { unknown: `the manifest of ${date} does not hold them` };
+  if (fields === null) return 'unknown';
   const plainLabel = (label: string | null) => (label !== null && isPlainLabel(label) ? label : null);
   return {
     since: { date, execution },
@@ -64,7 +64,7 @@ export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | '
 
 /** The columns of the last published export; `undefined` if they are not known. */
 export function publishedColumns(last: LastColumns): PublishedColumns | undefined {
-  return last && 'fields' in last ? last : undefined;
+  return last === 'unknown' ? undefined : last;
 }
 
 /**
@@ -92,6 +92,9 @@ export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: 
   return { requested, leftOut, warnings: [...warnings, ...labelsThatGiveWay(plan, fields)] };
 }
 
+const NOT_COMPARED =
+  'The columns are not compared with those of the last published export: its manifest cannot be read, is of an earlier release, or does not have them.';
+
 /** Compares the columns of the CRM with those of the last published export, without those that are left out today. */
 export function compareColumns(
   { configured, input }: Plan,
@@ -100,10 +103,7 @@ export function compareColumns(
   last: LastColumns,
 ): Pick<Columns, 'drift' | 'schemaChanges' | 'warnings'> {
   if (!last) return { drift: null, schemaChanges: 0, warnings: [] };
-  if ('unknown' in last) {
-    const warning = `The columns are not compared with those of the last published export: ${last.unknown}.`;
-    return { drift: null, schemaChanges: 0, warnings: [warning] };
-  }
+  if (last === 'unknown') return { drift: null, schemaChanges: 0, warnings: [NOT_COMPARED] };
   // The CRM also listed the columns that the last export left out. Such a column is not new if it is exported again.
   const before = [...last.fields, ...last.leftOut.map(({ name, label }) => ({ name, label, type: null }))];
   const left = [...leftOut, ...meantBy(exceptedOf(configured), before)];

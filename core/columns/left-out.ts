@@ -42,6 +42,37 @@ export function meantInRuns(entry: string, names: readonly string[], runs: reado
   });
 }
 
+/** The columns that the entries of today's configuration leave out of the file of an earlier run. */
+interface LeftOutToday {
+  leftOut: LeftOut[];
+  /** An entry that no run explains: it may be the label of any column of the file. */
+  untold: string | undefined;
+}
+
+/** @param newest a later run, which may show which column an entry names */
+export function leftOutToday(
+  entries: readonly string[],
+  { run, header }: { run: RunColumns; header: readonly string[] | null },
+  newest?: RunColumns,
+): LeftOutToday {
+  const { columns } = run.request;
+  const names = [...columns, ...(header ?? [])];
+  const labelled = new Set((fieldsOf(run) ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
+  const found = entries.map((entry) => {
+    const own = meantInRuns(entry, names, [run]);
+    return { entry, own, later: newest ? meantInRuns(entry, [], [newest]) : [] };
+  });
+  const untold = found.find(({ own, later }) => own.length + later.length === 0)?.entry;
+  return {
+    // An entry that names no column of the run counts as a column name itself.
+    leftOut: found.flatMap(({ entry, own, later }) => [
+      ...(own.length > 0 ? own : [{ entry, name: entry, label: null }]),
+      ...later,
+    ]),
+    untold: columns.every((name) => labelled.has(name)) ? undefined : untold,
+  };
+}
+
 /**
  * Left-out columns whose names occur in filters or sorts, in any spelling: a selection by a column reveals its values.
  * Only the CRM knows which texts are names, so every word is compared.

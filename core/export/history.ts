@@ -11,7 +11,6 @@ import {
 } from '../gate/subject.ts';
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { isOfEarlierRelease } from './layout.ts';
 import { type Manifest, storedManifestSchema } from './manifest.ts';
 import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
@@ -36,9 +35,10 @@ export async function readHistory(
   const ownKey = datePointerKey(entity, date);
   const history = structuredClone(NO_HISTORY);
   for (const key of await pointersOf(bucket, entity)) {
-    const { pointer, manifest, lacking } = await publishedAt(bucket, key, today);
+    const { pointer, manifest } = await publishedAt(bucket, key, today);
     const own = key === ownKey;
-    if (lacking && !own) history[lacking] += 1;
+    const expired = pointer && pointer.keptUntil <= today;
+    if (!manifest && !expired && !own) history.unreadable += 1;
     const ofPlan = manifest?.run.entity === entity && manifest.run.plan === plan;
     if (pointer && ofPlan) add(history, manifest, pointer, own);
     if (pointer?.newNormal || history.comparedWith.length === MOST_COMPARED) break;
@@ -97,19 +97,10 @@ function joined<T>(known: readonly T[], more: readonly T[]): T[] {
   return [...known, ...more.filter(isNew)].slice(0, MOST_CARRIED);
 }
 
-interface Published {
-  pointer?: Pointer | undefined;
-  /** `undefined` also if its retention has ended. */
-  manifest?: Manifest;
-  /** Why a manifest cannot be used although its retention has not ended. */
-  lacking?: 'unreadable' | 'earlier';
-}
-
-async function publishedAt(bucket: Pick<Bucket, 'read'>, key: string, today: string): Promise<Published> {
-  const text = (await bucket.read(key))?.text ?? '';
-  if (isOfEarlierRelease(text)) return { lacking: 'earlier' };
-  const pointer = parseJson(pointerSchema, text);
-  if (pointer && pointer.keptUntil <= today) return { pointer };
-  const manifest = pointer && parseJson(storedManifestSchema, (await bucket.read(pointer.manifestKey))?.text);
-  return manifest ? { pointer, manifest } : { pointer, lacking: 'unreadable' };
+/** A pointer and its manifest, as far as they can be read. A manifest whose retention has ended may be missing. */
+async function publishedAt(bucket: Pick<Bucket, 'read'>, key: string, today: string) {
+  const pointer = parseJson(pointerSchema, (await bucket.read(key))?.text);
+  const manifestKey = pointer && pointer.keptUntil > today ? pointer.manifestKey : undefined;
+  const manifest = manifestKey && parseJson(storedManifestSchema, (await bucket.read(manifestKey))?.text);
+  return { pointer, manifest: manifest || undefined };
 }

@@ -1,8 +1,5 @@
-import { fieldsOf } from '../columns/column-changes.ts';
-import { meantInRuns, type RunColumns } from '../columns/left-out.ts';
-import { exceptedOf, isHeaderless, requiredOf } from '../config/chosen-columns.ts';
+import { isHeaderless, requiredOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
-import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Facts } from '../gate/facts.ts';
 import { passGate, type Verdict } from '../gate/gate.ts';
 import type { Promised } from '../gate/subject.ts';
@@ -67,34 +64,4 @@ export function unchangedSince(
   const before = comparedWith.find((other) => other.date < date);
   if (!before || before.facts.bytes !== bytes || before.crc32 !== crc32) return null;
   return before.unchangedSince ?? before.date;
-}
-
-/**
- * An export by its manifest, to be judged again under today's settings, as if readers get it.
- * @param newest manifest of the entity: it may show which columns today's entries name
- */
-export function judgedAgain(
-  { run, file }: Manifest,
-  plan: EntityPlan,
-  newest?: Manifest,
-): Judged & Pick<Run, 'listed'> {
-  const names = [...run.request.columns, ...(file.header ?? [])];
-  const excepted = exceptedOf(plan).flatMap((entry) => {
-    const own = meantInRuns(entry, names, [run]);
-    // An entry that names no column of the run counts as a column name itself.
-    const itself = own.length > 0 ? own : [{ entry, name: entry, label: null }];
-    return [...itself, ...(newest ? meantInRuns(entry, [], [newest.run]) : [])];
-  });
-  return { ...run, publish: true, excepted };
-}
-
-/**
- * Entries without a known column that may be the label of a column of the file.
- * @param others later runs
- */
-export function untoldEntries(entries: readonly string[], run: RunColumns, others: readonly RunColumns[]): string[] {
-  const { columns } = run.request;
-  const labelled = new Set((fieldsOf(run) ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
-  if (columns.every((name) => labelled.has(name))) return [];
-  return entries.filter((entry) => meantInRuns(entry, columns, [run, ...others]).length === 0);
 }

@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod/mini';
-import { exceptedIn } from '../columns/left-out.ts';
 import { exceptedOf, onlyOf } from '../config/chosen-columns.ts';
 import type { Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { dependsOnDate } from '../config/relative-date.ts';
-import { RunError } from '../errors.ts';
 import { canonicalText } from '../json.ts';
 import { PLAN_PARTS } from '../plan-parts.ts';
 import type { kindSchema } from '../step/states.ts';
-import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 
 /** The settings that decide the records and columns of a file: no sorts, no e-mail; relative dates are not resolved. */
@@ -37,7 +34,6 @@ export interface Plan extends PlanParts {
 type Configured = Pick<EntityPlan, 'columns' | 'filters' | 'filtersOperator' | 'extra'>;
 type Asked = Pick<ExportInput, 'columns' | 'filters' | 'filtersOperator' | 'sorts'>;
 
-/** @throws RunError `InvalidInput` if the input names a left-out column */
 export function planFor<Input extends ExportInput>(configured: EntityPlan, input: Input): Plan & { input: Input } {
   const ours = partsOf(configured);
   const parts = partsOf(configured, input);
@@ -54,7 +50,6 @@ export function planFor<Input extends ExportInput>(configured: EntityPlan, input
 }
 
 function partsOf(configured: Configured, input: Asked = {}): PlanParts {
-  refuseExcepted(exceptedOf(configured), input);
   const filters = input.filters ?? configured.filters ?? [];
   return {
     columns: columnsOf(configured, input.columns),
@@ -68,16 +63,6 @@ function digestOf(entity: Entity, { columns, filters, filtersOperator, extra }: 
   return createHash('sha256')
     .update(canonicalText([entity, { columns, filters, filtersOperator, extra }]))
     .digest('hex');
-}
-
-function refuseExcepted(except: string[], { columns, filters, sorts }: Asked): void {
-  const requested = Array.isArray(columns) ? columns : [];
-  const named = exceptedIn([filters, sorts], except);
-  const refused = except.filter((name) => requested.includes(name) || named.includes(name));
-  if (refused.length === 0) return;
-  const names = refused.slice(0, 20).map((name) => quotedName(name));
-  const what = `The configuration leaves out ${names.join(', ')} (columns.except): no input can ask for it.`;
-  throw new RunError('InvalidInput', what);
 }
 
 /** The columns of the plan. Labels, the kind of header and required columns do not belong to the plan. */

@@ -51,6 +51,7 @@ export type OrderedRun = Pick<NamedRun, 'date' | 'startedAt' | 'execution' | 'ki
 /** The folder of the objects of a run. @param execution its name, which may contain any characters */
 export const runPrefix = (entity: Entity, execution: string) =>
   `runs/entity=${entity}/run=${encodeURIComponent(execution)}/`;
+export const manifestKeyOf = (entity: Entity, execution: string) => `${runPrefix(entity, execution)}_manifest.json`;
 export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
 export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
 

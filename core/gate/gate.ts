@@ -85,13 +85,12 @@ function isAccepted({ added, removed }: { added: number; removed: number }, poli
 /** Findings of the comparison with published files that do not stop the file, in sentences. */
 function historyRemarks(subject: Subject): string[] {
   const { facts, history, exportId } = subject;
-  const { comparedWith, unreadable, earlier, ofDate } = history;
+  const { comparedWith, unreadable, ofDate } = history;
   const remarks: [holds: boolean, remark: string][] = [
     [
       unreadable > 0,
-      `Of ${unreadable} published exports pointer or manifest is gone or unreadable: the file is not compared with them.`,
+      `The pointers or manifests of ${unreadable} published exports are gone, unreadable or of an earlier release: the file is not compared with them.`,
     ],
-    [earlier > 0, `${earlier} published exports are of an earlier release: the file is not compared with them.`],
     [ofDate?.exportId === exportId && !subject.adopted, SAME_EXPORT],
     [
       isCapped(subject),

@@ -37,17 +37,17 @@ export interface History {
   ofDate: PublishedExport | undefined;
   /** Releases by a person for these exports and earlier ones. */
   releasedBefore: ReleasedBefore;
-  /** Pointers or manifests that are missing or unreadable before their retention ends. The comparison skips them. */
+  /**
+   * Published exports whose pointer or manifest is missing or unreadable before its retention ends, or of an earlier
+   * release. The comparison skips them.
+   */
   unreadable: number;
-  /** Pointers of an earlier release. The comparison skips them. */
-  earlier: number;
 }
 
 export const NO_HISTORY: History = {
   comparedWith: [],
   ofDate: undefined,
   unreadable: 0,
-  earlier: 0,
   releasedBefore: NOTHING_RELEASED,
 };
 

@@ -6,7 +6,7 @@ import { eachOf } from '../each-of.ts';
 import { RunError } from '../errors.ts';
 import { LAYOUT } from '../export/layout.ts';
 import { readManifest } from '../export/manifest.ts';
-import { datePointerKey, readPointer, runPrefix } from '../export/pointer.ts';
+import { datePointerKey, manifestKeyOf, readPointer } from '../export/pointer.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
 import type { ParquetObjects } from '../storage/parquet-objects.ts';
 import { metAnotherWrite } from '../storage/storage-errors.ts';
@@ -69,7 +69,7 @@ async function fileOf(
   const run = pointer.execution;
   // Manifests are written once.
   if (known?.run === run) return known;
-  const manifestKey = `${runPrefix(entity, run)}_manifest.json`;
+  const manifestKey = manifestKeyOf(entity, run);
   const manifest = await readManifest(bucket, manifestKey);
   if (!manifest) return null;
   const { key, rows, bytes, crc32 } = manifest.file;

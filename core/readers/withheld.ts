@@ -1,7 +1,6 @@
-import { meantInRuns } from '../columns/left-out.ts';
+import { leftOutToday } from '../columns/left-out.ts';
 import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import { untoldEntries } from '../export/judge.ts';
 import type { Manifest } from '../export/manifest.ts';
 import { exceptedPlaces } from '../gate/checks.ts';
 
@@ -20,11 +19,10 @@ export function whyWithheld(
 ): string | undefined {
   const except = exceptedOf(plan);
   if (except.length === 0) return undefined;
-  const others = newest ? [newest.run] : [];
-  const [unknown] = untoldEntries(except, run, others);
-  if (unknown !== undefined) return `may have the column that columns.except names as "${unknown}"`;
+  const { leftOut, untold } = leftOutToday(except, { run, header: file.header }, newest?.run);
+  if (untold !== undefined) return `may have the column that columns.except names as "${untold}"`;
   const names = file.header ?? run.request.columns;
-  const meant = new Set(except.flatMap((entry) => meantInRuns(entry, names, [run, ...others])).map(({ name }) => name));
+  const meant = new Set(leftOut.map(({ name }) => name));
   const excepted = names.filter((name) => meant.has(name)).length;
   if (!file.content) return exceptedPlaces(file)?.detail ?? undefined;
   const { width, otherHeaders } = file.content;

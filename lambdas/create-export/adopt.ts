@@ -4,8 +4,7 @@ import { readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
 import { readManifest } from '../../core/export/manifest.ts';
-import { datePointerKey, pointerSchema } from '../../core/export/pointer.ts';
-import { parseJson } from '../../core/json.ts';
+import { datePointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -74,8 +73,8 @@ async function hasNewerRecords(
   { date, createdAt }: Pick<ExportRecord, 'date' | 'createdAt'>,
 ): Promise<boolean> {
   try {
-    const pointer = parseJson(pointerSchema, (await read(datePointerKey(entity, date)))?.text);
-    const manifest = pointer && (await readManifest({ read }, pointer.manifestKey));
+    const { run: pointer } = await readPointer({ read }, datePointerKey(entity, date));
+    const manifest = pointer && (await readManifest({ read }, manifestKeyOf(entity, pointer.execution)));
     return manifest !== undefined && Date.parse(manifest.run.createdAt) > Date.parse(createdAt);
   } catch (error) {
     if (!(error instanceof RunError) || error.transient) throw error;

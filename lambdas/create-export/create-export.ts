@@ -4,12 +4,10 @@ import { createExport as postExport } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
-import { isOfEarlierRelease } from '../../core/export/layout.ts';
-import { storedManifestSchema } from '../../core/export/manifest.ts';
+import { readManifest } from '../../core/export/manifest.ts';
 import { type Plan, planFor } from '../../core/export/plan.ts';
-import { latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { latestPointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
 import { carriedLeftOut, type Request, requestFor } from '../../core/export/request.ts';
-import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, deadlineOf, troubleOf, waitAfter } from '../../core/step/export-run.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
@@ -138,18 +136,13 @@ function runOf(
 /** The columns of the newest published export. @throws RunError `StorageUnavailable`, which is waited out */
 async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastColumns> {
   try {
-    const latest = await read(latestPointerKey(entity));
-    if (!latest) return undefined;
-    if (isOfEarlierRelease(latest.text)) return { unknown: 'it is of an earlier release, which counts as none' };
-    const pointer = parseJson(pointerSchema, latest.text);
-    if (!pointer) return { unknown: 'latest.json is no pointer of this software' };
-    const object = await read(pointer.manifestKey);
-    if (!object) return { unknown: `the manifest of ${pointer.date} is gone` };
-    const manifest = parseJson(storedManifestSchema, object.text);
-    return manifest ? lastColumnsOf(manifest) : { unknown: `the manifest of ${pointer.date} cannot be read` };
+    const { run: pointer, etag } = await readPointer({ read }, latestPointerKey(entity));
+    if (!pointer) return etag === undefined ? undefined : 'unknown';
+    const manifest = await readManifest({ read }, manifestKeyOf(entity, pointer.execution));
+    return manifest ? lastColumnsOf(manifest) : 'unknown';
   } catch (error) {
     // A run continues without the comparison. If the bucket has another problem, PublishFile reports it.
     if (!(error instanceof RunError) || error.transient) throw error;
-    return { unknown: 'the bucket does not let its pointer or manifest be read, or the manifest is gone' };
+    return 'unknown';
   }
 }

@@ -25,8 +25,7 @@ export async function readStored(
   deps: Deps,
 ): Promise<Known> {
   const { deployment, secondsLeft, bucket } = deps;
-  const prove = proofOf(file, deps);
-  const { facts, remarks } = await readContent(
+  return readContent(
     storedSource(file, bucket),
     {
       expected: expectedOf(run, deployment),
@@ -36,11 +35,8 @@ export async function readStored(
       secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
       undeclaredEnd: file.undeclaredEnd,
     },
-    prove,
+    proofOf(file, deps),
   );
-  if (file.bytes > 0) return { facts, remarks };
-  const header = file.key.endsWith('.csv') ? [] : null;
-  return { facts: { ...facts, header }, remarks: ['The file has 0 bytes.'] };
 }
 
 /** Reads the object. After the first read it must stay the same version. */

@@ -1,10 +1,11 @@
 import * as z from 'zod/mini';
+import { leftOutToday } from '../../core/columns/left-out.ts';
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
-import { type JudgedFile, judgedAgain, judgeExport, untoldEntries } from '../../core/export/judge.ts';
+import { type Judged, type JudgedFile, judgeExport } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
-import { latestPointerKey, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
+import { latestPointerKey, manifestKeyOf, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
 import {
   overtakenText,
   parseReleaseInput,
@@ -22,6 +23,8 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 import { movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';
 
+type Deps = Invocation & { bucket: Bucket };
+
 /** The part of the manifest that DownloadFile wrote into the state. */
 const receivedFile = z.object(storedFileSchema.shape);
 
@@ -30,14 +33,11 @@ const receivedFile = z.object(storedFileSchema.shape);
  * requested it and why, then moves the pointers.
  * @throws RunError `InvalidInput` if there is no file to release; nothing is written then
  */
-export async function releaseFile(
-  state: RunState,
-  deps: Invocation & { bucket: Bucket },
-): Promise<Answer<'PublishFile'>> {
+export async function releaseFile(state: RunState, deps: Deps): Promise<Answer<'PublishFile'>> {
   const { bucket } = deps;
   const { entity, release: run, reason, by = null, newNormal } = parseReleaseInput(state.input);
   const prefix = runPrefix(entity, run);
-  const manifestKey = `${prefix}_manifest.json`;
+  const manifestKey = manifestKeyOf(entity, run);
   const manifest = await readManifest(bucket, manifestKey);
   const why = whyNotReleased(run, manifest, newNormal);
   if (!manifest || why !== undefined) throw new RunError('InvalidInput', why ?? '');
@@ -67,21 +67,21 @@ export async function releaseFile(
   return { outcome, manifestKey, rows, warningCount, file: receivedFile.parse(file), released };
 }
 
-/** @throws RunError `InvalidInput` if it is unclear which columns today's settings leave out */
-async function asToday(
-  manifest: Manifest,
-  { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
-) {
-  const { execution, run } = manifest;
+/**
+ * The run of a file as if today's settings had begun it for readers.
+ * @throws RunError `InvalidInput` if it is unclear which columns today's settings leave out
+ */
+async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promise<Manifest['run'] & Judged> {
+  const { execution, run, file } = manifest;
   const { entity } = run;
-  const plan = deployment.entities[entity];
-  const entries = exceptedOf(plan);
-  if (entries.length === 0) return judgedAgain(manifest, plan);
-  const last = (await readPointer(bucket, latestPointerKey(entity))).run?.execution ?? execution;
+  const entries = exceptedOf(deployment.entities[entity]);
+  const last = entries.length > 0 ? (await readPointer(bucket, latestPointerKey(entity))).run : undefined;
   const newest =
-    last === execution ? undefined : await readManifest(bucket, `${runPrefix(entity, last)}_manifest.json`);
-  const [untold] = untoldEntries(entries, run, newest ? [newest.run] : []);
-  if (untold === undefined) return judgedAgain(manifest, plan, newest);
+    last && last.execution !== execution
+      ? await readManifest(bucket, manifestKeyOf(entity, last.execution))
+      : undefined;
+  const { leftOut, untold } = leftOutToday(entries, { run, header: file.header }, newest?.run);
+  if (untold === undefined) return { ...run, publish: true, excepted: leftOut };
   const what = `no published file tells which column "${untold}" is, which columns.except names: name the column itself there, or release the run when a later one is published`;
   throw new RunError('InvalidInput', `The run ${execution} cannot be released: ${what}.`);
 }

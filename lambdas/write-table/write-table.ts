@@ -6,7 +6,7 @@ import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
-import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
+import { datePointerKey, latestPointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
 import type { Answer } from '../../core/step/export-run.ts';
@@ -97,10 +97,6 @@ async function askedManifest(input: unknown, deps: WriteTableDeps): Promise<Mani
   const why = whyNoTable(table.run, manifest, named?.run);
   if (why !== undefined) throw new RunError('InvalidInput', why);
   return manifest;
-}
-
-function manifestKeyOf(entity: Entity, run: string): string {
-  return `${runPrefix(entity, run)}_manifest.json`;
 }
 
 /** Whether the pointer of the date names this run. */

@@ -3,7 +3,6 @@ import type { EntityPlan } from '../../../core/config/entity-settings.ts';
 import type { ExportInput } from '../../../core/export/input.ts';
 import { planFor } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
-import { failureOf } from '../../support/failures.ts';
 
 const ALL = { columns: 'all' as const, extra: {} };
 const plan = (settings: object, input: Partial<ExportInput> = {}) => {
@@ -62,21 +61,4 @@ test('an input differs by what changes the plan, not by what it names', () => {
     differs: ['filters', 'filtersOperator'],
     kind: 'partial',
   });
-});
-
-test.each([
-  ['ask for', { columns: ['id', 'nationalId'] }],
-  ['filter by', { filters: [{ field: 'nationalId', operator: 'eq', value: '1' }] }],
-  ['filter by the key of', { filters: [{ or: [{ nationalId: '1' }] }] }],
-  ['sort by', { sorts: [{ by: '-leads.nationalID' }] }],
-])('an input cannot %s a column that is left out', async (_, input) => {
-  const planned = async () => plan({ columns: { except: ['nationalId'] } }, input as Partial<ExportInput>);
-
-  expect((await failureOf(planned(), 'InvalidInput')).message).toContain('"nationalId"');
-});
-
-test('an input may name what only begins like a column that is left out', () => {
-  const input = { filters: [{ field: 'nationalIdType' }], sorts: [{ field: 'id' }] };
-
-  expect(plan({ columns: { except: ['nationalId', 'i'] } }, input).filters).toEqual(input.filters);
 });

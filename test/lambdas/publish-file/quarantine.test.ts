@@ -100,13 +100,13 @@ test('a history that cannot be read does not stop the night: what is left is com
   const { bucket, state } = shrunk(98);
   bucket.put('runs/entity=leads/run=of-2026-11-18/_manifest.json', 'no JSON');
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
-  expect(manifestIn(bucket).warnings[0]).toContain('Of 1 published exports pointer or manifest is gone');
+  expect(manifestIn(bucket).warnings[0]).toContain('of 1 published exports are gone');
 
   const none = shrunk(98);
   for (const date of ['2026-11-19', '2026-11-18', '2026-11-17'])
     none.bucket.put(`runs/entity=leads/run=of-${date}/_manifest.json`, 'no JSON');
   expect(await publish(none.bucket, none.state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
-  expect(manifestIn(none.bucket).warnings[0]).toContain('Of 3 published exports pointer or manifest is gone');
+  expect(manifestIn(none.bucket).warnings[0]).toContain('of 3 published exports are gone');
 });
 
 test.each(['list', 'read', 'putOnce'] as const)(
