@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
-import { accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
+import { type AccessTokenDeps, accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
 import {
   BEFORE_THE_FIRST,
   createGrantStore,
@@ -109,32 +109,36 @@ export function notLooked(lacking: string, advice = 'Mend what failed above, the
   return unknown(`Not looked at, for lack of ${lacking}.`, advice);
 }
 
-interface RefreshOptions {
+interface GrantOptions {
   crm: OAuthSettings;
   now: () => Date;
   authorizeCommand: string;
 }
 
-/** Makes one real refresh by the rules of the functions; it spends the generation. @throws RunError */
-async function refresh(
+/** What a command needs to refresh the stored grant as a run does. @param count called with the names of metrics */
+export function grantDeps(
   target: Target,
-  before: Generation,
-  { crm, now, authorizeCommand }: RefreshOptions,
-): Promise<Refreshed> {
-  const seen: Refreshed = { before, after: before, calls: [], lost: false };
-  const places = {
-    clientSecretId: target.ClientSecretId,
-    tokensSecretId: target.TokensSecretId,
-    ledgerTable: target.LedgerTableName,
-  };
-  const deps = accessTokenDeps(places, {
-    ...{ crm, now, authorizeCommand, secrets: target.secrets, dynamo: target.dynamo },
-    sleep: (ms) => sleep(ms),
-    random: Math.random,
-    secondsLeft: () => Number.POSITIVE_INFINITY,
-    count: (event) => {
-      seen.lost ||= event === 'GrantRotatedButNotStored';
+  options: GrantOptions,
+  count: AccessTokenDeps['count'] = () => undefined,
+): AccessTokenDeps {
+  const { secrets, dynamo } = target;
+  const { ClientSecretId: clientSecretId, TokensSecretId: tokensSecretId, LedgerTableName: ledgerTable } = target;
+  return accessTokenDeps(
+    { clientSecretId, tokensSecretId, ledgerTable },
+    {
+      ...{ ...options, secrets, dynamo, count },
+      sleep: (ms) => sleep(ms),
+      random: Math.random,
+      secondsLeft: () => Number.POSITIVE_INFINITY,
     },
+  );
+}
+
+/** Makes one real refresh by the rules of the functions; it spends the generation. @throws RunError */
+async function refresh(target: Target, before: Generation, options: GrantOptions): Promise<Refreshed> {
+  const seen: Refreshed = { before, after: before, calls: [], lost: false };
+  const deps = grantDeps(target, options, (event) => {
+    seen.lost ||= event === 'GrantRotatedButNotStored';
   });
   const getAccessToken = createGetAccessToken({
     ...deps,

@@ -1,7 +1,7 @@
 import { chooseColumns } from '../../core/columns/columns.ts';
-import { isHeaderless, labelsOf, sheetsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { EXPORT_SCOPE } from '../../core/config/scopes.ts';
 import { type CrmAnswer, contentType, meaningOf, parsedBody } from '../../core/crm/answers.ts';
 import { nameOf } from '../../core/crm/call.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/crm-client.ts';
@@ -11,12 +11,10 @@ import { shapeOf } from '../../core/crm/read-body.ts';
 import { RunError } from '../../core/errors.ts';
 import { planFor } from '../../core/export/plan.ts';
 import { buildRequest } from '../../core/export/request.ts';
-import { readContent } from '../../core/file/read-content.ts';
-import type { Facts } from '../../core/gate/facts.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
-import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
-import { type Looked, lookAtFile } from '../../transfer/source/look.ts';
+import { noteFile, policyOf } from './probe-file.ts';
+import { assumed, failing, type Notes, notSeen, tolerated } from './probe-points.ts';
 
 /**
  * Calls the CRM with the code of a run. It does not repeat a refused call, and makes at most one export. It keeps only
@@ -37,23 +35,12 @@ export interface Call {
   code: string | null;
 }
 
-/** Observations of the probe; a missing part was not reached. */
+/** What the probe has observed so far. */
 export interface Seen {
-  /** Scopes of the token; '' = the CRM named none. */
-  scope: string;
   calls: Call[];
-  /** The authentication scheme that a 401 answer asks for. */
-  scheme?: string;
-  lists: { entity: Entity; at: string | null; error?: RunError }[];
+  /** The one that is exported. */
   entity?: Entity;
-  /** Place of the export id in the answer: `id`, `data.id`. */
-  idAt?: string;
-  statuses: { at: string; word: string; seconds: number }[];
-  /** `rejected`: why the address, one of its redirects or an IP address of its host is not allowed. */
-  link?: { host: string; isListed: boolean; lifeSeconds: number | null; rejected?: string };
-  file?: SeenFile;
-  /** The error with which a run would have ended at the last call. */
-  failed?: RunError;
+  notes: Notes;
 }
 
 export interface Meeting {
@@ -68,39 +55,47 @@ export interface Meeting {
   onCall: (call: Call) => void;
 }
 
-const LIST_KEYS = ['data', 'fields', 'items'];
-const FIRST_WAIT_MS = 2000;
-const LONGEST_WAIT_MS = 15_000;
-
 /**
  * Reads the fields of all entities, makes one export of one column, and fetches its file.
  * @param seen collects the observations, also if this function throws
  * @throws RunError as a run would, TransferError, RetryableError, the reason of the signal
  */
 export async function meet(meeting: Meeting, seen: Seen): Promise<void> {
-  const { deployment } = meeting;
+  const { deployment, token } = meeting;
+  const { notes } = seen;
   const crm = keepingClient(meeting, seen);
+  const scopes = token.scope.split(/\s+/).filter(Boolean);
   try {
     const { entity, fields } = await chosenList(crm, meeting, seen);
     seen.entity = entity;
     const column = columnOf(deployment, entity, fields);
     const time = { timeoutMs: deployment.crm.createTimeoutSeconds * 1000 };
-    const id = await createExport(crm, entity, requestOf(deployment, entity, column), time);
-    seen.idAt = placeOf(crm.last(), ['id', 'uuid', 'exportId'], id);
+    const request = requestOf(deployment, entity, column);
+    const id = await noting('export-id-field', notes, () => createExport(crm, entity, request, time));
+    notes['export-id-field'] = placeNote(placeOf(crm.last(), ['id', 'uuid', 'exportId'], id), 'id');
+    if (scopes.includes(EXPORT_SCOPE)) notes['export-scope'] = assumed(`An export is accepted with ${EXPORT_SCOPE}.`);
+    else if (scopes.length > 0) notes['export-scope'] = tolerated(`An export is accepted without ${EXPORT_SCOPE}.`);
     await waitFor(crm, meeting, seen, { entity, id });
-    const { href, hostname, search } = new URL(await requestDownload(crm, entity, id));
-    const isListed = isAllowedHost(hostname, policyOf(deployment));
-    const seconds = /[?&]x-(?:amz|goog)-expires=(\d{1,8})(?:&|$)/i.exec(search)?.[1];
-    seen.link = {
-      host: printableHost(hostname),
-      isListed,
-      lifeSeconds: seconds === undefined ? null : Number(seconds),
-    };
-    if (isListed) seen.file = await lookAt(href, meeting, { entity, fields, column });
+    const address = await noting('file-host', notes, () => requestDownload(crm, entity, id));
+    if (noteLink(new URL(address), deployment, notes)) {
+      await noteFile(address, meeting, { entity, fields, column, notes });
+    }
   } catch (error) {
-    if (error instanceof RunError) seen.failed = error;
-    if (error instanceof TransferError && error.reason === 'address-rejected' && seen.link)
-      seen.link.rejected = error.message;
+    if (error instanceof RunError && error.status === 403 && scopes.includes(EXPORT_SCOPE)) {
+      notes['export-scope'] = failing(error.message);
+    }
+    throw error;
+  }
+}
+
+/** Notes an answer that a run cannot read. No setting helps then. */
+async function noting<T>(id: keyof Notes, notes: Notes, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof RunError && error.name === 'CrmContractError') {
+      notes[id] = { ...failing(error.message), setting: null };
+    }
     throw error;
   }
 }
@@ -123,15 +118,13 @@ function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, 
     const began = elapsed();
     const exchange = await Promise.race([crm.exchange(call), aborted]);
     body = exchange.response?.body;
-    const shape = body === undefined ? `no JSON (${exchange.response?.characters ?? 0} characters)` : shapeOf(body);
-    const milliseconds = Math.round(elapsed() - began);
-    const kept = { call: nameOf(call), milliseconds, shape, ...statusOf(exchange.response) };
+    const kept = { call: nameOf(call), milliseconds: Math.round(elapsed() - began), ...formOf(exchange.response) };
     seen.calls.push(kept);
     onCall(kept);
     if (!exchange.response) throw exchange.unanswered;
     const { response } = exchange;
     if (response.status === 401) {
-      seen.scheme = /^[a-z]{1,20}(?= |$)/i.exec(response.headers.get('www-authenticate') ?? '')?.[0] ?? '';
+      noteScheme(response, seen.notes);
       throw new RunError('AuthRefused', `${nameOf(call)} was answered 401: the CRM refuses the stored token.`);
     }
     const { error } = meaningOf({ call, answer: response, scope: token.scope }, now());
@@ -141,28 +134,79 @@ function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, 
   return { call, last: () => body };
 }
 
-function statusOf(answer: CrmAnswer | undefined): Pick<Call, 'status' | 'mediaType' | 'code'> {
-  if (!answer) return { status: null, mediaType: '', code: null };
-  return { status: answer.status, mediaType: contentType(answer).replace(/[() ]/g, ''), code: answer.code ?? null };
+/** The form of an answer. */
+function formOf(answer: CrmAnswer | undefined): Omit<Call, 'call' | 'milliseconds'> {
+  if (!answer) return { status: null, mediaType: '', shape: 'no JSON (0 characters)', code: null };
+  const { status, body, characters, code = null } = answer;
+  const shape = body === undefined ? `no JSON (${characters} characters)` : shapeOf(body);
+  return { status, mediaType: contentType(answer).replace(/[() ]/g, ''), shape, code };
+}
+
+function noteScheme({ headers }: CrmAnswer, notes: Notes): void {
+  const scheme = /^[a-z]{1,20}(?= |$)/i.exec(headers.get('www-authenticate') ?? '')?.[0] ?? 'bearer';
+  if (!/^bearer$/i.test(scheme)) notes['token-presentation'] = failing(`The CRM asks for the scheme ${scheme}.`);
+}
+
+/** The fields of an entity, or why a run could not read them. */
+interface List {
+  entity: Entity;
+  fields?: Field[];
+  /** Where in the answer they are. */
+  at?: string;
+  error?: RunError;
+}
+
+async function listOf(crm: KeepingClient, entity: Entity): Promise<List> {
+  try {
+    const fields = await readFields(crm, entity);
+    return { entity, fields, at: placeOf(crm.last(), ['data', 'fields', 'items']) };
+  } catch (error) {
+    if (error instanceof RunError) return { entity, error };
+    throw error;
+  }
 }
 
 /** The fields of the wanted entity, or of the first entity whose fields a run can read. @throws RunError */
-async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { calls, lists }: Seen) {
-  let chosen: { entity: Entity; fields: Field[] } | undefined;
+async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { calls, notes }: Seen) {
+  const lists: List[] = [];
   for (const entity of new Set([wanted ?? 'leads', ...ENTITIES])) {
-    const fields = await readFields(crm, entity).catch((error: unknown) => {
-      if (error instanceof RunError) return error;
-      throw error;
-    });
-    const isRefused = fields instanceof RunError;
-    lists.push(isRefused ? { entity, at: null, error: fields } : { entity, at: placeOf(crm.last(), LIST_KEYS) });
+    const list = await listOf(crm, entity);
+    lists.push(list);
+    noteLists(lists, notes);
     // The other calls would end with the same error.
-    const isForAll = isRefused && (fields.transient || (calls.length === 1 && calls[0]?.status === 401));
-    if (isRefused && (isForAll || entity === wanted)) throw fields;
-    if (!isRefused) chosen ??= { entity, fields };
+    const isForAll = list.error?.transient || (calls.length === 1 && calls[0]?.status === 401);
+    if (list.error && (isForAll || entity === wanted)) throw list.error;
   }
-  if (chosen) return chosen;
+  const chosen = lists.find(({ fields }) => fields);
+  if (chosen?.fields) return { entity: chosen.entity, fields: chosen.fields };
   throw lists[0]?.error ?? new RunError('CrmContractError', 'The CRM lists no fields.');
+}
+
+function noteLists(lists: List[], notes: Notes): void {
+  const read = lists.filter(({ error }) => !error);
+  const agents = lists.find(({ entity }) => entity === 'agent-numbers');
+  // Only the fields of agent numbers may have another address.
+  const isMissing = agents?.error?.status === 404 && read.length > 0;
+  if (isMissing) {
+    notes['agent-numbers-address'] = failing('Their fields are answered 404, those of other entities are not.');
+  } else if (agents && !agents.error) {
+    notes['agent-numbers-address'] = assumed('Their fields are answered at agent-numbers.');
+  }
+  if (read.length > 0) notes['token-presentation'] = assumed('Authorization: Bearer is accepted.');
+  // Without an answer, at a 401, 429 or 503, the fields are not known. A 403 for all entities concerns the scope.
+  const others = [undefined, 401, 429, 503, ...(read.length > 0 ? [] : [403])];
+  const refused = lists.filter((list) => !others.includes(list.error?.status) && !(isMissing && list === agents));
+  const unread = lists.find(({ error }) => error?.name === 'CrmContractError')?.error;
+  const elsewhere = read.find(({ at }) => at !== 'list');
+  const names = refused.map(({ entity, error }) => `${entity} (${error?.status})`).join(', ');
+  const note = unread
+    ? failing(unread.message)
+    : refused.length > 0
+      ? failing(`The CRM refuses the fields of ${names}.`)
+      : elsewhere
+        ? tolerated(`The list is in ${elsewhere.at}.`)
+        : assumed(`${read.length} entities answer an array with fieldName.`);
+  if (read.length + refused.length > 0 || unread) notes['fields-shape'] = note;
 }
 
 /** The least personal of the columns that a run requests. @throws RunError if a run requests no column */
@@ -181,25 +225,40 @@ function requestOf({ crm, entities }: Deployment, entity: Entity, column: string
   return buildRequest({ entity }, { ...plan, sendEmail: false }, crm, [column]);
 }
 
+const FIRST_WAIT_MS = 2000;
+const LONGEST_WAIT_MS = 15_000;
+
 /** Reads the status until the export is PROCESSED. @throws RunError */
 async function waitFor(
   crm: KeepingClient,
   { deployment, elapsed, sleep }: Meeting,
-  { statuses }: Seen,
+  { notes }: Seen,
   { entity, id }: { entity: Entity; id: string },
 ): Promise<void> {
   const { deadlineSeconds } = deployment.entities[entity].polling;
   const began = elapsed();
+  const words = new Map<string, string>();
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
-    const { status } = await readStatus(crm, entity, id);
+    const { status } = await readStatus(crm, entity, id).catch((error: unknown) => {
+      if (!(error instanceof RunError && error.name === 'CrmContractError')) throw error;
+      // Either the status is none of the known words, or the record cannot be read.
+      const point = error.message.startsWith('The status of export') ? 'status-words' : 'status-record';
+      return noting(point, notes, () => Promise.reject(error));
+    });
     const seconds = Math.round((elapsed() - began) / 100) / 10;
-    statuses.push({ at: placeOf(crm.last(), ['status'], status), word: status, seconds });
+    notes['status-record'] ??= placeNote(placeOf(crm.last(), ['status'], status), 'status');
+    if (!words.has(status)) words.set(status, `${status} after ${seconds} s`);
+    notes['status-words'] = assumed(`${[...words.values()].join(', ')}.`);
     if (status === 'PROCESSED') return;
     if (status === 'FAILED') throw new RunError('ExportFailed', 'The CRM reports the export as FAILED.');
     if (seconds + wait / 1000 > deadlineSeconds)
       throw new RunError('ExportDeadlineExceeded', `The export is ${status} after ${seconds} s.`);
     await sleep(wait);
   }
+}
+
+function placeNote(at: string, usual: string) {
+  return at === usual ? assumed(`It is in ${at}.`) : tolerated(`It is in ${at}.`);
 }
 
 /**
@@ -219,73 +278,21 @@ function wordOf(value: unknown): unknown {
   return typeof value === 'string' ? value.trim().toLowerCase() : value;
 }
 
-/** The result of reading a file as a run would. */
-export interface SeenFile {
-  facts: Facts | null;
-  /** Why a run would refuse the file. */
-  refused: string | null;
-}
+/** A run is designed for answers within five minutes; the difference is for the answer itself. */
+const DESIGNED_SECONDS = 295;
 
-interface Requested {
-  entity: Entity;
-  fields: readonly Field[];
-  column: string;
-}
-
-/** Most bytes of a file that the probe fetches. */
-const MOST_BYTES = 16 * 1024 * 1024;
-const MOST_CONTENT_BYTES = 512 * 1024 * 1024;
-
-/** The hosts from which files may be fetched. */
-function policyOf({ crm, local }: Deployment) {
-  return { hosts: crm.fileHosts, privateHosts: crm.privateHosts ?? [], local };
-}
-
-/**
- * Fetches a file by the rules of the transfer, and reads it as a run does.
- * @throws TransferError, RetryableError
- */
-async function lookAt(
-  address: string,
-  { deployment, signal }: { deployment: Deployment; signal: AbortSignal },
-  requested: Requested,
-): Promise<SeenFile> {
-  const looked = await lookAtFile(address, { policy: policyOf(deployment), signal, mostBytes: MOST_BYTES });
-  try {
-    return { facts: await factsOf(looked, deployment, requested), refused: null };
-  } catch (error) {
-    if (!(error instanceof RunError)) throw error;
-    // A partial file may be cut in the middle of an archive, and other errors come from the limits of the probe.
-    return { facts: null, refused: looked.whole && error.name === 'FileRejected' ? error.message : null };
-  }
-}
-
-async function factsOf(
-  { head, bytes, undeclaredEnd }: Looked,
-  { entities, files }: Deployment,
-  { entity, fields, column }: Requested,
-): Promise<Facts> {
-  const plan = entities[entity];
-  const listed = { columns: [column], fields, excepted: [], labels: labelsOf(plan) };
-  const read = async function* (from: number, to: number) {
-    yield bytes.subarray(from, to);
-  };
-  const { facts } = await readContent(
-    { size: bytes.length, read },
-    {
-      expected: {
-        ...listed,
-        formats: files.formats,
-        opaque: plan.opaque,
-        headerless: isHeaderless(plan),
-        ...sheetsOf(plan),
-      },
-      what: 'The file',
-      contentType: /^[a-z]+\/[a-z0-9+.-]+/i.exec(head.contentType)?.[0] ?? '',
-      maxBytes: MOST_CONTENT_BYTES,
-      secondsLeft: () => Number.POSITIVE_INFINITY,
-      undeclaredEnd,
-    },
-  );
-  return facts;
+/** @returns whether the file may be fetched */
+function noteLink({ hostname, search }: URL, deployment: Deployment, notes: Notes): boolean {
+  const isListed = isAllowedHost(hostname, policyOf(deployment));
+  const text = `Files come from ${printableHost(hostname)}`;
+  notes['file-host'] = isListed ? assumed(`${text}.`) : failing(`${text}, which is not listed.`);
+  const seconds = /[?&]x-(?:amz|goog)-expires=(\d{1,8})(?:&|$)/i.exec(search)?.[1];
+  const life = `The address says that it is valid for ${seconds} s.`;
+  notes['link-lifetime'] =
+    seconds === undefined
+      ? notSeen('The address does not say how long it is valid.')
+      : Number(seconds) >= DESIGNED_SECONDS
+        ? assumed(life)
+        : tolerated(life);
+  return isListed;
 }

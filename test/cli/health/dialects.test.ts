@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { pointsOf } from '../../../cli/health/probe.ts';
 import { meet, type Seen } from '../../../cli/health/probe-meeting.ts';
+import { pointsOf } from '../../../cli/health/probe-points.ts';
 import type { CallKind, FaultInput } from '../../../sandbox/faults.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { Settings } from '../../../sandbox/sandbox-settings.ts';
@@ -193,7 +193,7 @@ async function met({ settings, faults = [] }: Dialect) {
   for (const fault of faults) sandbox.faults.add(fault);
   const { accessToken, scopes } = sandbox.issueTokens();
   const scope = scopes.join(' ');
-  const seen: Seen = { scope, calls: [], lists: [], statuses: [] };
+  const seen: Seen = { calls: [], notes: {} };
   let slept = 0;
   const ended = await meet(
     {
@@ -209,7 +209,7 @@ async function met({ settings, faults = [] }: Dialect) {
     },
     seen,
   ).catch((error: unknown) => String(error));
-  return { seen, ended, sandbox, accessToken, points: pointsOf(seen) };
+  return { seen, ended, sandbox, accessToken, points: pointsOf(seen.notes) };
 }
 
 test.each(Object.entries(DIALECTS))('%s: what is otherwise is reported, and nothing else', async (_, dialect) => {
@@ -224,7 +224,7 @@ test.each(Object.entries(DIALECTS))('%s: what is otherwise is reported, and noth
   expect(sandbox.ledger.count({ kind: 'create' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.count({ kind: 'file' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.violations()).toEqual([]);
-  const kept = JSON.stringify({ points, ended, calls: seen.calls, statuses: seen.statuses, link: seen.link });
+  const kept = JSON.stringify({ points, ended, calls: seen.calls });
   for (const secret of [CANARY, accessToken]) expect(kept).not.toContain(secret);
 });
 
@@ -242,6 +242,6 @@ test('the document of the open points names each point that is observed, and no 
     return id ? [[id, point?.slice(2)]] : [];
   });
 
-  const seen: Seen = { scope: '', calls: [], lists: [], statuses: [] };
-  expect(Object.fromEntries(named)).toEqual(Object.fromEntries(pointsOf(seen).map(({ id, point }) => [id, point])));
+  const points = pointsOf({});
+  expect(Object.fromEntries(named)).toEqual(Object.fromEntries(points.map(({ id, point }) => [id, point])));
 });
