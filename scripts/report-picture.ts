@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
+import { nightsOf } from '../cli/night/night.ts';
 import { reportPage } from '../cli/report/page.ts';
-import { reportDataOf } from '../cli/report/report-data.ts';
 import { startChromium } from './chromium.ts';
 import { madeUpMonth } from './made-up-month.ts';
 
@@ -19,7 +19,7 @@ const dir = await mkdtemp(join(tmpdir(), 'pictures-'));
 const browser = await startChromium();
 try {
   const page = join(dir, 'report.html');
-  await writeFile(page, reportPage(reportDataOf(madeUpMonth())));
+  await writeFile(page, reportPage(nightsOf(madeUpMonth())));
   await browser.send('Emulation.setDeviceMetricsOverride', WINDOW);
   await browser.send('Emulation.setScrollbarsHidden', { hidden: true });
   await browser.open(pathToFileURL(page).href);

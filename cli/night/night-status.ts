@@ -1,5 +1,5 @@
+import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { type Command, Option } from 'commander';
-import { ENTITIES } from '../../core/config/entities.ts';
 import { lackingIn } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { alarmsOf, grantOf, raisedAlarms } from '../deployment-state.ts';
@@ -12,9 +12,8 @@ import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
 import { allText, CALL_SECONDS, eachDeployment, exitCodeOfAll, type Look, withLimits } from './all-deployments.ts';
-import { beforeFirstNight, type Cell, type Judge, judgesOf, type NightOutcome, startText } from './night.ts';
+import { type Cell, type EntityNights, type NightOutcome, type Nights, nightsOf, startText } from './night.ts';
 import { type Facts, gatherFacts } from './night-facts.ts';
-import { lastNightOf } from './night-starts.ts';
 import type { Status, StatusRow } from './status-schema.ts';
 import { statusText } from './status-text.ts';
 
@@ -75,7 +74,6 @@ function documentOf(looks: Look[], now: Date) {
 }
 
 async function raisedIn(options: StatusOptions): Promise<Map<string, string[]> | null> {
-  const { CloudWatchClient } = await import('@aws-sdk/client-cloudwatch');
   const settings = clientSettings(options.allDeployments ? withLimits(options) : options);
   return raisedAlarms(new CloudWatchClient(settings), printErr);
 }
@@ -126,52 +124,38 @@ type Judged = Pick<Status, 'madeAt' | 'ok' | 'headline' | 'entities' | 'nextStar
 
 function judge(facts: Facts, place: TargetOptions, date: string | undefined): Judged {
   const { now, configured } = facts;
-  const judgeOf = judgesOf(facts);
-  const judges = ENTITIES.map((entity) => {
-    const judged = judgeOf(entity);
-    const failedSince = date === undefined ? judged.failedSince : null;
-    return { ...judged, last: judged.cellOf(date ?? judged.last), failedSince };
+  const nights = nightsOf(facts, date === undefined ? [] : [date]);
+  const rows = nights.rows.map((row) => {
+    const [asked] = row.cells;
+    return asked ? { ...row, last: asked, failedSince: null } : row;
   });
-  const all = { madeAt: now.toISOString(), nextStart: firstStart(judges) };
+  const all = { madeAt: now.toISOString(), nextStart: firstStart(rows) };
   if (date !== undefined && date > dateIn(configured.timeZone, now)) {
     const headline = `Nothing of ${date} is due yet: that date is still to come`;
     return { ...all, ok: true, headline, entities: [], night: null };
   }
-  const cells = judges.map(({ last }) => last);
-  const exported = date === undefined ? beforeFirstNight(facts) : null;
-  const known = facts.published.length + facts.attempts.length > 0;
+  const cells = rows.map(({ last }) => last);
+  const exported = date === undefined ? nights.exported : null;
   const names = date === undefined ? LAST_NIGHT : { past: date, open: date };
-  const answer = answerOf(judges, names, { known, exported });
   const unknown = cells.filter((cell) => !isCertain(facts, cell)).map(({ entity }) => entity);
-  const isBad = judges.some(({ last, failedSince }) => (isCertain(facts, last) && last.missing) || failedSince);
+  const isBad = rows.some(({ last, failedSince }) => (isCertain(facts, last) && last.missing) || failedSince);
   const ok = isBad ? false : unknown.length > 0 ? null : true;
   // While the status is not known, the headline reports no date as missing.
-  const headline = ok === null ? `${names.past}: not known of ${unknown.join(', ')}` : answer.text;
-  const entities = judges.map((judged) => ({
-    ...rowOf(facts, judged),
-    advice: adviceOf(judged, cells, facts, place),
-  }));
-  return { ...all, ok, headline, entities, night: exported ? null : nightOf(facts, cells, date) };
+  const answer = answerOf({ ...nights, rows, exported }, names).text;
+  const headline = ok === null ? `${names.past}: not known of ${unknown.join(', ')}` : answer;
+  const entities = rows.map((row) => ({ ...rowOf(facts, row), advice: adviceOf(row, cells, facts, place) }));
+  return { ...all, ok, headline, entities, night: exported ? null : nightOf(nights, date) };
 }
 
 /** The record of the requested date, or of the night that began last. */
-function nightOf({ configured, now, recorded }: Facts, cells: Cell[], asked: string | undefined): Status['night'] {
-  const newest = cells
-    .map(({ date }) => date)
-    .sort()
-    .at(-1);
-  const date = asked ?? lastNightOf(configured, now)?.date ?? newest;
-  const night = recorded.find((one) => one.date === date);
+function nightOf({ lastNight, recorded }: Nights, asked = lastNight): Status['night'] {
+  const night = recorded.find(({ date }) => date === asked);
   if (!night) return null;
-  const { revision, complete } = night;
-  return { date: night.date, revision, complete, lacking: complete ? [] : lackingIn(night) };
+  const { date, revision, complete } = night;
+  return { date, revision, complete, lacking: complete ? [] : lackingIn(night) };
 }
 
-interface Row extends Pick<Judge, 'rule' | 'failedSince'> {
-  last: Cell;
-}
-
-function rowOf(facts: Facts, { last, rule, failedSince }: Row): Omit<StatusRow, 'advice'> {
+function rowOf(facts: Facts, { last, rule, failedSince }: EntityNights): Omit<StatusRow, 'advice'> {
   const { entity, date, outcome, missing, published, attempts, error } = last;
   const pointer = facts.newest[entity];
   const hours = (since: string) => Math.floor((facts.now.getTime() - Date.parse(since)) / HOUR_MS);
@@ -191,14 +175,19 @@ function rowOf(facts: Facts, { last, rule, failedSince }: Row): Omit<StatusRow, 
   };
 }
 
-function firstStart(judges: (Pick<Judge, 'next'> & { last: Cell })[]): Status['nextStart'] {
-  const starts = judges.flatMap(({ last: { entity }, next }) => (next ? [{ entity, ...next }] : []));
+function firstStart(rows: EntityNights[]): Status['nextStart'] {
+  const starts = rows.flatMap(({ entity, next }) => (next ? [{ entity, ...next }] : []));
   const [first] = starts.sort((one, other) => one.at.getTime() - other.at.getTime());
   return first ? { ...first, at: first.at.toISOString() } : null;
 }
 
 /** The command to type: one for all entities that it repairs at once; `null` if no command helps or is known. */
-function adviceOf({ last, failedSince }: Row, night: Cell[], facts: Facts, place: TargetOptions): string | null {
+function adviceOf(
+  { last, failedSince }: EntityNights,
+  night: Cell[],
+  facts: Facts,
+  place: TargetOptions,
+): string | null {
   const { entity, date, outcome, attempts, published, error } = last;
   // `show` prints the cause, the entry of the runbook, and the command that makes up for the run.
   const show = (run: string) => commandFor(`show ${quoted(run)}`, place);

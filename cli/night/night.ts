@@ -1,7 +1,7 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { timingOf } from '../../core/config/timing.ts';
-import { dateIn } from '../../core/schedule/local-time.ts';
+import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from '../../core/schedule/next-starts.ts';
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
 import type { RuleState } from '../deployment-state.ts';
@@ -59,6 +59,39 @@ export interface Judge {
   /** The newest run, if it failed after the newest file was published; `null` if the date is missing. */
   failedSince: Attempt | null;
   cellOf: (date: string) => Cell;
+}
+
+/** The judged nights of a deployment, which `status` and `report` show. */
+export interface Nights extends Facts {
+  /** The newest date of the night that began last. */
+  lastNight: string;
+  /** The published entities before the first night; `null` afterwards. */
+  exported: Entity[] | null;
+  /** Oldest first. */
+  dates: string[];
+  rows: EntityNights[];
+}
+
+export interface EntityNights extends Pick<Judge, 'rule' | 'next' | 'failedSince'> {
+  entity: Entity;
+  /** The cell of the night that began last; its starts may be before and after midnight. */
+  last: Cell;
+  /** One cell for each date. */
+  cells: Cell[];
+}
+
+/** @param wanted dates; by default those of the last nights */
+export function nightsOf(facts: Facts, wanted?: string[]): Nights {
+  const { configured, now, nights, published } = facts;
+  const judge = judgesOf(facts);
+  const lastNight = lastNightOf(configured, now)?.date ?? dateIn(configured.timeZone, now);
+  const newest = [lastNight, ...published.map(({ manifest }) => manifest.run.date)].sort().at(-1) ?? lastNight;
+  const dates = wanted ?? Array.from({ length: nights }, (_, index) => dateAfter(newest, index + 1 - nights));
+  const rows = ENTITIES.map((entity): EntityNights => {
+    const { last, cellOf, ...judged } = judge(entity);
+    return { entity, ...judged, last: cellOf(last), cells: dates.map(cellOf) };
+  });
+  return { ...facts, lastNight, exported: beforeFirstNight(facts), dates, rows };
 }
 
 /** Data about an entity that all its dates share. */
@@ -143,7 +176,7 @@ function rateStarts(
 }
 
 /** The entities that were exported before the first night; `null` after the first start since the deployment. */
-export function beforeFirstNight(facts: Facts): Entity[] | null {
+function beforeFirstNight(facts: Facts): Entity[] | null {
   const { configured, now, deployedAt = now } = facts;
   const begun = ENTITIES.some((entity) => {
     const timing = timingOf(configured, entity);

@@ -10,10 +10,11 @@ import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
 import { RULE_WORDS, type RuleState, type Rules, rulesOf } from '../deployment-state.ts';
+import { ended } from '../support/aws-error.ts';
 import { commandFor, dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
-import type { TargetOptions } from '../support/target.ts';
+import { connect, type TargetOptions } from '../support/target.ts';
 
 interface PlanOptions extends TargetOptions {
   configuration?: string;
@@ -69,10 +70,6 @@ async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
 
 /** The state of the rules, if they can be read: before the first deployment there are none. */
 async function deployedRules(options: PlanOptions, deployment: Deployment): Promise<Rules | null> {
-  const [{ connect }, { ended }] = await Promise.all([
-    import('../support/target.ts'),
-    import('../support/aws-error.ts'),
-  ]);
   try {
     return await rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
   } catch (error) {

@@ -3,7 +3,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import { NOT_RELEASABLE } from '../../core/gate/gate.ts';
 import { isOfVerify } from '../../core/step/run-input.ts';
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
-import { type Cell, startText } from '../night/night.ts';
+import { type Cell, type Nights, startText } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
 import { outcomeWord } from '../runs/run-words.ts';
 import { runbookEntry } from '../runs/show-run.ts';
@@ -13,16 +13,15 @@ import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
 import { CELLS, cellText, longDate, timeText, tookText } from './night-words.ts';
-import type { ReportData } from './report-data.ts';
 
 /** A popover for each cell, which the button of the cell opens: the page needs no script. */
-export function factsOf(data: ReportData): Markup[] {
+export function factsOf(data: Nights): Markup[] {
   // The last night of an entity may be before the shown nights if these are few.
   const all = data.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
   return all.filter(hasFacts).map((cell) => popover(data, cell));
 }
 
-function popover(data: ReportData, cell: Cell): Markup {
+function popover(data: Nights, cell: Cell): Markup {
   const id = factsId(cell);
   const { outcome, published, attempts, entity, date } = cell;
   return html`<div popover id="${id}" role="dialog" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
@@ -46,12 +45,10 @@ function columnTexts({
 }
 
 /** The command that publishes a missed date. */
-function makeUp({ configured, madeAt }: ReportData, { entity, date, attempts }: Cell): string {
+function makeUp({ configured, now }: Nights, { entity, date, attempts }: Cell): string {
   const last = attempts.at(-1);
   const releasable = last?.outcome === 'quarantined' && !last.cause?.includes(NOT_RELEASABLE);
-  return releasable
-    ? `release ${quoted(last.run)} --reason "…"`
-    : startText([entity], date, configured, new Date(madeAt));
+  return releasable ? `release ${quoted(last.run)} --reason "…"` : startText([entity], date, configured, now);
 }
 
 function tableWarnings({ outcome, published }: Cell): string[] {

@@ -1,9 +1,8 @@
 import { RULE_WORDS } from '../deployment-state.ts';
-import { type Cell, isOpen, type NightOutcome } from '../night/night.ts';
+import { type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
 import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './night-words.ts';
-import type { ReportData } from './report-data.ts';
 
 /** Most nights whose day number fits into its column on a printed page. */
 const PRINTED_NIGHTS = 45;
@@ -19,7 +18,7 @@ export function hasFacts({ outcome }: Cell): boolean {
   return !WITHOUT_FACTS.has(outcome);
 }
 
-export function lastNightTable(data: ReportData): Markup {
+export function lastNightTable(data: Nights): Markup {
   const night = data.rows.map(({ last }) => last);
   const severalDates = night.some(({ date }) => date !== data.lastNight);
   const rows = night.map((cell) => {
@@ -49,19 +48,19 @@ function outcomeText(cell: Cell): Markup[] {
 }
 
 /** The median number of rows in earlier nights, for comparison. */
-function usualRows(data: ReportData, { entity, date }: Cell): string {
+function usualRows(data: Nights, { entity, date }: Cell): string {
   const cells = data.rows.find((row) => row.entity === entity)?.cells ?? [];
   const before = cells.flatMap((cell) => (cell.date < date ? (cell.published?.manifest.file.rows ?? []) : []));
   return before.sort((a, b) => a - b)[Math.floor(before.length / 2)]?.toLocaleString('en-US') ?? '';
 }
 
 /** A table with a cell for each entity and night; the newest night is on the right, where a narrow window starts. */
-export function gridTable(data: ReportData): Markup {
-  const { nights, rows } = data;
-  const months = [...Map.groupBy(nights, (date) => date.slice(0, 7))].map(([month, { length }]) => {
+export function gridTable(data: Nights): Markup {
+  const { dates, rows } = data;
+  const months = [...Map.groupBy(dates, (date) => date.slice(0, 7))].map(([month, { length }]) => {
     return html`<th scope="colgroup" colspan="${length}">${length > 2 ? monthOf(month) : ''}</th>`;
   });
-  const heads = nights.map((date) => {
+  const heads = dates.map((date) => {
     const last = date === data.lastNight ? html` class="last"` : null;
     return html`<th scope="col"${last}><span aria-hidden="true">${Number(date.slice(8))}</span><span class="hidden">${shortDate(date)}</span></th>`;
   });
@@ -70,8 +69,8 @@ export function gridTable(data: ReportData): Markup {
       html`<tr><th scope="row">${row.entity}${row.rule !== 'on' ? html` <small>${RULE_WORDS[row.rule]}</small>` : null}</th>${row.cells.map((cell) => gridCell(cell))}</tr>\n`,
   );
   return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it.</p>
-<div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="${nights.length > PRINTED_NIGHTS ? 'grid many' : 'grid'}">
-<caption id="nights-caption" class="hidden">Outcome of each entity in the last ${manyText(nights.length, 'night')}</caption>
+<div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="${dates.length > PRINTED_NIGHTS ? 'grid many' : 'grid'}">
+<caption id="nights-caption" class="hidden">Outcome of each entity in the last ${manyText(dates.length, 'night')}</caption>
 <thead><tr class="months"><td></td>${months}</tr>
 <tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>
 <tbody>${body}${wholeNights(data)}</tbody></table></div>
@@ -79,9 +78,9 @@ export function gridTable(data: ReportData): Markup {
 }
 
 /** A row with the recorded completeness of each night. */
-function wholeNights(data: ReportData): Markup | null {
+function wholeNights(data: Nights): Markup | null {
   if (data.recorded.length === 0) return null;
-  const cells = data.nights.map((date) => {
+  const cells = data.dates.map((date) => {
     const [text] = completenessOf(data, date);
     if (text === undefined) return html`<td></td>`;
     const outcome = outcomeOfNight(data, date);
@@ -92,7 +91,7 @@ function wholeNights(data: ReportData): Markup | null {
 }
 
 /** The outcome of a whole night: one that is not complete may still become so. */
-function outcomeOfNight(data: ReportData, date: string): NightOutcome {
+function outcomeOfNight(data: Nights, date: string): NightOutcome {
   if (data.recorded.some((night) => night.date === date && night.complete)) return 'published';
   const open = data.rows.some(({ cells }) => cells.some((cell) => cell.date === date && isOpen(cell)));
   return open ? 'running' : 'failed';
@@ -109,7 +108,7 @@ function gridCell(cell: Cell): Markup {
 }
 
 /** Explains only the marks that occur. */
-function legend({ rows }: ReportData): Markup[] {
+function legend({ rows }: Nights): Markup[] {
   const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
   const shown = (Object.keys(CELLS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
   return shown.map(

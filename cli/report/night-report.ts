@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { nightsOf } from '../night/night.ts';
 import { gatherFacts } from '../night/night-facts.ts';
 import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -7,7 +8,6 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { headlineOf } from './night-words.ts';
-import { type ReportData, reportDataOf } from './report-data.ts';
 
 interface ReportOptions extends TargetOptions {
   nights: number;
@@ -37,7 +37,10 @@ async function report(options: ReportOptions): Promise<void> {
     warnings.push(sentence);
     printErr(sentence);
   };
-  const data = await dataOf(options, warn);
+  const { deployment, nights } = options;
+  const target = await connect(options);
+  const configured = await deployedConfiguration(target, warn);
+  const data = nightsOf(await gatherFacts(target, { deployment, configured, nights, now: new Date(), warn }));
   // Loaded late, because the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');
   const page = reportPage(data, warnings);
@@ -46,11 +49,4 @@ async function report(options: ReportOptions): Promise<void> {
     throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
   });
   printOut(`${headlineOf(data).text} (${data.deployment}). The report: ${output}`);
-}
-
-async function dataOf(options: ReportOptions, warn: (sentence: string) => void): Promise<ReportData> {
-  const { deployment, nights } = options;
-  const target = await connect(options);
-  const configured = await deployedConfiguration(target, warn);
-  return reportDataOf(await gatherFacts(target, { deployment, configured, nights, now: new Date(), warn }));
 }

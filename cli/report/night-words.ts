@@ -2,11 +2,10 @@ import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
-import { type Cell, isOpen, isPublished, type Judge, type NightOutcome } from '../night/night.ts';
+import { type Cell, type EntityNights, isOpen, isPublished, type NightOutcome, type Nights } from '../night/night.ts';
 import { OUTCOMES } from '../runs/run.ts';
 import { SIGNS } from '../runs/run-words.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
-import type { ReportData } from './report-data.ts';
 
 /** Sign and word of each outcome, so that the colour alone never carries the meaning. */
 export const CELLS: Record<NightOutcome, { sign: string; word: string }> = {
@@ -39,38 +38,29 @@ export interface NightNames {
 }
 export const LAST_NIGHT: NightNames = { past: 'Last night', open: 'This night' };
 
-/** The state of an entity that the headline counts. */
-interface Counted extends Pick<Judge, 'failedSince' | 'next'> {
-  last: Cell;
-}
-
-export function headlineOf(data: ReportData): Headline {
-  const known = data.rows.some(({ cells }) => cells.some((cell) => cell.published || cell.attempts.length > 0));
+export function headlineOf(data: Nights): Headline {
   const night = data.rows.map(({ last }) => last);
-  return { ...answerOf(data.rows, LAST_NIGHT, { known, exported: data.exported }), notes: notesOf(data, night) };
+  return { ...answerOf(data, LAST_NIGHT), notes: notesOf(data, night) };
 }
 
-/**
- * The answer to "did it work?".
- * @param known whether any run is known; @param exported the published entities, before the first night
- */
+/** The answer to "did it work?". */
 export function answerOf(
-  rows: Counted[],
+  { rows, exported, published, attempts }: Pick<Nights, 'rows' | 'exported' | 'published' | 'attempts'>,
   names: NightNames,
-  { known, exported }: { known: boolean; exported: Entity[] | null },
 ): Omit<Headline, 'notes'> {
+  const known = published.length + attempts.length > 0;
   const night = rows.map(({ last }) => last);
   const isBefore = exported && !night.some((cell) => cell.missing);
-  const first = { tone: 'open', text: firstNightText(rows, exported ?? [], known) } as const;
-  const { tone, text } = isBefore ? first : countsOf(night, names, known);
-  const failed = rows.filter(({ failedSince }) => failedSince).map(({ last }) => last.entity);
+  const { tone, text } = isBefore ? firstNight(rows, exported, known) : countsOf(night, names, known);
+  const failed = rows.filter(({ failedSince }) => failedSince).map(({ entity }) => entity);
   return failed.length > 0 ? { tone: 'bad', text: `${text}; failed since: ${failed.join(', ')}` } : { tone, text };
 }
 
-function firstNightText(rows: Counted[], exported: Entity[], known: boolean): string {
+function firstNight(rows: EntityNights[], exported: Entity[], known: boolean): Omit<Headline, 'notes'> {
   const [next] = rows.flatMap((row) => row.next?.at.toISOString() ?? []).sort();
-  if (!known || next === undefined) return NOTHING_YET;
-  return `First night at ${next.slice(11, 16)} UTC; exported so far: ${exported.join(', ') || 'nothing'}`;
+  if (!known || next === undefined) return { tone: 'open', text: NOTHING_YET };
+  const sofar = exported.join(', ') || 'nothing';
+  return { tone: 'open', text: `First night at ${next.slice(11, 16)} UTC; exported so far: ${sofar}` };
 }
 
 const NOTHING_YET = 'Nothing is due yet: no run is known';
@@ -96,11 +86,11 @@ function countsOf(night: Cell[], { past, open: openName }: NightNames, known: bo
 }
 
 /** The name of the night that began last. */
-export function nightName(data: ReportData): string {
+export function nightName(data: Nights): string {
   return data.rows.some(({ last }) => isOpen(last)) ? LAST_NIGHT.open : LAST_NIGHT.past;
 }
 
-function notesOf(data: ReportData, night: Cell[]): string[] {
+function notesOf(data: Nights, night: Cell[]): string[] {
   const manifests = night.flatMap(({ published }) => (published ? [published.manifest] : []));
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
@@ -118,7 +108,7 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
 }
 
 /** The recorded completeness of a night; empty if there is no record. */
-export function completenessOf({ recorded, rules }: ReportData, date: string): string[] {
+export function completenessOf({ recorded, rules }: Nights, date: string): string[] {
   const night = recorded.find((one) => one.date === date);
   const isPaused = (entity: string) => rules[entity as Entity] === 'paused';
   return night ? [completenessText({ ...night, lacking: lackingIn(night) }, isPaused)] : [];
@@ -142,7 +132,7 @@ export function completenessText(
 }
 
 /** Entities whose run in this night has another date than the newest. */
-function otherDates({ lastNight }: ReportData, night: Cell[]): string[] {
+function otherDates({ lastNight }: Nights, night: Cell[]): string[] {
   const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'none' && outcome !== 'off');
   return [...Map.groupBy(others, ({ date }) => date)].map(
     ([date, cells]) => `of ${shortDate(date)}: ${cells.map(({ entity }) => entity).join(', ')}`,

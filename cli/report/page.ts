@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Nights } from '../night/night.ts';
 import { SIGNS } from '../runs/run-words.ts';
 import { manyText } from '../support/text.ts';
 import { factsOf } from './cell-facts.ts';
@@ -6,13 +7,12 @@ import { gridTable, lastNightTable } from './grid.ts';
 import { html, Markup } from './html.ts';
 import { headlineOf, nightName, timeText } from './night-words.ts';
 import { plotSections } from './plots.ts';
-import type { ReportData } from './report-data.ts';
 import { STYLE } from './style.ts';
 
 /** The report as one self-contained page. @param warnings about parts that could not be read */
-export function reportPage(data: ReportData, warnings: string[] = []): string {
+export function reportPage(data: Nights, warnings: string[] = []): string {
   const { tone, text, notes } = headlineOf(data);
-  const { deployment, madeAt, configured, nights } = data;
+  const { deployment, now, configured, dates } = data;
   const body = html`<a class="skip" href="#nights">To the nights</a>
 <main>
 <header>
@@ -26,7 +26,7 @@ ${plotSections(data)}
 </main>
 ${factsOf(data)}
 <footer>
-<p>Deployment ${deployment}, ${manyText(nights.length, 'night')}, dates in ${configured.timeZone}. Made ${timeText(madeAt)} from the manifests in the
+<p>Deployment ${deployment}, ${manyText(dates.length, 'night')}, dates in ${configured.timeZone}. Made ${timeText(now.toISOString())} from the manifests in the
 bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
 </footer>`;
   return framed(`${text} (${deployment})`, body);

@@ -1,11 +1,10 @@
 import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
-import type { Cell } from '../night/night.ts';
+import type { Cell, Nights } from '../night/night.ts';
 import { bytesText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
 import { shortDate } from './night-words.ts';
-import type { ReportData } from './report-data.ts';
 
 const WIDTH = 264;
 const HEIGHT = 124;
@@ -40,7 +39,7 @@ const MEASURES: Measure[] = [
 ];
 
 /** Rows and bytes over the nights: a plot for each entity. */
-export function plotSections(data: ReportData): Markup[] {
+export function plotSections(data: Nights): Markup[] {
   return MEASURES.map((measure) => {
     const figures = data.rows.map(({ entity, cells }) => figure(measure, entity, cells));
     return html`<section aria-labelledby="${measure.id}"><h2 id="${measure.id}">${measure.title}</h2>

@@ -7,10 +7,10 @@ import { diffText, keyWarnings } from '../data/diff.ts';
 import { difference, publishedBefore } from '../data/difference.ts';
 import { createManifests, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
-import { confirm } from '../support/confirm.ts';
+import { askHere } from '../support/confirm.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, writeText } from '../support/print.ts';
+import { printErr } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { findRunOfEntity, withRun } from './find-run.ts';
 import { afterStart, startNamed } from './start-run.ts';
@@ -67,10 +67,7 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
  */
 async function askAfterDifference(target: Target, manifests: Manifests, manifest: Manifest): Promise<void> {
   for (const line of await differenceText(target, manifests, manifest)) printErr(line);
-  if (!process.stdin.isTTY) return;
-  const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
-  if (!(await confirm(asking, `Release ${manifest.execution} to its readers?`)))
-    throw new CommandError('Not confirmed: nothing was released.', USAGE);
+  if (process.stdin.isTTY) await askHere(`Release ${manifest.execution} to its readers?`, 'nothing was released.');
 }
 
 /** The differences, or why the files cannot be compared: such a file may be right nevertheless. */

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { quoted, withExamples } from '../support/command-options.ts';
-import { confirm } from '../support/confirm.ts';
+import { askHere } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, printOut, writeText } from '../support/print.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { durationText } from '../support/text.ts';
 import { lastSeen } from './executions.ts';
@@ -31,7 +31,11 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
   const seen = await lastSeen(target.sfn, found.executionArn);
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);
-  await askBefore(found, options);
+  if (!options.yes) {
+    if (!process.stdin.isTTY)
+      throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
+    await askHere(`Stop ${found.name} of the deployment ${options.deployment}?`, 'nothing was stopped.');
+  }
   await stopRun(target, found);
   printOut(`${found.name}: stopped.`);
 }
@@ -49,15 +53,6 @@ function consequences(found: Execution, state: string, last: RunState | undefine
       ? 'PublishFile is at work and is not broken off: it may still publish the file.'
       : 'A function that is at work ends its step; no further step is begun.',
   ];
-}
-
-async function askBefore({ name }: Execution, { yes, deployment }: StopOptions): Promise<void> {
-  if (yes) return;
-  if (!process.stdin.isTTY)
-    throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
-  const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
-  if (!(await confirm(asking, `Stop ${name} of the deployment ${deployment}?`)))
-    throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }
 
 /** @throws CommandError (exit code 1) if the run had already ended */

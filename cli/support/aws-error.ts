@@ -100,10 +100,8 @@ export function ended(error: unknown): Ended {
  * @param document for `--json`; `undefined` without that option
  */
 export function partialFailure(error: unknown, done: string, document?: object): CommandError {
-  const own = error instanceof CommandError;
-  const other = error instanceof Error ? `${error.name}: ${error.message.replace(/[.]?$/, '.')}` : String(error);
-  const sentence = `${own ? error.message : (awsErrorText(error) ?? other)} ${done}`;
-  if (document) printJson({ ok: false, error: sentence, ...document });
-  const exitCode = own ? error.exitCode : ENVIRONMENT;
-  return new CommandError(sentence, exitCode, { cause: error, documented: document !== undefined });
+  const { sentence: why, code } = ended(error);
+  const whole = `${sentence(why)} ${done}`;
+  if (document) printJson({ ok: false, error: whole, ...document });
+  return new CommandError(whole, code, { cause: error, documented: document !== undefined });
 }

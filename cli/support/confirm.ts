@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { CommandError, USAGE } from './exit.ts';
+import { writeText } from './print.ts';
 import { plainLine } from './text.ts';
 
 /** Asks a person. Only "y" or "yes" means yes; any other answer, the end of the input or the signal means no. */
@@ -18,6 +20,12 @@ export async function confirm(
   } finally {
     lines.close();
   }
+}
+
+/** Asks on the terminal of the command. @throws CommandError (exit code 2) unless the answer is yes */
+export async function askHere(question: string, refusal: string): Promise<void> {
+  const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
+  if (!(await confirm(asking, question))) throw new CommandError(`Not confirmed: ${refusal}`, USAGE);
 }
 
 /** The source of lines, and the output for the question. */

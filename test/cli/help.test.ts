@@ -24,14 +24,6 @@ function examplesOf(help: string): string[] {
   );
 }
 
-test('there are the commands that an operator needs', () => {
-  const names = commands.map((command) => command.name());
-  expect(names).toEqual(
-    expect.arrayContaining(['start', 'follow', 'logs', 'retry', 'stop', 'pause', 'resume', 'authorize', 'doctor']),
-  );
-  expect(names).toEqual(expect.arrayContaining(['update', 'update-status', 'completion']));
-});
-
 test.for(commands.map((command) => [command.name(), command] as const))(
   '%s has a help with examples',
   ([name, command]) => {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { nightsOf } from '../../cli/night/night.ts';
 import { reportPage } from '../../cli/report/page.ts';
-import { reportDataOf } from '../../cli/report/report-data.ts';
 import { type Browser, hasChromium, startChromium } from '../../scripts/chromium.ts';
 import { madeUpMonth } from '../../scripts/made-up-month.ts';
 import { CACHE } from '../local/support/support.ts';
@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'report-'));
     const month = madeUpMonth({ missing: ['customers'], failed: ['leads'], paused: ['meetings'] });
-    await writeFile(join(dir, 'report.html'), reportPage(reportDataOf(month)));
+    await writeFile(join(dir, 'report.html'), reportPage(nightsOf(month)));
     url = pathToFileURL(join(dir, 'report.html')).href;
     browser = await startChromium();
     await browser.send('Network.enable');
@@ -146,7 +146,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     async (nights) => {
       await writeFile(
         join(dir, 'printed.html'),
-        reportPage(reportDataOf({ ...madeUpMonth({ paused: ['meetings'] }), nights })),
+        reportPage(nightsOf({ ...madeUpMonth({ paused: ['meetings'] }), nights })),
       );
       await open({ page: pathToFileURL(join(dir, 'printed.html')).href, width: A4_PIXELS, media: 'print' });
       const [names, ...others]: [left: number, right: number][][] = await at(

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
 import { addDownload } from '../../../cli/data/download.ts';
+import { nightsOf } from '../../../cli/night/night.ts';
 import type { Facts } from '../../../cli/night/night-facts.ts';
 import { addReport } from '../../../cli/report/night-report.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { addList } from '../../../cli/runs/list-runs.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
@@ -14,7 +14,7 @@ import { runCli, useCommands } from '../support/run-cli.ts';
 useCommands({ list: addList, download: addDownload, report: addReport });
 
 const NIGHT = '2026-11-20';
-const pageOf = (facts: Facts) => parseHTML(reportPage(reportDataOf(facts))).document;
+const pageOf = (facts: Facts) => parseHTML(reportPage(nightsOf(facts))).document;
 
 test.each([
   ['download', ['leads', '--date', '2026-11-20', '--run', 'x'], /cannot be used with option '--run/],

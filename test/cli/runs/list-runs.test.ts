@@ -179,9 +179,15 @@ const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 
 test('a pipe gets a line for each run, a terminal a table that says what is known from the manifest alone', () => {
   const forgotten: Run = { ...row, status: null, seconds: null, standing: 'current' };
-  expect(runsText([row], {}, asked)).toBe(
-    '2026-11-20T01:00:00.000Z\tleads\t2026-11-20\tpublished\t12.5\t1240\t80073\tlatest\tleads-1',
-  );
+  const trouble = { error: 'CrmUnavailable', status: 503, count: 3 };
+  const nextTryAt = '2099-11-20T01:01:00.000Z';
+  const waiting = { state: 'WaitBeforeCheck', checks: 2, trouble, nextTryAt, deadline: null };
+  const cells = '2026-11-20T01:00:00.000Z\tleads\t2026-11-20\tpublished\t12.5\t1240\t80073\tlatest\tleads-1';
+  expect(runsText([row, { ...row, warningCount: 2 }, { ...row, waiting }], {}, asked).split('\n')).toEqual([
+    cells,
+    `${cells}\t2`,
+    `${cells}\t\tWaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 01:01:00 UTC`,
+  ]);
   const shown = runsText([row, forgotten], { isTTY: true }, asked);
   expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +took +rows +bytes +run/);
   expect(shown).toMatch(/2026-11-20 01:00:00 +leads +2026-11-20 +published +12\.5 s +1,240 +80\.1 kB +latest +leads-1/);
@@ -199,24 +205,6 @@ test.each([80, 100, 120, 200])('no line is wider than a terminal of %d columns, 
   for (const line of shown) expect(line.length).toBeLessThanOrEqual(columns);
   expect(shown.filter((line) => line.endsWith(` ${RULE_RUN}`))).toHaveLength(2);
   for (const cell of ['agent-numbers', '11-20', 'ReauthorizationRequired']) expect(shown.join()).toContain(cell);
-});
-
-test('80 columns keep rows and bytes of a night, each name on a line of its own', () => {
-  const night = ['customers', 'leads'] as const;
-  const runs = night.map(
-    (entity): Run => ({ ...row, entity, run: `${entity}-20261120T010000Z-20${entity.length}f2d` }),
-  );
-  const shown = stripVTControlCharacters(runsText(runs, { isTTY: true, columns: 80 }, asked));
-  expect(shown.split('\n')).toEqual([
-    '  started (UTC)        entity     date        outcome    rows   bytes',
-    '  2026-11-20 01:00:00  customers  2026-11-20  published  1,240  80.1 kB  latest',
-    '    customers-20261120T010000Z-209f2d',
-    '  2026-11-20 01:00:00  leads      2026-11-20  published  1,240  80.1 kB  latest',
-    '    leads-20261120T010000Z-205f2d',
-    '',
-    'latest: of the newest date, where readers begin.',
-    'No room for: took; --json has all.',
-  ]);
 });
 
 describe('on the screen of a person', () => {
@@ -252,10 +240,15 @@ async function aNight() {
       first,
     ]),
   );
+  const since = { date: '2026-11-19', execution: 'x' };
+  const drift = { since, added: ['email'], removed: ['phone'], retyped: [], relabelled: [], unnamed: 1 };
   const publish = ({ name, start }: Execution, entity: Entity, rows: number, warnings: string[] = []) =>
     cloud.publish({
       ...{ entity, execution: name },
-      manifest: { startedAt: start, warnings, file: { rows, bytes: rows * 65 } },
+      manifest: {
+        ...{ startedAt: start, warnings, file: { rows, bytes: rows * 65 } },
+        ...(warnings.length > 0 && { drift }),
+      },
     });
   publish(first, 'leads', 1238);
   publish(warned, 'agent-numbers', 310, ['One.', 'Two.']);
@@ -323,48 +316,4 @@ test.each([
   [7500, '2 h 5 min'],
 ])('%d seconds are %s', (seconds, text) => {
   expect(durationText(seconds)).toBe(text);
-});
-
-test('published runs with warnings are marked, and runs that wait tell why', async () => {
-  const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
-  const state = runState({ checks: 2, waitSeconds: 60, trouble, run: run({ deadline: trouble.deadline }) });
-  const waits = execution('leads-waits', { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' });
-  const entered: Execution['entered'] = [['WaitBeforeCheck', '2099-11-20T01:00:00.000Z', state]];
-  const cloud = await aws(executions([{ ...waits, entered }, execution('leads-warned')]));
-  cloud.publish({ execution: 'leads-warned', manifest: { warnings: ['One.', 'Two.'] } });
-  const rows = await listRuns(cloud.target, silent);
-  expect(rows).toMatchObject([
-    { run: 'leads-waits', warningCount: null, waiting: { checks: 2, trouble: { status: 503, count: 3 } } },
-    { run: 'leads-warned', warningCount: 2, waiting: null },
-  ]);
-  const reason = 'WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 01:01:00';
-  const [first, second] = runsText(rows, {}, asked).split('\n');
-  expect(first).toContain(`\tleads-waits\t\t${reason}`);
-  expect(second).toMatch(/\tpublished\t.*\tleads-warned\t2$/);
-});
-
-test('a published file that nobody has looked into is marked, in a row and on a terminal', async () => {
-  const cloud = await aws(executions([execution('opaque')]));
-  cloud.publish({ execution: 'opaque', manifest: { file: { format: 'xls', rows: null, header: null } } });
-
-  const runs = await listRuns(cloud.target, silent);
-
-  expect(runs).toMatchObject([{ run: 'opaque', unjudged: true }]);
-  expect(runsText(runs, {}, asked).split('\t')[3]).toBe('published, unjudged');
-  expect(runsText(runs, { isTTY: true }, asked)).toContain('published, unjudged');
-});
-
-test('a run whose columns are not those of the export before is marked', async () => {
-  const cloud = await aws(executions([execution('changed', { start: '2026-11-20T02:00:00.000Z' }), execution('same')]));
-  const drift = { since: { date: '2026-11-19', execution: 'x' }, removed: ['phone'], retyped: [], relabelled: [] };
-  cloud.publish({ execution: 'changed', manifest: { drift: { ...drift, added: ['email'], unnamed: 1 } } });
-  cloud.publish({ execution: 'same', manifest: { drift: { ...drift, added: [], removed: [], unnamed: 0 } } });
-
-  const runs = await listRuns(cloud.target, silent);
-
-  expect(runs).toMatchObject([
-    { run: 'changed', changedColumns: 3 },
-    { run: 'same', changedColumns: 0 },
-  ]);
-  expect(runsText(runs, { isTTY: true }, asked)).toMatch(/\n {2}changed: 3 columns changed, which show names\n/);
 });

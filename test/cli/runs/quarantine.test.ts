@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { addDownload } from '../../../cli/data/download.ts';
+import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
-import { executionOf, runOf } from '../../../cli/runs/run.ts';
 import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { tempDir } from '../../local/support/support.ts';
@@ -12,7 +11,6 @@ import { deployment, newState, run, runState, storedFile } from '../../support/b
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { arnOf } from '../support/cloud/stack.ts';
 import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ download: addDownload });
@@ -170,16 +168,6 @@ test('show does not call published what is stored for no reader', async () => {
   expect(shown).toMatch(/Stored, 5.0 s after the start/);
 });
 
-test('the result of a run says that nothing was published, or what was released', () => {
-  const end = (input: object, output: object) => {
-    const [given, made] = [input, output].map((each) => JSON.stringify(each));
-    return runOf(executionOf({ executionArn: arnOf('x'), status: 'SUCCEEDED', input: given, output: made }));
-  };
-
-  expect(end({ entity: 'leads' }, storedState)).toMatchObject({ outcome: 'stored', differs: ['filters'] });
-  expect(end(releaseInput, releasedState)).toMatchObject({ outcome: 'release', of: NIGHT, standing: 'latest' });
-});
-
 test('download gives a quarantined file by the name of its run, and says what it is', async () => {
   const cloud = await cloudWith({ released: false });
   const output = `${await tempDir()}/leads.csv`;
@@ -194,7 +182,7 @@ async function pageOf(cloud: Awaited<ReturnType<typeof cloudWith>>) {
   const now = new Date('2026-11-21T12:00:00Z');
   const place = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
   const facts = await gatherFacts(cloud.target, place);
-  return { facts, page: reportPage(reportDataOf(facts)) };
+  return { facts, page: reportPage(nightsOf(facts)) };
 }
 
 test('the report names the error of a quarantined night, and the command that releases it', async () => {

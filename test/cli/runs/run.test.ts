@@ -194,15 +194,6 @@ test('runs of verify are marked, and one that it made to fail needs nobody', asy
   expect((await cli(...since)).stdout).toContain('\tfailed on purpose, by verify\t');
 });
 
-test('a released run is the same row in the list of all runs and of those that failed', async () => {
-  const released = CASES.find(({ outcome }) => outcome === 'released');
-  const { cli } = await cloudWith(released ?? expect.unreachable());
-  const list = async (...args: string[]) => (await cli('list', '--since', '2026-11-20', ...args)).stdout;
-
-  expect(await list()).toBe(`${started.start}\tleads\t${DATE}\treleased\t300\t1\t12\tlatest\t${NIGHT}\n`);
-  expect(await list('--failed')).toBe(await list());
-});
-
 test('whoever has to do something is told by the outcome, unless a later run was published for the date', async () => {
   const needs = await Promise.all(
     CASES.map(async (one) => {
@@ -236,16 +227,6 @@ test('of a run that failed before it had a manifest its last state tells plan, e
   });
 });
 
-test('follow tells what readers have after a run that failed', async () => {
-  const { cli } = await cloudWith(CASES.find(({ outcome }) => outcome === 'failed') ?? expect.unreachable());
-
-  expect(await cli('follow', NIGHT)).toMatchObject({
-    code: 1,
-    stderr:
-      'leads: ExportFailed: So it was.\n  Readers have nothing of 2026-11-20, still leads of 2026-11-19, from leads-before.\n',
-  });
-});
-
 test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => {
   const one = aRun({ outcome, error: outcome === 'failed' ? 'ExportFailed' : null });
   for (const text of [outcomeWord(one), outcomeText(one), headText(one)]) expect(text).toMatch(/\S/);
@@ -256,6 +237,7 @@ test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => 
 test('a word for a column says the plan and the table too', () => {
   const word = (more: Parameters<typeof aRun>[0]) => outcomeWord(aRun(more));
   expect(word({ kind: 'partial' })).toBe('published, partial');
+  expect(word({ unjudged: true })).toBe('published, unjudged');
   expect(word({ outcome: 'withoutTable' })).toBe('published, no table');
   expect(word({ outcome: 'withoutTable', kind: 'partial' })).toBe('published, partial, no table');
   expect(word({ outcome: 'withoutTable', what: 'release' })).toBe('release, no table');

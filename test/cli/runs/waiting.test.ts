@@ -11,13 +11,6 @@ function textOf(name: string, state: object, now = at): string | undefined {
   return waiting && waitingText(waiting, now);
 }
 
-test('a run that waits tells the checks, the last trouble, the next try and the deadline', () => {
-  const state = { checks: 2, run: run({ deadline }), trouble };
-  expect(textOf('WaitBeforeCheck', state)).toBe(
-    'WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC',
-  );
-});
-
 test('without an answer the error is named, and before a run has begun the deadline is that of the trouble', () => {
   const state = { run: null, trouble: { ...trouble, status: null, count: 1 } };
   expect(textOf('WaitBeforeCreate', state)).toBe(

@@ -7,7 +7,7 @@ import { clientSettings, connect, isSettled } from '../../../cli/support/target.
 import { type Answers, fault, type Handler, refused, silent } from './cloud/answers.ts';
 import type { Call } from './cloud/call.ts';
 import { aws } from './cloud/cloud.ts';
-import { halfStack, OUTPUTS, stack } from './cloud/stack.ts';
+import { OUTPUTS, stack } from './cloud/stack.ts';
 
 /** A cloud with this answer of CloudFormation. */
 async function cloud(part: Answers) {
@@ -31,41 +31,12 @@ test('a deployment is found by the outputs of its stack', async () => {
   expect(await connect({ deployment: 'local' })).toMatchObject(OUTPUTS);
 });
 
-test('without a stack, or with half of one, it says what to do', async () => {
-  const none = await noStack('ValidationError', 'Stack with id crm-export-prod does not exist');
-  expect(await endOf(connect({ deployment: 'prod', ...none }))).toMatchObject({
-    exitCode: 3,
-    message:
-      'There is no stack crm-export-prod here: check --deployment, --profile and --region (this is us-east-1), or deploy it first.',
-  });
-  const half = await cloud(halfStack({ BucketName: 'bucket' }));
-  expect(await endOf(connect({ deployment: 'prod', ...half }))).toMatchObject({
-    exitCode: 3,
-    message: 'The stack crm-export-prod is only half deployed (ROLLBACK_COMPLETE): deploy it again.',
-  });
-});
-
 test('of a stack of another release it says so in one sentence', async () => {
   const other = await cloud(stack({ TimeZone: undefined, UndeliveredStartsUrl: undefined }));
   expect(await endOf(connect({ deployment: 'prod', ...other }))).toMatchObject({
     exitCode: 3,
     message:
       'The stack crm-export-prod lacks what commands find it by, for another release has deployed it: deploy this release.',
-  });
-});
-
-test('credentials that are refused or missing are named as such', async () => {
-  const { endpointUrl } = await noStack('ExpiredToken', 'The security token is expired', 403);
-  expect(await endOf(connect({ deployment: 'prod', endpointUrl }))).toMatchObject({
-    exitCode: 3,
-    message: expect.stringMatching(/^The AWS credentials have expired \(ExpiredToken\): /),
-  });
-  vi.stubEnv('AWS_ENDPOINT_URL', undefined);
-  vi.stubEnv('AWS_CONFIG_FILE', '/nonexistent');
-  vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nonexistent');
-  expect(await endOf(connect({ deployment: 'prod', profile: 'nobody', region: 'eu-west-1' }))).toMatchObject({
-    exitCode: 3,
-    message: expect.stringMatching(/^There are no AWS credentials: .*--profile/),
   });
 });
 
@@ -76,10 +47,6 @@ test('an answer that is not from CloudFormation is quoted by its first line only
     exitCode: 3,
     message: 'AWS could not describe the stack crm-export-prod (Odd: first).',
   });
-});
-
-test('an endpoint that is no address is a matter of usage', async () => {
-  expect(await endOf(connect({ deployment: 'prod', endpointUrl: 'here' }))).toMatchObject({ exitCode: 2 });
 });
 
 test('a profile beside a loopback address is refused, for its credentials would not be used', async () => {

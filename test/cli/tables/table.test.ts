@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { addFollow } from '../../../cli/runs/follow.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { addRetry } from '../../../cli/runs/retry-run.ts';
@@ -157,7 +157,7 @@ test.each<[string, object | null, string]>([
   const now = new Date('2026-11-20T12:00:00Z');
   const wanted = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
 
-  const data = reportDataOf(await gatherFacts(target, wanted));
+  const data = nightsOf(await gatherFacts(target, wanted));
 
   const cell = data.rows.find(({ entity }) => entity === 'leads')?.cells.find(({ date }) => date === DATE);
   expect(cell).toMatchObject({ outcome, attempts: [] });

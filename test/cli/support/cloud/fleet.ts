@@ -131,5 +131,5 @@ function alarmOf(name: string, alarm: string) {
 function failedRun(entity: string, error: string): Execution {
   const stop = new Date(Date.parse(LAST_NIGHT) + 60_000).toISOString();
   const name = `${entity}-${LAST_NIGHT.replace(/[-:]|\.\d+/g, '')}-abcdef`;
-  return { name, status: 'FAILED', input: {}, start: LAST_NIGHT, stop, error, cause: 'It went wrong.' };
+  return { name, status: 'FAILED', input: { entity }, start: LAST_NIGHT, stop, error, cause: 'It went wrong.' };
 }

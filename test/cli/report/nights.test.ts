@@ -1,9 +1,9 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, test } from 'vitest';
+import { type Nights, nightsOf } from '../../../cli/night/night.ts';
 import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
 import { headlineOf } from '../../../cli/report/night-words.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { type ReportData, reportDataOf } from '../../../cli/report/report-data.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import type { Night } from '../../../core/night/marker.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
@@ -12,12 +12,12 @@ import { recordedNight } from '../../support/recorded-night.ts';
 
 const NIGHT = '2026-11-20';
 const ALL = ENTITIES.length;
-const outcomes = (data: ReportData, date = NIGHT) =>
+const outcomes = (data: Nights, date = NIGHT) =>
   data.rows.flatMap(({ cells }) => cells.filter((cell) => cell.date === date).map(({ outcome }) => outcome));
-const headline = (facts: Facts) => headlineOf(reportDataOf(facts)).text;
+const headline = (facts: Facts) => headlineOf(nightsOf(facts)).text;
 const withSchedule = (entity: Entity, schedule: string, timeZone = 'UTC') =>
   deployment({ timeZone, entities: { [entity]: { schedule } } });
-const pageOf = (facts: Facts) => parseHTML(reportPage(reportDataOf(facts))).document;
+const pageOf = (facts: Facts) => parseHTML(reportPage(nightsOf(facts))).document;
 
 test('the headline says how many of last night are published, or which are missing', () => {
   expect(headline(madeUpMonth())).toBe(`Last night: ${ALL} of ${ALL} published`);
@@ -28,15 +28,15 @@ test('the headline says how many of last night are published, or which are missi
 
 test('an entity whose rule is gone is named so, and is missed: nothing of it is still to come', () => {
   const now = new Date('2026-11-20T01:01:00Z');
-  const due = reportDataOf({ ...madeUpMonth({ missing: ['meetings'] }), now });
-  const gone = reportDataOf({ ...madeUpMonth({ withoutRule: ['meetings'] }), now });
+  const due = nightsOf({ ...madeUpMonth({ missing: ['meetings'] }), now });
+  const gone = nightsOf({ ...madeUpMonth({ withoutRule: ['meetings'] }), now });
   expect([due, gone].map((data) => outcomes(data)[5])).toEqual(['due', 'withoutRule']);
   expect(headlineOf(gone)).toMatchObject({ tone: 'bad', notes: expect.arrayContaining(['without a rule: meetings']) });
   expect(parseHTML(reportPage(gone)).document.body.textContent).toContain('meetings without a rule');
 });
 
 test('an entity that is paused is named so, and is missed: the configuration wants it', () => {
-  const data = reportDataOf(madeUpMonth({ paused: ['meetings'] }));
+  const data = nightsOf(madeUpMonth({ paused: ['meetings'] }));
   expect(headlineOf(data)).toMatchObject({ tone: 'bad', text: `Last night: 1 of ${ALL} missing: meetings` });
   expect(headlineOf(data).notes).toContain('paused: meetings');
   expect(outcomes(data)[5]).toBe('paused');
@@ -49,7 +49,7 @@ test('of every night that is recorded the page has whether it is complete, and b
   const cells = [...pageOf(facts).querySelectorAll('.grid tbody tr')].at(-1);
 
   const lacks = 'not complete, lacks leads, meetings (paused); revision 6';
-  expect(headlineOf(reportDataOf(facts)).notes).toContain(`the night is ${lacks}`);
+  expect(headlineOf(nightsOf(facts)).notes).toContain(`the night is ${lacks}`);
   expect(cells?.querySelector('th')?.textContent).toBe('whole night');
   expect([...(cells?.querySelectorAll('td') ?? [])].slice(-3).map((cell) => cell.textContent)).toEqual([
     '✓complete; revision 7',
@@ -84,7 +84,7 @@ test('columns that changed are named beside the headline and in the night of the
   );
   const facts = { ...month, published: changed };
 
-  expect(headlineOf(reportDataOf(facts)).notes).toContain('columns changed: leads');
+  expect(headlineOf(nightsOf(facts)).notes).toContain('columns changed: leads');
   expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('"email"');
 });
 
@@ -98,7 +98,7 @@ test('a file that nobody has looked into has a warning in its night, which says 
   });
   const facts = { ...month, published: unjudged };
 
-  expect(headlineOf(reportDataOf(facts)).notes).toContain('with a warning: leads');
+  expect(headlineOf(nightsOf(facts)).notes).toContain('with a warning: leads');
   expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('Nobody has looked into this file');
 });
 
@@ -125,7 +125,7 @@ describe('in the middle of a night', () => {
   };
 
   test('what is due later is due, whatever became of it the night before', () => {
-    const data = reportDataOf(night());
+    const data = nightsOf(night());
     expect(outcomes(data)).toEqual(['published', 'running', ...Array(ALL - 2).fill('due')]);
     expect(data.rows.map(({ last }) => last.date)).toEqual(Array(ALL).fill(NIGHT));
     expect(headlineOf(data)).toMatchObject({
@@ -136,7 +136,7 @@ describe('in the middle of a night', () => {
   });
 
   test('what failed has failed, though others are still to come', () => {
-    expect(headlineOf(reportDataOf(failed()))).toMatchObject({
+    expect(headlineOf(nightsOf(failed()))).toMatchObject({
       tone: 'bad',
       text: `This night so far: 1 of ${ALL} failed: agent-numbers; 1 published, ${ALL - 2} still to come`,
     });
@@ -153,7 +153,7 @@ describe('in the middle of a night', () => {
   test('each row has one date, also where starts lie on both sides of midnight', () => {
     const month = madeUpMonth();
     const configured = withSchedule('leads', 'cron(0 20 * * ? *)');
-    const data = reportDataOf({ ...month, configured, attempts: [], now: new Date('2026-11-21T01:30:00Z') });
+    const data = nightsOf({ ...month, configured, attempts: [], now: new Date('2026-11-21T01:30:00Z') });
     expect(data.rows.map(({ last }) => `${last.date} ${last.outcome}`)).toEqual([
       `${NIGHT} published`,
       ...Array(ALL - 1).fill('2026-11-21 due'),
@@ -162,53 +162,6 @@ describe('in the middle of a night', () => {
     const names = ENTITIES.map((entity, index) => `${entity} ${index === 0 ? '20' : '21'} November`);
     expect([...heads].map((head) => head.textContent)).toEqual(names);
   });
-});
-
-describe('of a start whose run is not known', () => {
-  /** Leads (01:00) and agent numbers (01:07) have no run on the last night. */
-  const at = (time: string, change: (facts: Facts) => Partial<Facts> = () => ({})) => {
-    const facts = madeUpMonth({ missing: ['leads', 'agent-numbers'] });
-    return outcomes(reportDataOf({ ...facts, ...change(facts), now: new Date(`${NIGHT}T${time}Z`) })).slice(0, 2);
-  };
-
-  test('it is to come for two hours, in which EventBridge delivers it, and a quarter of one until it is listed', () => {
-    expect(at('01:00:00')).toEqual(['due', 'due']);
-    expect(at('03:14:59')).toEqual(['due', 'due']);
-    expect(at('03:15:00')).toEqual(['notStarted', 'due']);
-    expect(at('03:22:00')).toEqual(['notStarted', 'notStarted']);
-  });
-
-  test('a run that is under way is to come until its deadline, six hours after its start, and late from then on', () => {
-    const run = { run: 'x', entity: 'leads' as const, date: NIGHT, startedAt: `${NIGHT}T01:00:05Z` };
-    const attempts = [{ ...run, ...EXPORT, outcome: 'running' as const, status: 'RUNNING', error: null, cause: null }];
-
-    expect(at('07:00:00', () => ({ attempts }))).toEqual(['running', 'notStarted']);
-    expect(at('07:00:01', () => ({ attempts }))).toEqual(['late', 'notStarted']);
-  });
-
-  test('one that failed is missing at once: nobody starts it again', () => {
-    const run = { run: 'x', entity: 'leads' as const, date: NIGHT, startedAt: `${NIGHT}T01:00:05Z` };
-    const attempts = [{ ...run, ...FAILED, cause: null }];
-
-    expect(at('01:01:00', () => ({ attempts }))).toEqual(['failed', 'due']);
-  });
-
-  test('nothing was to be expected of a start before the first run of all', () => {
-    const later = ({ published }: Facts) => ({
-      published: published
-        .filter(({ manifest }) => manifest.run.date === NIGHT)
-        .map((one) => ({ ...one, manifest: { ...one.manifest, startedAt: `${NIGHT}T01:20:00.000Z` } })),
-      attempts: [],
-    });
-
-    expect(at('01:30:00', later)).toEqual(['none', 'none']);
-  });
-});
-
-test('the night before counts as last night until the next one begins', () => {
-  const facts = { ...madeUpMonth(), now: new Date('2026-11-21T00:59:00Z') };
-  expect(reportDataOf(facts).lastNight).toBe(NIGHT);
-  expect(reportDataOf({ ...facts, now: new Date('2026-11-21T01:00:00Z') }).lastNight).toBe('2026-11-21');
 });
 
 test('a failure of last evening is one of last night, though others run in the morning', () => {
@@ -221,7 +174,7 @@ test('a failure of last evening is one of last night, though others run in the m
   const attempts: Attempt[] = [{ ...failure, ...FAILED, what: 'export', kind: null, cause: null }];
   const facts = { ...month, configured: evening, published, attempts };
   expect(headline(facts)).toBe(`Last night: 1 of ${ALL} missing: leads`);
-  expect(headlineOf(reportDataOf(facts)).notes).toContain('of 19 November: leads');
+  expect(headlineOf(nightsOf(facts)).notes).toContain('of 19 November: leads');
   for (const nights of [1, 30]) {
     const document = pageOf({ ...facts, nights });
     const [row] = document.querySelectorAll('#last-night ~ .scroll tbody tr');
@@ -252,7 +205,7 @@ test('a date that no start belongs to, as where clocks are changed, is not missi
     return { ...others, manifest: { ...manifest, startedAt, run } };
   });
   const at = (date: string, now: string) =>
-    outcomes(reportDataOf({ ...month, configured, published, now: new Date(now) }), date)[0];
+    outcomes(nightsOf({ ...month, configured, published, now: new Date(now) }), date)[0];
   expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('notStarted');
   expect(at('2026-03-27', '2026-03-30T12:00:00Z')).toBe('none');
   expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('notStarted');
@@ -272,49 +225,15 @@ test('a young deployment that made up for a night long ago has no missing nights
     published: [...first('2026-11-19'), ...first(NIGHT), ...(leads ? [leads] : [])],
     attempts: [],
   };
-  const cells = reportDataOf(facts).rows.flatMap((row) => row.cells);
+  const cells = nightsOf(facts).rows.flatMap((row) => row.cells);
   expect(cells.filter(({ outcome }) => outcome === 'notStarted')).toEqual([]);
   expect(cells.filter(({ outcome }) => outcome === 'published')).toHaveLength(2 * ALL + 1);
-});
-
-test('an entity that began later is not missed before; one that never ran is', () => {
-  const month = madeUpMonth();
-  const published = month.published.filter(
-    ({ manifest }) =>
-      manifest.run.entity !== 'meetings' && (manifest.run.entity !== 'customers' || manifest.run.date >= '2026-11-15'),
-  );
-  const night = recordOf('2026-11-10', ['meetings']);
-  delete night.entities.customers;
-  const data = reportDataOf({ ...month, published, recorded: [night, recordOf(NIGHT)] });
-  expect(outcomes(data, '2026-11-10').slice(4, 6)).toEqual(['none', 'notStarted']);
-});
-
-test('nights have their dates in the time zone of the deployment', () => {
-  const configured = withSchedule('leads', 'cron(0 13 * * ? *)', 'Pacific/Auckland');
-  const facts = { ...madeUpMonth(), configured, now: new Date(`${NIGHT}T14:00:00Z`) };
-  expect(reportDataOf(facts).lastNight).toBe('2026-11-21');
-});
-
-test('where nothing was to be expected nothing is missing: before the first run, and for a rhythm of its own', () => {
-  const month = madeUpMonth();
-  const young = {
-    ...month,
-    published: month.published.filter(({ manifest }) => manifest.run.date >= '2026-11-19'),
-    attempts: [],
-  };
-  expect(new Set(outcomes(reportDataOf(young), '2026-11-10'))).toEqual(new Set(['none']));
-  const configured = withSchedule('customers', 'rate(7 days)');
-  const weekly = { ...madeUpMonth({ missing: ['customers'] }), configured };
-  expect(headlineOf(reportDataOf(weekly))).toMatchObject({
-    text: `Last night: ${ALL} of ${ALL} published`,
-    notes: expect.arrayContaining(['of 19 November: customers']),
-  });
 });
 
 test('a deployment in which nothing ran yet has a page too', () => {
   const facts = { ...madeUpMonth(), published: [], attempts: [] };
   expect(headline(facts)).toBe('Nothing is due yet: no run is known');
-  expect(reportPage(reportDataOf(facts))).toContain('nothing is known');
+  expect(reportPage(nightsOf(facts))).toContain('nothing is known');
 });
 
 test('where only failures are known the others of that night are missing', () => {
@@ -327,7 +246,7 @@ test('where only failures are known the others of that night are missing', () =>
 
 test('a report of hundreds of nights is written within a moment', () => {
   const month = madeUpMonth();
-  const data = reportDataOf({ ...month, nights: 400 });
-  expect(data.nights).toHaveLength(400);
+  const data = nightsOf({ ...month, nights: 400 });
+  expect(data.dates).toHaveLength(400);
   expect(outcomes(data, '2026-01-01')).toEqual(Array(ALL).fill('none'));
 });
