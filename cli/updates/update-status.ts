@@ -1,38 +1,39 @@
-import { open, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { rm, stat, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import {
   DescribeExecutionCommand,
-  type DescribeExecutionCommandOutput,
   type DescribeExecutionOutput,
-  ListExecutionsCommand,
+  type ExecutionListItem,
+  paginateListExecutions,
 } from '@aws-sdk/client-sfn';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod/mini';
-import { type BatchManifest, type Counts, type LineOutcome, OUTCOMES } from '../../core/batch/batch-results.ts';
-import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
-import { failedLines } from '../../core/batch/failed-lines.ts';
+import {
+  batchManifestSchema,
+  batchNameSchema,
+  type Counts,
+  type LineOutcome,
+  noCounts,
+  OUTCOMES,
+  parseResults,
+} from '../../core/batch/batch-results.ts';
+import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
+import { type BatchStore, createBatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { failedLines, latestResults, resultsIn } from '../../core/batch/failed-lines.ts';
+import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import { formatOf } from '../../core/updates/read-updates.ts';
-import { executionOf as executionFrom, type Run, readInput, runOf } from '../runs/run.ts';
+import { executionOf, type Run, readInput, runOf } from '../runs/run.ts';
 import { failureText, outcomeWord } from '../runs/run-words.ts';
 import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
-import type { TargetOptions } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
-import {
-  batchArgument,
-  connectForUpdates,
-  countsText,
-  failuresText,
-  inputOf,
-  latestResultsOf,
-  ResultTally,
-  readBatchManifest,
-  resumedBy,
-  sendsUntil,
-  type UpdatesTarget,
-} from './batch-facts.ts';
+
+/** Batches of customer updates as the bucket and Step Functions know them, and the command that shows them. */
 
 interface StatusOptions extends TargetOptions {
   failedTo?: string;
@@ -64,27 +65,20 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   }
   const target = await connectForUpdates(options);
   if (batch === undefined) {
-    const batches = await lastBatches(target, LISTED);
+    const batches: BatchStatus[] = [];
+    for (const one of await batchExecutions(target, { most: LISTED })) {
+      batches.push(await statusOf(target, one.batch, one));
+    }
     return options.json ? printJson({ batches }) : printOut(listText(batches));
   }
-  const status = await oneBatch(target, batch);
+  const status = await statusOf(target, batch);
   if (options.json) printJson(status);
-  else printOut([...detailsOf(status, options), ...(await failuresText(target.store, status))].join('\n'));
+  else printOut([...detailsOf(status, options), ...(await resultText(target.store, status))].join('\n'));
   if (options.failedTo === undefined) return;
-  const last = await lastResuming(target, status);
-  const written = await writeFailedLines(target.store, status, last, options.failedTo);
-  printErr(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.`);
-  const { endedAt, manifestKey } = last;
-  const until = manifestKey === null && endedAt ? sendsUntil(endedAt) : undefined;
-  if (until === undefined) return;
-  printErr(
-    `Warning: functions of ${last.batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.`,
-  );
-}
-
-/** The last batch in a chain of resumed batches; it may still be in progress. */
-async function lastResuming(target: UpdatesTarget, status: BatchStatus): Promise<BatchStatus> {
-  return status.resumedAs === null ? status : lastResuming(target, await oneBatch(target, status.resumedAs));
+  let last = status;
+  while (last.resumedAs !== null) last = await statusOf(target, last.resumedAs);
+  await writeFailedLines(target.store, batch, last, options.failedTo);
+  printErr(`Wrote ${options.failedTo}, which holds customer data.`);
 }
 
 function listText(batches: BatchStatus[]): string {
@@ -100,7 +94,7 @@ function listText(batches: BatchStatus[]): string {
 }
 
 function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
-  const { batch, startedAt, endedAt, error, counts, resumedAs } = status;
+  const { batch, startedAt, endedAt, error, resumedAs } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
   return [
     plainLine(`${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`),
@@ -108,7 +102,6 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
     ...(error ? [failureText(status)] : []),
     ...(resumedAs ? [`Resumed as ${resumedAs}: ${commandFor(`update-status ${resumedAs}`, options)}`] : []),
     '',
-    countsText(counts),
   ];
 }
 
@@ -116,45 +109,75 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
  * Writes the lines of a batch that neither it nor a batch that resumed it has applied. The new file is JSON Lines, byte
  * for byte as stored, and only its owner may read it.
  * @param last the last batch that resumes it, or the batch itself
- * @returns the number of lines
- * @throws CommandError (exit code 2) if there are no such lines, the file exists, or its name is not for JSON Lines
+ * @throws CommandError (exit code 2) if there are no such lines, more may be applied, or the file exists
  */
-async function writeFailedLines(
-  store: BatchStore,
-  { batch, resultKey, counts, records }: BatchStatus,
-  last: BatchStatus,
-  path: string,
-): Promise<number> {
+async function writeFailedLines(store: BatchStore, batch: string, last: BatchStatus, path: string): Promise<void> {
   if (formatOf(path) !== 'jsonl') throw usage(`Failed lines are written as JSON Lines: ${path} must end in .jsonl.`);
   if (last.status === 'RUNNING') throw usage(`The batch ${last.batch} is still under way: wait for its end.`);
-  if (resultKey !== null && counts.APPLIED === records) throw usage(`Every line of ${batch} was applied.`);
-  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    throw usage(exists ? `${path} exists already, and is not written over.` : `${path} cannot be written.`, error);
-  });
-  try {
-    let lines = 0;
-    for await (const bytes of failedLines(inputOf(store, batch), latestResultsOf(store, batch))) {
-      await file.writeFile(bytes);
-      for (const byte of bytes) if (byte === 0x0a) lines += 1;
-    }
-    if (lines === 0) throw usage(`Every line of ${batch} was applied, the last ones by ${last.batch}.`);
-    await file.close();
-    return lines;
-  } catch (error) {
-    await file.close();
+  const until = last.manifestKey === null && last.endedAt !== null ? sendsUntil(last.endedAt) : undefined;
+  if (until && until > new Date()) {
+    throw usage(
+      `Functions of ${last.batch} may still be sending, until ${until.toISOString()} at most: wait for that.`,
+    );
+  }
+  const left = failedLines(inputOf(store, batch), latestResultsOf(store, batch));
+  await writeFile(path, left, { flag: 'wx', mode: 0o600 }).catch(async (error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') throw usage(`${path} exists already, and is not written over.`, error);
     // An incomplete file would look complete, so it is removed.
     await rm(path, { force: true });
-    throw error;
-  }
+    throw typeof code === 'string' ? usage(`${path} cannot be written (${code}).`, error) : error;
+  });
+  if ((await stat(path)).size > 0) return;
+  await rm(path);
+  throw usage(`Every line of ${batch} was applied.`);
 }
 
 function usage(sentence: string, cause?: unknown): CommandError {
   return new CommandError(sentence, USAGE, { cause });
 }
 
+/** A deployment with customer updates. */
+export interface UpdatesTarget extends Target {
+  UpdatesStateMachineArn: string;
+  store: BatchStore;
+}
+
+/** @throws CommandError (exit code 2) if the deployment has no state machine CustomerUpdates */
+export async function connectForUpdates(options: TargetOptions): Promise<UpdatesTarget> {
+  const target = await connect(options);
+  const { UpdatesStateMachineArn, s3, BucketName } = target;
+  if (UpdatesStateMachineArn) {
+    return Object.assign(target, { UpdatesStateMachineArn, store: createBatchStore(s3, BucketName) });
+  }
+  throw new CommandError(
+    `The deployment ${options.deployment} cannot update customers: set "customerUpdates": true in its configuration, deploy it, then authorize again.`,
+    USAGE,
+  );
+}
+
+/** @throws InvalidArgumentError */
+export function batchArgument(text: string): string {
+  if (batchNameSchema.safeParse(text).success) return text;
+  throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
+}
+
+/** `BATCH-r2`, then `BATCH-r3`. The name is fixed, so that two people who resume at the same time create one batch. */
+export function resumedName(batch: string): string {
+  const [, stem = batch, last = '1'] = /^(.+)-r(\d{1,4})$/.exec(batch) ?? [];
+  const suffix = `-r${Number(last) + 1}`;
+  if (stem.length + suffix.length <= 60) return stem + suffix;
+  return `${stem.slice(0, 40)}-${createHash('sha256').update(batch).digest('hex').slice(0, 8)}${suffix}`;
+}
+
+/** The batch that resumes another, once an execution has claimed it; otherwise `undefined`. */
+export async function resumedBy(store: Pick<BatchStore, 'read'>, batch: string): Promise<string | undefined> {
+  const name = resumedName(batch);
+  return (await store.read(keysOf(name).started)) && name;
+}
+
 /** A batch as `--json` prints it. Unknown values are null. */
-interface BatchStatus extends Run {
+export interface BatchStatus extends Run {
   batch: string;
   /** The number of all records; null until they are counted. */
   records: number | null;
@@ -165,90 +188,161 @@ interface BatchStatus extends Run {
   resultKey: string | null;
 }
 
-/** The batches of the newest executions, newest first, except executions whose batch belongs to another execution. */
-async function lastBatches(target: UpdatesTarget, most: number): Promise<BatchStatus[]> {
-  const statuses: BatchStatus[] = [];
-  for (const execution of await lastExecutions(target, most)) {
-    const batch = batchOf(execution);
-    if (batch === undefined) continue;
-    statuses.push(await statusOf(target, batch, execution, await readBatchManifest(target.store, batch)));
-  }
-  return statuses;
-}
-
-/** @throws CommandError (exit code 2) if neither the bucket nor Step Functions has the batch */
-async function oneBatch(target: UpdatesTarget, batch: string): Promise<BatchStatus> {
-  const execution = await executionOf(target, batch);
-  const manifest = await readBatchManifest(target.store, batch);
-  const known = execution ?? (manifest && { name: batch, startDate: new Date(manifest.startedAt) });
-  if (known) return statusOf(target, batch, known, manifest);
-  throw new CommandError(`There is no batch ${batch} here.`, USAGE);
-}
-
-/** @param execution without an ARN if Step Functions has deleted it */
+/**
+ * @param known what the caller knows: the execution, and the number of records
+ * @throws CommandError (exit code 2) if neither the bucket nor Step Functions has the batch
+ */
 export async function statusOf(
-  { store }: UpdatesTarget,
+  target: UpdatesTarget,
   batch: string,
-  execution: Partial<DescribeExecutionOutput>,
-  manifest: BatchManifest | undefined,
+  known: { execution?: DescribeExecutionOutput; records?: number } = {},
 ): Promise<BatchStatus> {
-  const tally = new ResultTally(store, batch);
+  const { store } = target;
+  const described = known.execution ?? (await executionOfBatch(target, batch));
+  const keys = keysOf(batch);
+  const manifest = parseJson(batchManifestSchema, (await store.read(keys.manifest))?.text);
+  if (!described && !manifest) throw new CommandError(`There is no batch ${batch} here.`, USAGE);
+  const tally = createTally(store, batch);
   if (!manifest) await tally.refresh();
-  const run = runOf(executionFrom(execution));
-  const { counts, input, result, finishedAt, keptUntil = null } = manifest ?? {};
-  const outcome = counts && counts.APPLIED === input?.records ? 'applied' : 'failed';
-  const left = { status: null, executionArn: null, endedAt: finishedAt ?? null, outcome } as const;
+  const { counts, input, result, startedAt = 0, finishedAt = 0, keptUntil = null } = manifest ?? {};
+  const status = counts?.APPLIED === input?.records ? 'SUCCEEDED' : 'FAILED';
+  const times = { startDate: new Date(startedAt), stopDate: new Date(finishedAt) };
+  const forgotten = { name: batch, ...times, status, input: JSON.stringify({ file: keys.input }) } as const;
   return {
-    ...run,
-    ...(execution.executionArn === undefined && { ...left, needsPerson: outcome === 'failed' }),
-    what: 'update',
-    of: batch,
+    ...runOf(executionOf(described ?? forgotten)),
+    ...(!described && { status: null, executionArn: null }),
     keptUntil,
-    manifestKey: manifest ? keysOf(batch).manifest : null,
+    manifestKey: manifest ? keys.manifest : null,
     batch,
     records: input?.records ?? null,
     resumedAs: (await resumedBy(store, batch)) ?? null,
-    counts: counts ?? tally.counts,
+    counts: counts ?? tally.completed(known.records),
     resultKey: result?.key ?? null,
   };
+}
+
+/** Counts the outcomes of a batch in progress from its result objects. It reads each object once. */
+export function createTally(store: BatchStore, batch: string) {
+  const counts = noCounts();
+  const seen = new Set<string>();
+  /** Whether a function may have started to send. */
+  let begun = false;
+  return {
+    counts,
+    refresh: async () => {
+      const keys = (await store.list(keysOf(batch).results)).map(({ key }) => key);
+      begun ||= keys.length > 0;
+      const fresh = keys.filter((key) => key.endsWith('.jsonl') && !seen.has(key));
+      await eachOf(fresh, async (key) => {
+        const object = await store.read(key);
+        seen.add(key);
+        for (const { outcome } of parseResults(object?.text ?? '')) counts[outcome] += 1;
+      });
+    },
+    /** The counts of a batch without a manifest: a line without a result may have been sent if any function started. */
+    completed: (records = 0): Counts => {
+      const rest = Math.max(0, records - totalOf(counts));
+      const others = begun ? 'UNKNOWN' : 'NOT_SENT';
+      return { ...counts, [others]: counts[others] + rest };
+    },
+  };
+}
+
+export function totalOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 const claimSchema = z.object({ execution: z.string() });
 
 /**
  * The execution that claimed a batch; before a claim, one of the last 100 executions whose input names the batch.
- * @returns `undefined` if there is no such execution any more
+ * @returns `undefined` if Step Functions has deleted it, 90 days after its end
  */
-export async function executionOf(
-  target: UpdatesTarget,
-  batch: string,
-): Promise<DescribeExecutionCommandOutput | undefined> {
+async function executionOfBatch(target: UpdatesTarget, batch: string): Promise<DescribeExecutionOutput | undefined> {
   const { sfn, store, UpdatesStateMachineArn } = target;
   const claim = parseJson(claimSchema, (await store.read(keysOf(batch).started))?.text);
-  if (!claim) return (await lastExecutions(target, 100)).find((execution) => batchOf(execution) === batch);
-  const describe = new DescribeExecutionCommand({
-    executionArn: executionArn(UpdatesStateMachineArn, claim.execution),
-  });
-  return sfn.send(describe).catch((error: unknown) => {
-    // Step Functions deletes an execution 90 days after its end.
+  if (!claim) return (await batchExecutions(target, { most: 100 })).find((one) => one.batch === batch)?.execution;
+  const executionArn = `${UpdatesStateMachineArn.replace(':stateMachine:', ':execution:')}:${claim.execution}`;
+  return sfn.send(new DescribeExecutionCommand({ executionArn })).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'ExecutionDoesNotExist') return undefined;
     throw error;
   });
 }
 
-export function executionArn(machineArn: string, name: string): string {
-  return `${machineArn.replace(':stateMachine:', ':execution:')}:${name}`;
+/** The newest executions, newest first, except those whose batch belongs to another execution. */
+export async function batchExecutions(
+  { sfn, UpdatesStateMachineArn: stateMachineArn }: UpdatesTarget,
+  { most = Number.POSITIVE_INFINITY, since = new Date(0) },
+): Promise<{ batch: string; execution: DescribeExecutionOutput }[]> {
+  const listed: ExecutionListItem[] = [];
+  for await (const { executions = [] } of paginateListExecutions({ client: sfn }, { stateMachineArn })) {
+    const later = executions.filter(({ startDate }) => startDate && startDate >= since);
+    listed.push(...later);
+    if (later.length < executions.length || listed.length >= most) break;
+  }
+  const found = await eachOf(listed.slice(0, most), async ({ executionArn }) => {
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    const { what, of: batch } = readInput(execution.input);
+    const isOwn = what === 'update' && batch !== undefined && execution.error !== 'UpdateAlreadyStarted';
+    return isOwn ? [{ batch, execution }] : [];
+  });
+  return found.flat();
 }
 
-async function lastExecutions({ sfn, UpdatesStateMachineArn: stateMachineArn }: UpdatesTarget, maxResults: number) {
-  const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn, maxResults }));
-  const described = await Promise.all(
-    executions.map(({ executionArn }) => sfn.send(new DescribeExecutionCommand({ executionArn }))),
-  );
-  return described.filter(({ error }) => error !== 'UpdateAlreadyStarted');
+const SHOWN = 20;
+
+/** The counts, then the first lines that were not applied: names of errors and fields; no id and no value. */
+export async function resultText(
+  store: BatchStore,
+  { counts, resultKey }: Pick<BatchStatus, 'counts' | 'resultKey'>,
+): Promise<string[]> {
+  const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
+  const rows = outcomes.map((outcome) => [outcome, counts[outcome].toLocaleString('en'), OUTCOMES[outcome]]);
+  const table = textTable(['outcome', 'lines', 'meaning'], rows);
+  const all = totalOf(counts) - counts.APPLIED;
+  if (resultKey === null || all === 0) return [table];
+  const failures: string[][] = [];
+  for await (const result of resultsIn((await store.stream(resultKey))?.chunks ?? Readable.from([]))) {
+    const { line, outcome, error, attempts, fields = [] } = result;
+    if (outcome === 'APPLIED') continue;
+    const status = result.status === 404 ? '404: no such customer' : String(result.status ?? '');
+    failures.push([String(line), outcome, error ?? '', status, String(attempts), fields.join(', ')]);
+    if (failures.length === SHOWN) break;
+  }
+  const more = all > failures.length ? [`  … and ${(all - failures.length).toLocaleString('en')} more`] : [];
+  const headings = ['line', 'outcome', 'error', 'status', 'attempts', 'fields'];
+  return [table, '', textTable(headings, failures), ...more, ''];
 }
 
-export function batchOf(execution: DescribeExecutionCommandOutput): string | undefined {
-  const { what, of } = readInput(execution.input);
-  return what === 'update' ? of : undefined;
+/** @throws CommandError (exit code 2) when there is no such batch */
+export async function* inputOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+  const object = await store.stream(keysOf(batch).input);
+  if (!object) throw usage(`There is no batch ${batch} in the bucket.`);
+  yield* object.chunks;
+}
+
+/** The known results of a batch, in the order of its lines: the whole result, or the parts that exist. */
+export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+  const result = await store.stream(keysOf(batch).result);
+  if (result) return yield* result.chunks;
+  for (const { key } of await store.list(keysOf(batch).results)) {
+    const part = key.endsWith('.jsonl') ? await store.stream(key) : undefined;
+    if (part) yield* part.chunks;
+  }
+}
+
+/** The newest results of a batch, including those of the batches that resumed it. */
+async function* latestResultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+  const later = await resumedBy(store, batch);
+  const own = resultsOf(store, batch);
+  yield* later === undefined ? own : latestResults(own, latestResultsOf(store, later));
+}
+
+/** Largest error of this machine's clock: AWS refuses signatures beyond it, and the SDK then uses the AWS time. */
+const CLOCK_MS = 300_000;
+const LONGEST_SENDING_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
+
+/** The time until which functions of a batch may send that ended then without a summary. */
+export function sendsUntil(stoppedAt: string): Date {
+  return new Date(Date.parse(stoppedAt) + LONGEST_SENDING_MS);
 }

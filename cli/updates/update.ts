@@ -1,35 +1,53 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { crc32 } from 'node:zlib';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import { type BatchStore, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
+import type { Counts } from '../../core/batch/batch-results.ts';
+import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
+import { measured } from '../../core/updates/line-blocks.ts';
 import { csvToJsonl } from '../../core/updates/read-csv.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
-import { numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { secondsBetween } from '../runs/run.ts';
+import { failureText } from '../runs/run-words.ts';
+import { commandFor, numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { printErr, printOut, writeText } from '../support/print.ts';
+import { liveLines, printErr, printJson, printOut, writeText } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { batchArgument, connectForUpdates, drainBatch, resumedName, type UpdatesTarget } from './batch-facts.ts';
-import { finishBatch } from './finish.ts';
-import { refuseLaterBatches, refuseToResume, resumedAlready, unfinishedLines } from './resume-batch.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
+import { drainBatch, refuseLaterBatches, refuseToResume, unfinishedLines } from './resume-batch.ts';
 import {
   type CheckedUpdates,
-  changed,
   checkUpdates,
   openUpdateFile,
   refused,
   samplesOf,
-  tooLarge,
   type UpdateSource,
 } from './update-source.ts';
-import { executionArn } from './update-status.ts';
+import {
+  type BatchStatus,
+  batchArgument,
+  connectForUpdates,
+  createTally,
+  resultText,
+  resumedName,
+  statusOf,
+  totalOf,
+  type UpdatesTarget,
+} from './update-status.ts';
+
+/** How to apply a batch; missing options come from the configuration. */
+export interface BatchOptions {
+  /** Changes per second. */
+  maxRate?: number | undefined;
+  stopAfterFailures?: number | undefined;
+}
 
 interface UpdateOptions extends TargetOptions, BatchOptions {
   resume?: string;
@@ -77,46 +95,29 @@ export function addUpdate(command: Command): void {
 }
 
 async function update(file: string | undefined, options: UpdateOptions): Promise<void> {
-  if ((file === undefined) === (options.resume === undefined)) {
+  const { resume, overNewer, dryRun, json } = options;
+  if ((file === undefined) === (resume === undefined)) {
     throw new CommandError('Name a file, or a batch with --resume.', USAGE);
   }
-  if (options.overNewer && file !== undefined) throw new CommandError('--over-newer belongs to --resume.', USAGE);
-  if (options.dryRun && options.json)
-    throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
-  if (file !== undefined) return withSource(await openUpdateFile(file), options);
-  return resumeBatch(options.resume ?? '', options);
+  if (overNewer && resume === undefined) throw new CommandError('--over-newer belongs to --resume.', USAGE);
+  if (dryRun && json) throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
+  if (resume !== undefined) return resumeBatch(resume, options);
+  const source = await openUpdateFile(file ?? '');
+  // A dry run of a file calls no cloud.
+  if (dryRun) return showDryRun(await checkUpdates(source, rulesOf(options)));
+  return checkAndSend(source, await connectForUpdates(options), options);
 }
 
 async function resumeBatch(batch: string, options: UpdateOptions): Promise<void> {
   const target = await connectForUpdates(options);
-  const unsummarized = await refuseToResume(target, batch);
-  if (options.dryRun) {
-    if (!options.overNewer) await refuseLaterBatches(target, batch, options).catch(printRefusal);
-    return withSource(unfinishedLines(target, batch), options, target);
-  }
-  if (!options.overNewer) await refuseLaterBatches(target, batch, options);
-  if (unsummarized) await drainBatch(target, batch, unsummarized.stopDate);
+  const status = await statusOf(target, batch);
+  refuseToResume(status);
+  if (!options.overNewer) await refuseLaterBatches(target, status, options);
+  const source = unfinishedLines(target, batch);
+  if (options.dryRun) return showDryRun(await checkUpdates(source));
+  if (status.manifestKey === null) await drainBatch(target, status);
   printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
-  return withSource(unfinishedLines(target, batch), options, target);
-}
-
-/** Prints why a resume would be refused, because a dry run still shows the lines. */
-function printRefusal(error: unknown): void {
-  if (!(error instanceof CommandError)) throw error;
-  printErr(error.message);
-}
-
-/** @param connected deployment of a batch to resume; for a file, this function connects, or a dry run calls no cloud */
-async function withSource(source: UpdateSource, options: UpdateOptions, connected?: UpdatesTarget): Promise<void> {
-  try {
-    const target = connected ?? (options.dryRun ? undefined : await connectForUpdates(options));
-    const rules = target ? (await deployedConfiguration(target)).updates : rulesOf(options);
-    const checked = await checkUpdates(source, printErr, rules);
-    if (options.dryRun || !target) return await showDryRun(checked);
-    return await send(checked, target, options);
-  } finally {
-    await source.close();
-  }
+  return checkAndSend(source, target, options, status);
 }
 
 /** The rules that the functions would apply, if the configuration file exists. */
@@ -133,23 +134,26 @@ async function showDryRun({ source, records, lines }: CheckedUpdates): Promise<v
   for (const sample of await samplesOf(source)) printOut(sample);
 }
 
-async function send(checked: CheckedUpdates, target: UpdatesTarget, options: UpdateOptions): Promise<void> {
+async function checkAndSend(
+  source: UpdateSource,
+  target: UpdatesTarget,
+  options: UpdateOptions,
+  resumed?: BatchStatus,
+): Promise<void> {
+  const { updates } = await deployedConfiguration(target);
+  const checked = await checkUpdates(source, updates);
   await askBefore(checked, target, options);
-  const { maxRate, stopAfterFailures, resume, overNewer } = options;
-  const batch = resume === undefined ? newBatchName() : resumedName(resume);
-  const key = await uploadInput(target.store, batch, checked, resume !== undefined);
+  const { maxRate, stopAfterFailures } = options;
+  // The name of a new batch sorts by time: `update-20261120T020000-1a2b3c`.
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+Z$/g, '');
+  const batch = resumed ? resumedName(resumed.batch) : `update-${stamp}-${randomBytes(3).toString('hex')}`;
+  const key = await uploadInput(target.store, batch, checked);
   // Another batch may have begun meanwhile. If this refuses, the next resume finds these stored lines.
-  if (resume !== undefined && !overNewer) await refuseLaterBatches(target, resume, options);
+  if (resumed && !options.overNewer) await refuseLaterBatches(target, resumed, options);
   // The name is printed before the start: if the answer gets lost, the user can look up the batch by this name.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
-  const how = { maxRate, stopAfterFailures };
-  const executionArn =
-    resume === undefined
-      ? await startBatch(target, key, how)
-      : await startResumed(target, key, { ...how, resumes: resume });
-  if (!executionArn) throw resumedAlready(resume ?? '');
-  const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
-  if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
+  const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures, resumes: resumed?.batch });
+  await finishBatch(target, { batch, executionArn, records: checked.records }, options);
 }
 
 async function askBefore(
@@ -165,80 +169,17 @@ async function askBefore(
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
 }
 
-/** How to apply a batch; missing options come from the configuration. */
-export interface BatchOptions {
-  /** Changes per second. */
-  maxRate?: number | undefined;
-  stopAfterFailures?: number | undefined;
-}
-
-/** A name that sorts by time: `update-20261120T020000-1a2b3c`. */
-function newBatchName(): string {
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+Z$/g, '');
-  return `update-${stamp}-${randomBytes(3).toString('hex')}`;
-}
-
 /**
- * Starts the state machine on an uploaded file. The name of the execution begins with the name of the batch.
- * @param file key of the file in the bucket, `updates/BATCH/input.jsonl`
- * @returns the ARN of the execution
- */
-export async function startBatch(
-  { sfn, UpdatesStateMachineArn: stateMachineArn }: Pick<UpdatesTarget, 'sfn' | 'UpdatesStateMachineArn'>,
-  file: string,
-  options: BatchOptions = {},
-  name = `${batchIn(file)}-${randomBytes(3).toString('hex')}`,
-): Promise<string> {
-  const input = JSON.stringify({ file, ...options });
-  const started = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
-  return started.executionArn ?? '';
-}
-
-/**
- * Starts a batch that resumes another. Because of its name, two simultaneous commands start only one execution.
- * @returns `undefined` if another execution has or had the batch
- */
-async function startResumed(
-  target: UpdatesTarget,
-  file: string,
-  options: BatchOptions & { resumes: string },
-): Promise<string | undefined> {
-  const { sfn, store, UpdatesStateMachineArn } = target;
-  const name = batchIn(file);
-  try {
-    return await startBatch(target, file, options, name);
-  } catch (error) {
-    if (!(error instanceof Error && error.name === 'ExecutionAlreadyExists')) throw error;
-  }
-  const describe = new DescribeExecutionCommand({ executionArn: executionArn(UpdatesStateMachineArn, name) });
-  const { status } = await sfn.send(describe);
-  if (status === 'RUNNING' || (await store.read(keysOf(name).started))) return undefined;
-  // The execution has ended without a claim on the batch.
-  return startBatch(target, file, options);
-}
-
-function batchIn(file: string): string {
-  return file.split('/')[1] ?? '';
-}
-
-/**
- * Uploads the checked bytes as the input of a new batch, CSV as JSON Lines with the same line numbers. It stores all
- * bytes or none.
- * @param resumes whether the same bytes may exist already, from another person who resumes the same batch
+ * Uploads the checked bytes as the input of a batch, CSV as JSON Lines with the same line numbers. It stores all bytes
+ * or none. The same bytes may exist already, from another person who resumes the same batch.
  * @returns the key
  * @throws CommandError (exit code 2) if the bytes differ from the checked ones; RunError of the bucket, such as
  *   `StorageConflict` for a key with other bytes
  */
-export async function uploadInput(
-  store: BatchStore,
-  batch: string,
-  checked: CheckedUpdates,
-  resumes = false,
-): Promise<string> {
-  const { source } = checked;
-  const csv = source.reader.format === 'csv';
+export async function uploadInput(store: BatchStore, batch: string, checked: CheckedUpdates): Promise<string> {
   const same = sameBytes(checked);
-  const body = Readable.from(limited(csv ? csvToJsonl(same) : same, source.name), { objectMode: false });
+  const isCsv = checked.source.reader.format === 'csv';
+  const body = Readable.from(isCsv ? csvToJsonl(same) : same, { objectMode: false });
   const key = keysOf(batch).input;
   try {
     if (await store.uploadOnce(key, body)) return key;
@@ -247,41 +188,112 @@ export async function uploadInput(
     if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;
     throw error;
   }
-  if (!resumes) throw new RunError('StorageConflict', `There is an object at ${key} already.`);
-  if (await isStored(store, key, checked)) return key;
+  // The whole object is compared, because for an upload in parts S3 keeps only a checksum of the part checksums.
+  const total = { bytes: 0, crc32: 0 };
+  for await (const _ of measured((await store.stream(key))?.chunks ?? Readable.from([]), total));
+  if (total.bytes === checked.bytes && total.crc32 === checked.crc32) return key;
   throw new RunError(
     'StorageConflict',
     `Other lines than are to be sent again stand at ${key}: if no execution has that batch, delete the object, and resume once more.`,
   );
 }
 
-/** Compares the whole object, because for an upload in parts S3 keeps only a checksum of the part checksums. */
-async function isStored(store: BatchStore, key: string, checked: CheckedUpdates): Promise<boolean> {
-  const object = await store.stream(key);
-  let sum = 0;
-  for await (const piece of object?.chunks ?? []) {
-    if (object?.bytes !== checked.bytes) return false;
-    sum = crc32(piece, sum);
-  }
-  return object?.bytes === checked.bytes && sum === checked.crc32;
+async function* sameBytes({ source, bytes, crc32 }: CheckedUpdates): AsyncGenerator<Uint8Array> {
+  const total = { bytes: 0, crc32: 0 };
+  yield* measured(source.open(), total);
+  if (total.bytes === bytes && total.crc32 === crc32) return;
+  throw refused(`${source.name} changed while it was read: wait until it is complete.`);
 }
 
-async function* sameBytes({ source, bytes, crc32: expected }: CheckedUpdates): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  let sum = 0;
-  for await (const piece of source.open()) {
-    size += piece.byteLength;
-    sum = crc32(piece, sum);
-    yield piece;
-  }
-  if (size !== bytes || sum !== expected) throw changed(source.name);
+/**
+ * Starts the state machine on an uploaded file. The name of the execution begins with the name of the batch. Of two
+ * executions of a batch one claims it, and the other ends as `UpdateAlreadyStarted`.
+ * @param file key of the file in the bucket, `updates/BATCH/input.jsonl`
+ * @returns the ARN of the execution
+ */
+export async function startBatch(
+  { sfn, UpdatesStateMachineArn: stateMachineArn }: Pick<UpdatesTarget, 'sfn' | 'UpdatesStateMachineArn'>,
+  file: string,
+  options: BatchOptions & { resumes?: string | undefined } = {},
+): Promise<string> {
+  const name = `${file.split('/')[1]}-${randomBytes(3).toString('hex')}`;
+  const input = JSON.stringify({ file, ...options });
+  const started = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
+  return started.executionArn ?? '';
 }
 
-async function* limited(pieces: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  for await (const piece of pieces) {
-    size += piece.byteLength;
-    if (size > LARGEST_INPUT_BYTES) throw tooLarge(name);
-    yield piece;
+interface Started {
+  batch: string;
+  executionArn: string;
+  records: number;
+}
+
+/**
+ * Follows a batch to its end and prints the result.
+ * @throws CommandError: 1 if a line was not applied, 130 after Ctrl-C, which stops following but not the batch
+ */
+async function finishBatch(target: UpdatesTarget, started: Started, options: UpdateOptions): Promise<void> {
+  const { batch, records } = started;
+  const look = commandFor(`update-status ${batch}`, options);
+  const left = `No longer following; the batch ${batch} goes on. Look at it: ${look}`;
+  const execution = await untilInterrupted(left, (signal) => followBatch(target, started, signal));
+  const status = await statusOf(target, batch, { execution, records });
+  const ok = status.records !== null && status.counts.APPLIED === status.records;
+  if (options.json) printJson({ ok, ...status });
+  // With that error, another execution applies the batch.
+  else if (status.error !== 'UpdateAlreadyStarted') {
+    const { REJECTED, FAILED, UNKNOWN, NOT_SENT } = status.counts;
+    const again = commandFor(`update --resume ${batch}`, options);
+    const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
+    const advice = [
+      // This advice comes first: once a later batch has begun, a resume needs another option.
+      ...(FAILED + UNKNOWN + NOT_SENT > 0 ? [`To send lines again: ${again}`] : []),
+      ...(REJECTED > 0 ? [`To correct rejected lines: ${correct}`] : []),
+    ];
+    printOut([...(await resultText(target.store, status)), ...advice].join('\n'));
   }
+  if (!ok) throw new CommandError(failureText(status), RUN_FAILED, { documented: options.json === true });
+}
+
+const PAUSE_MS = 2000;
+/** Without a terminal, this many lines of progress are printed. */
+const STEPS = 20;
+
+/** @throws the reason of the signal */
+async function followBatch(
+  { sfn, store }: UpdatesTarget,
+  { batch, executionArn, records }: Started,
+  signal: AbortSignal,
+) {
+  const { stderr } = process;
+  // A terminal without a known size cannot show a live row.
+  const row = stderr.isTTY && stderr.columns > 0 && stderr.rows > 0 ? liveLines(stderr) : undefined;
+  const tally = createTally(store, batch);
+  for (let shown = -1; ; ) {
+    signal.throwIfAborted();
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    // The results are read after the status, so that they include all results from before the end.
+    await tally.refresh();
+    const seconds = secondsBetween(execution.startDate, execution.stopDate ?? new Date());
+    const text = progressText(tally.counts, records, seconds);
+    const step = Math.floor((totalOf(tally.counts) * STEPS) / records);
+    if (row) row.show(text);
+    else if (step !== shown) printErr(text);
+    shown = step;
+    if (execution.status !== 'RUNNING') return execution;
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}
+
+/** `430 of 1,000 lines (43 %), 21.3 a second; 2 REJECTED` */
+export function progressText(counts: Counts, records: number, seconds: number): string {
+  const lines = totalOf(counts);
+  // Rounded down, so that 100 means that all lines are done.
+  const percent = Math.floor((lines * 100) / records);
+  const rate = seconds > 0 ? `, ${(lines / seconds).toFixed(1)} a second` : '';
+  const others = Object.entries(counts).flatMap(([outcome, count]) =>
+    outcome === 'APPLIED' || count === 0 ? [] : [`${count.toLocaleString('en')} ${outcome}`],
+  );
+  const done = `${lines.toLocaleString('en')} of ${manyText(records, 'line')} (${percent} %)${rate}`;
+  return [done, others.join(', ')].filter(Boolean).join('; ');
 }

@@ -15,6 +15,12 @@ export const NOT_APPLIED: readonly (LineOutcome | undefined)[] = [
 /** Outcomes of lines to send again unchanged: rejected lines would be rejected again. */
 export const TO_RESUME: readonly (LineOutcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
 
+interface FailedLinesOptions {
+  outcomes?: readonly (LineOutcome | undefined)[];
+  /** Whether empty lines replace the other lines, so that line numbers stay. */
+  inPlace?: boolean;
+}
+
 /**
  * The lines of an input with one of the given outcomes (`undefined`: no result), byte for byte, as a new input. Both
  * files are read once, in parallel.
@@ -25,11 +31,13 @@ export const TO_RESUME: readonly (LineOutcome | undefined)[] = ['FAILED', 'UNKNO
 export async function* failedLines(
   input: AsyncIterable<Uint8Array>,
   results: AsyncIterable<Uint8Array>,
-  outcomes: readonly (LineOutcome | undefined)[] = NOT_APPLIED,
+  { outcomes = NOT_APPLIED, inPlace = false }: FailedLinesOptions = {},
 ): AsyncGenerator<Uint8Array> {
   let kept = '';
-  for await (const text of linesWith(outcomes, input, resultsIn(results))) {
-    kept += `${text}\n`;
+  let before = 0;
+  for await (const { line, text } of linesWith(outcomes, input, resultsIn(results))) {
+    kept += `${inPlace ? '\n'.repeat(line - before - 1) : ''}${text}\n`;
+    before = line;
     if (kept.length < LONGEST_LINE) continue;
     yield Buffer.from(kept);
     kept = '';
@@ -41,7 +49,7 @@ async function* linesWith(
   outcomes: readonly (LineOutcome | undefined)[],
   input: AsyncIterable<Uint8Array>,
   results: AsyncGenerator<ResultLine, void>,
-): AsyncGenerator<string> {
+): AsyncGenerator<{ line: number; text: string }> {
   try {
     let next = await results.next();
     for await (const { line, text } of numberedLines(input)) {
@@ -49,7 +57,7 @@ async function* linesWith(
       if (id === undefined) continue;
       const result = resultOf(line, id, next);
       if (result) next = await results.next();
-      if (outcomes.includes(result?.outcome)) yield text;
+      if (outcomes.includes(result?.outcome)) yield { line, text };
     }
     if (!next.done) throw mismatch(next.value);
   } finally {
@@ -64,7 +72,7 @@ function resultOf(line: number, id: string, { value }: IteratorResult<ResultLine
 }
 
 /** The results in the bytes of one or more result files, in order. */
-async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
+export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
   for await (const { line, text } of numberedLines(bytes)) {
     // Lines in doubt have no result here. A later part may have it.
     if (text.startsWith(DOUBT)) continue;

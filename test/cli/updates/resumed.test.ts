@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resumedName } from '../../../cli/updates/batch-facts.ts';
+import { resumedName } from '../../../cli/updates/update-status.ts';
 import { batchNameSchema } from '../../../core/batch/batch-results.ts';
 
 test('a batch is resumed under one name, and what that leaves under the next', () => {

@@ -24,11 +24,11 @@ async function questioned({ looks = 2, size = 'cols 100 rows 30' } = {}) {
   return { ...cloud, ...terminal };
 }
 
-test('a yes sends, and one row with a bar shows how far it is', async () => {
+test('a yes sends, and one row shows how far it is', async () => {
   const { type, ended, shown, asked } = await questioned();
   type('y\r');
   expect(await ended, shown()).toBe(0);
-  expect(shown()).toMatch(/\[█+░*\] 2 of 2 lines \(100 %\)/);
+  expect(shown()).toMatch(/1 of 2 lines .*2 of 2 lines \(100 %\)/s);
   expect(asked).toContain('StartExecution');
 });
 

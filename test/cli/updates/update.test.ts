@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -302,19 +302,21 @@ test('a start that is never answered leaves the name of its batch, which update-
   });
 });
 
-test('a file that changes between the check and the upload is not sent', async () => {
+test.each<[how: string, change: (file: string) => Promise<void>]>([
+  ['grows', (file) => appendFile(file, jsonl([{ id: idOf(99), city: 'Haifa' }]))],
+  ['gets other lines of the same size', (file) => writeFile(file, jsonl(people(10)).replace('Haifa', 'Jaffa'))],
+])('a file that %s between the check and the upload is not sent', async (_, change) => {
   const file = await fileOf(jsonl(people(10)));
   const { target, objects } = await updatingCloud();
   const source = await openUpdateFile(file);
-  const checked = await checkUpdates(source, () => undefined);
-  await appendFile(file, jsonl([{ id: idOf(99), city: 'Haifa' }]));
+  const checked = await checkUpdates(source);
+  await change(file);
   await expect(uploadInput(createBatchStore(target.s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
     name: 'CommandError',
     exitCode: 2,
     message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,
   });
   expect(objects.size).toBe(0);
-  await source.close();
 });
 
 test('a batch is resumed with the lines that were neither applied nor rejected, on the lines where they stood', async () => {
@@ -370,7 +372,7 @@ test('what functions of a stopped batch are still sending is waited for, and not
   objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"firstLine":6,"records":100}'));
 
   const { soFar, ended } = startCli('update', '--resume', first, '--yes', ...place);
-  const waiting = /waiting for the results of one part, until \d\d:\d\d:\d\d UTC at most/;
+  const waiting = /waiting for the results of one part, until \S+Z at most/;
   await vi.waitFor(() => expect(soFar.stderr).toMatch(waiting), { timeout: 10_000 });
   const result = { ...applied, line: 6, id: idOf(5) };
   objects.set(`${folder}/chunk-0001.000002.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
@@ -388,10 +390,9 @@ test('two who resume one batch at once make one batch, and a third gets its name
   const third = await cli(...resume);
 
   expect([...batches.keys()]).toEqual([first, `${first}-r2`]);
-  expect([...batches.values()][1]?.name).toBe(`${first}-r2`);
   expect(both.map(({ stdout }) => stdout && JSON.parse(stdout).batch)).toContain(`${first}-r2`);
-  // The slower command followed the same execution, or was told its name.
-  expect(both.every(({ code, stderr }) => code === 0 || stderr.includes('was resumed already'))).toBe(true);
+  const loser = /UpdateAlreadyStarted: |was resumed already/;
+  expect(both.map(({ code, stderr }) => code === 0 || loser.test(stderr))).toEqual([true, true]);
   expect(asked).toContain(`PutObject updates/${first}-r2/input.jsonl`);
   const told = `The batch ${first} was resumed already, as ${first}-r2: `;
   expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });

@@ -16,7 +16,7 @@ const result = (line: number, outcome: LineOutcome, id = idOf(line)): ResultLine
   at: null,
 });
 const failed = (lines: string, results: ResultLine[], outcomes = NOT_APPLIED) =>
-  textOf(failedLines(bytesOf(lines, 40), bytesOf(results.map(resultLineText).join(''), 33), outcomes));
+  textOf(failedLines(bytesOf(lines, 40), bytesOf(results.map(resultLineText).join(''), 33), { outcomes }));
 
 test('the lines that were not applied come as they were, to be corrected', async () => {
   const lines = `\n${input(2)}\n${input(4)}${input(5)}`;

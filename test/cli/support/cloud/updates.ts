@@ -60,20 +60,26 @@ function updates(
   { lineOutcome = () => ({}), looks = 2, crash, endedAt = STARTED + 10 }: Options,
   batches: Map<string, Batch>,
 ): Part {
+  const late = new Map<string, string>();
   return ({ objects }) => ({
     StartExecution: ({ input: asked }) => {
       const name = String(asked.name);
       const input = String(asked.input);
       const batch = String(JSON.parse(input).file).split('/')[1] ?? '';
-      const standing = [...batches.values()].find((one) => one.name === name);
-      if (standing && (isOver(standing) || standing.input !== input)) return refused('ExecutionAlreadyExists');
-      if (!standing) {
+      // Another execution has claimed the batch.
+      if (batches.has(batch)) late.set(runOf(name), input);
+      else {
         batches.set(batch, { name, batch, input, looks, startedAt: STARTED + batches.size });
         objects.set(`updates/${batch}/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
       }
       return { executionArn: runOf(name), startDate: STARTED };
     },
     DescribeExecution: ({ input: { executionArn } }) => {
+      const lateInput = late.get(String(executionArn));
+      if (lateInput) {
+        const taken = { status: 'FAILED', error: 'UpdateAlreadyStarted', cause: 'It belongs to another execution.' };
+        return { executionArn, startDate: STARTED, stopDate: STARTED, input: lateInput, ...taken };
+      }
       const batch = [...batches.values()].find(({ name }) => runOf(name) === executionArn);
       if (!batch) return refused('ExecutionDoesNotExist');
       if (!isOver(batch)) advance(batch, objects, { lineOutcome, crashes: crash !== undefined });
