@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { listedOf } from '../../../core/columns/column-changes.ts';
-import { chooseColumns, type PublishedColumns } from '../../../core/columns/columns.ts';
+import { chooseColumns, columnsFor, type PublishedColumns } from '../../../core/columns/columns.ts';
 import { meantBy, meantInRuns } from '../../../core/columns/left-out.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
 import type { ExportInput } from '../../../core/export/input.ts';
@@ -188,6 +188,25 @@ describe('a column that is left out, however it is written', () => {
     expect((await choose(settings, { filters: [{ note: 'אין מספר זהות' }] })).requested).toHaveLength(3);
   });
 
+  test('is found again where its label has gone to another column: both are left out, and the run says so', () => {
+    const plan = except('מספר זהות');
+    const moved = [field('id'), field('IdNumber', 'Number'), field('phone', 'מספר זהות')];
+    const leftOut = [{ entry: 'מספר זהות', name: 'IdNumber', label: 'מספר זהות' }];
+
+    const { requested, warnings } = leftOutOf(plan, moved, last({ plan: digestOf(plan), leftOut }));
+
+    expect(requested).toEqual(['id']);
+    expect(warnings).toEqual([
+      expect.stringMatching(/named "IdNumber" in the export of 2026-11-19, and names another column now: both/),
+    ]);
+  });
+
+  test('is never all columns: an empty request may mean every column', async () => {
+    const step = async () => leftOutOf(except('idNumber'), [field('idNumber')]);
+
+    expect((await failureOf(step(), 'ConfigInvalid')).message).toContain('leaves out all columns');
+  });
+
   test('a listed column with almost the same name may be requested where the entry is exact', async () => {
     const fields = [field('nationalId'), field('national_id')];
     const chosen = chooseColumns(
@@ -247,4 +266,117 @@ test('an entry is found in the manifest of an earlier run: by its fields, what i
     [],
   ]);
   expect(namesOf('x')).toEqual(['IdNumber']);
+});
+
+describe('the columns that the CRM lists, against those of the last published export', () => {
+  const typed = (name: string, type: string | null = 'text', label: string | null = null) => ({ name, type, label });
+  const [id, name, phone] = [typed('id', 'uuid', 'מזהה'), typed('name', 'text', 'שם'), typed('phone')];
+  const email = typed('email');
+  const national = typed('nationalId', 'text', 'תעודת זהות');
+  const nationalLeftOut = { entry: 'nationalId', name: 'nationalId', label: 'תעודת זהות' };
+  const before: PublishedColumns = { ...last(), fields: [id, name, phone], leftOut: [] };
+  const since = `since the export of ${before.since.date}`;
+  const NOTHING = { added: [], removed: [], retyped: [], relabelled: [], unnamed: 0 };
+  const compare = (fields: (typeof id)[], settings: object = {}, input: object = {}, published = before) =>
+    columnsFor(planFor(planWith(settings), { entity: 'leads', date: '2026-11-20', ...input }), fields, published);
+
+  test.each<[string, (typeof id)[], changes: object, warning?: string]>([
+    ['are the same, in whatever order', [phone, name, id], {}],
+    [
+      'have one more',
+      [id, name, phone, email],
+      { added: ['email'] },
+      `Columns that the CRM lists newly ${since}: "email".`,
+    ],
+    ['lack one', [id, name], { removed: ['phone'] }, `Columns that the CRM no longer lists ${since}: "phone".`],
+    [
+      'have one of another type; an unknown type is no change',
+      [typed('id', null, 'מזהה'), typed('name', 'html', 'שם'), phone],
+      { retyped: [{ name: 'name', from: 'text', to: 'html' }] },
+      'Columns with another type than at the export of 2026-11-19: "name" (html, was text).',
+    ],
+    [
+      'have one with another label, which warns of nothing',
+      [id, typed('name', 'text', 'שם מלא'), phone],
+      { relabelled: [{ name: 'name', from: 'שם', to: 'שם מלא' }] },
+    ],
+  ])('%s', (_, fields, changes, warning) => {
+    const { drift, warnings, schemaChanges, requested } = compare(fields);
+
+    expect(drift).toEqual({ since: before.since, ...NOTHING, ...changes });
+    expect(warnings).toEqual(warning === undefined ? [] : [warning]);
+    expect(schemaChanges).toBe(warnings.length);
+    expect(requested).toEqual(fields.map((field) => field.name));
+  });
+
+  test('a renamed column is one that went and one that came, without a warning where both are accepted', () => {
+    const renamed = [id, name, typed('mobile')];
+    const drift = { added: ['mobile'], removed: ['phone'] };
+
+    expect(compare(renamed)).toMatchObject({ drift, schemaChanges: 2 });
+    const accepting = { drift: { added: 'accept', removed: 'accept' } };
+    expect(compare(renamed, accepting)).toMatchObject({ drift, warnings: [], schemaChanges: 0 });
+  });
+
+  test.each([
+    ['added', [id, name, phone, email], '"email"'],
+    ['removed', [id, name], '"phone"'],
+    ['retyped', [id, typed('name', 'html', 'שם'), phone], '"name" (html, was text)'],
+  ])(
+    'where the configuration stops at one that is %s, the cause names it and how to accept it',
+    async (kind, fields, named) => {
+      const stopping = { drift: { [kind]: 'stop' } };
+
+      const { message } = await failureOf((async () => compare(fields, stopping))(), 'SchemaChanged');
+
+      expect(message).toContain(`${named}. (drift.${kind})`);
+      expect(message).toContain('npx --no -- crm-export start leads --accept-schema');
+      expect(compare(fields, stopping, { acceptSchema: true })).toMatchObject({ schemaChanges: 1 });
+    },
+  );
+
+  test('a missing required column is refused, also where its change is accepted', async () => {
+    const required = { columns: { required: ['phone'] } };
+    const step = async () => compare([id, name], required, { acceptSchema: true });
+
+    expect((await failureOf(step(), 'SchemaChanged')).message).toContain('leads must have "phone"');
+  });
+
+  test('one that is left out from today on, or no longer left out, is in no difference', () => {
+    const stopping = { drift: { added: 'stop', removed: 'stop' } };
+    const excepting = { ...stopping, columns: { except: ['nationalId', 'PHONE'] } };
+    const withoutNational = { ...before, leftOut: [nationalLeftOut] };
+
+    expect(compare([id, name, phone, national], excepting)).toMatchObject({
+      drift: NOTHING,
+      leftOut: [nationalLeftOut, { entry: 'PHONE', name: 'phone', label: null }],
+      requested: ['id', 'name'],
+    });
+    expect(compare([id, name, phone, national], stopping, {}, withoutNational)).toMatchObject({
+      drift: NOTHING,
+      warnings: [],
+      requested: ['id', 'name', 'phone', 'nationalId'],
+    });
+  });
+
+  test('3,000 changes are counted, as many are named as the state carries', () => {
+    const many = Array.from({ length: 3000 }, (_, place) => typed(`column${place}`));
+
+    const { drift, schemaChanges, warnings } = compare([id, name, phone, ...many]);
+
+    expect(schemaChanges).toBe(3000);
+    expect(drift?.added.length).toBeGreaterThan(100);
+    expect((drift?.added.length ?? 0) + (drift?.unnamed ?? 0)).toBe(3000);
+    expect(warnings[0]).toMatch(/"column9" and 2990 more\.$/);
+  });
+
+  test('a name that is not plain is counted and not repeated; one that nobody requests is not compared', () => {
+    const secret = 'sk-4eC39HqLyjWDarjtT1zdp7dc';
+
+    const { drift, warnings, schemaChanges } = compare([id, name, phone, typed(secret)]);
+
+    expect({ drift, schemaChanges }).toMatchObject({ drift: { ...NOTHING, unnamed: 1 }, schemaChanges: 1 });
+    expect(JSON.stringify([drift, warnings])).not.toContain(secret);
+    expect(compare([id, name, phone, typed(secret)], { columns: ['id'] }).drift).toMatchObject(NOTHING);
+  });
 });

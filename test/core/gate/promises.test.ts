@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Content, Facts } from '../../../core/gate/facts.ts';
 import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
-import { type History, NO_HISTORY } from '../../../core/gate/subject.ts';
+import { type History, NO_HISTORY, type Subject } from '../../../core/gate/subject.ts';
 import { deployment } from '../../support/builders.ts';
 import { factsOf, historyOf, night, subjectOf } from '../../support/gate.ts';
 
@@ -18,6 +18,7 @@ function judged(facts: Facts, given?: Given) {
 
 const stoppedBy = (facts: Facts, given?: Given) => judged(facts, given).stoppedBy;
 const ofContent = (content: Partial<Content>, overrides: Partial<Facts> = {}) => factsOf(10, content, overrides);
+const STRICT = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
 const released = (known: Partial<History['releasedBefore']>, ...nights: Facts[]): History => ({
   ...historyOf(...nights),
   releasedBefore: { ...NO_HISTORY.releasedBefore, ...known },
@@ -40,53 +41,45 @@ test('of a file that nobody gets, only what can never be released is asked', () 
   expect([report?.checks.map(({ guard }) => guard), passed]).toEqual([['excepted'], false]);
 });
 
-const LAST: [what: string, ending: Content['ending'], stopped: string[]][] = [
-  ['as wide as the others, with a line break', { cells: 2, lineBreak: true }, []],
-  ['shorter: cut off, or the text of an error', { cells: 1, lineBreak: true }, ['lastRecord']],
-  ['longer', { cells: 3, lineBreak: true }, ['lastRecord']],
-  ['without the line break that the file before had', { cells: 2, lineBreak: false }, ['lastLineBreak']],
-  ['cut off in its middle', { cells: 1, lineBreak: false }, ['lastRecord', 'lastLineBreak']],
-  ['not known', null, []],
-];
+const ending = (cells: number, lineBreak = true) => ({ ending: { cells, lineBreak } });
+const sheet = { format: 'xlsx' };
+const after = historyOf(factsOf(10));
+const anyWidth = { guards: { ...deployment().entities.leads.guards, maxIrregularShare: 1 } };
+const afterRelease = (width = 2, format = 'csv', nights = [factsOf(10)]) =>
+  released({ endings: [{ cells: 1, lineBreak: true, width, format }] }, ...nights);
 
-test.each(LAST)('a last record is judged: %s', (_, ending, stopped) => {
-  const { stoppedBy: by, releasable } = judged(ofContent({ ending }), { history: historyOf(factsOf(10)) });
+test.each<[what: string, content: Partial<Content>, stopped: string[], given?: Given, facts?: Partial<Facts>]>([
+  ['as wide as the others, with a line break', ending(2), [], { history: after }],
+  ['shorter: cut off, or the text of an error', ending(1), ['lastRecord'], { history: after }],
+  ['longer', ending(3), ['lastRecord'], { history: after }],
+  ['without the line break that the file before had', ending(2, false), ['lastLineBreak'], { history: after }],
+  ['cut off in its middle', ending(1, false), ['lastRecord', 'lastLineBreak'], { history: after }],
+  ['not known', { ending: null }, [], { history: after }],
+  ['without a line break, in the first file', ending(2, false), []],
+  [
+    'without a line break, as in the file before',
+    ending(2, false),
+    [],
+    { history: historyOf(ofContent(ending(2, false))) },
+  ],
+  ['shorter, in a sheet: empty cells at its end are not stored', ending(1), [], {}, sheet],
+  ['longer, in a sheet', ending(3), ['lastRecord'], {}, sheet],
+  ['of any width, where rows of any width are accepted', ending(1), [], { promised: anyWidth }],
+  ['as in a file that was released', ending(1), [], { history: afterRelease() }],
+  ['otherwise than in a file that was released', ending(3), ['lastRecord'], { history: afterRelease() }],
+  ['as in a released file of another width', ending(1), ['lastRecord'], { history: afterRelease(3) }],
+  ['as in a released file of another format', ending(1), ['lastRecord'], { history: afterRelease(2, 'xlsx') }],
+])('a last record is judged: %s', (_, content, stopped, given, facts) => {
+  const { stoppedBy: by, releasable } = judged(ofContent(content, facts), given);
 
   expect([by, releasable]).toEqual([stopped, true]);
 });
 
-test('a file without a last line break passes where no file before had one', () => {
-  const unended = ofContent({ ending: { cells: 2, lineBreak: false } });
+test('an ending that a person has released is a warning afterwards, unless its missing line break stops the file', () => {
+  const history = afterRelease();
 
-  expect(stoppedBy(unended)).toEqual([]);
-  expect(stoppedBy(unended, { history: historyOf(unended) })).toEqual([]);
-});
-
-test('an ending that a person has released is a warning afterwards, on every night', () => {
-  const total = ofContent({ ending: { cells: 1, lineBreak: true } });
-  const history = released({ endings: [{ cells: 1, lineBreak: true, width: 2, format: 'csv' }] }, factsOf(10));
-
-  expect(judged(total, { history })).toMatchObject({ stoppedBy: [], remarks: [expect.stringMatching(/^It ends as /)] });
-  expect(stoppedBy(ofContent({ ending: { cells: 3, lineBreak: true } }), { history })).toEqual(['lastRecord']);
-});
-
-test('a file that is stopped for its missing line break is not said to end as a released one', () => {
-  const cut = ofContent({ ending: { cells: 1, lineBreak: false } });
-  const history = released({ endings: [{ cells: 1, lineBreak: true, width: 2, format: 'csv' }] }, factsOf(10));
-
-  expect(judged(cut, { history })).toMatchObject({ stoppedBy: ['lastLineBreak'], remarks: [] });
-});
-
-test('rows of a sheet may be shorter than its header: empty cells at their end are not stored', () => {
-  const sheet = (cells: number) => ofContent({ ending: { cells, lineBreak: true } }, { format: 'xlsx' });
-
-  expect([stoppedBy(sheet(1)), stoppedBy(sheet(3))]).toEqual([[], ['lastRecord']]);
-});
-
-test('where rows of any width are accepted, the last one may have any', () => {
-  const guards = { ...deployment().entities.leads.guards, maxIrregularShare: 1 };
-
-  expect(stoppedBy(ofContent({ ending: { cells: 1, lineBreak: true } }), { promised: { guards } })).toEqual([]);
+  expect(judged(ofContent(ending(1)), { history }).remarks).toEqual([expect.stringMatching(/^It ends as /)]);
+  expect(judged(ofContent(ending(1, false)), { history })).toMatchObject({ stoppedBy: ['lastLineBreak'], remarks: [] });
 });
 
 test('required columns must be seen in the file: a header that is not known does not show them', () => {
@@ -111,76 +104,48 @@ test.each<[string, Partial<Facts>, Partial<Content>, string[]]>([
   ['one without a name is empty', { header: ['id', 'name', ''] }, {}, []],
   ['which they are is not known', { header: null }, { headed: null }, ['header', 'unknownHeader']],
 ])('where the configuration stops at changed columns, those of the file count: %s', (_, facts, content, stopped) => {
-  const drift = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
-
-  expect(stoppedBy(ofContent(content, facts), { promised: { drift } })).toEqual(stopped);
+  expect(stoppedBy(ofContent(content, facts), { promised: { drift: STRICT } })).toEqual(stopped);
 });
 
-test('the columns of a file that has no header by its setting are judged by their number', () => {
-  const drift = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
-  const promised = { drift, headerless: true };
-  const rows = (width: number) =>
-    ofContent({ headed: false, width, ending: { cells: width, lineBreak: true } }, { header: null });
+test.each<[width: number, promised: Partial<Subject['promised']>, stopped: string[]]>([
+  [2, { drift: STRICT }, []],
+  [3, { drift: STRICT }, ['header']],
+  [2, { required: ['name'] }, []],
+  [1, { required: ['name'] }, ['required']],
+])(
+  'the columns of a file without a header by its setting are judged by their number: %d, %j',
+  (width, promised, stopped) => {
+    const rows = ofContent({ headed: false, width, ...ending(width) }, { header: null });
 
-  expect([stoppedBy(rows(2), { promised }), stoppedBy(rows(3), { promised })]).toEqual([[], ['header']]);
-});
+    expect(stoppedBy(rows, { promised: { headerless: true, ...promised } })).toEqual(stopped);
+  },
+);
 
-test('required columns of a file that has no header by its setting are there where it is as wide as requested', () => {
-  const promised = { required: ['name'], headerless: true };
-  const rows = (width: number) =>
-    ofContent({ headed: false, width, ending: { cells: width, lineBreak: true } }, { header: null });
+const firstRecord = 'f'.repeat(64);
+const unknown = factsOf(null, { headed: null, records: 10, firstRecord }, { header: null });
+const afterHeader = (columns = ['id', 'name'], of = firstRecord) =>
+  released({ headers: [{ firstRecord: of, columns }] });
 
-  expect([stoppedBy(rows(2), { promised }), stoppedBy(rows(1), { promised })]).toEqual([[], ['required']]);
-});
-
-test('an unknown header waits for a person once: a file that begins with the released one is known, by its columns too', () => {
-  const firstRecord = 'f'.repeat(64);
-  const unknown = factsOf(null, { headed: null, records: 10, firstRecord }, { header: null });
-  const drift = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
-
+test('an unknown header waits for a person once: it stands for the columns that it was released for', () => {
   expect(judged(unknown)).toMatchObject({ stoppedBy: ['unknownHeader'], releasable: true });
-  const known = judged(unknown, {
-    history: released({ headers: [{ firstRecord, columns: ['id', 'name'] }] }),
-    promised: { drift, required: ['id'] },
-  });
-  expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'] } });
-  expect(known.facts.content).toMatchObject({ headed: true, rows: 9 });
-  const other = released({ headers: [{ firstRecord: 'e'.repeat(64), columns: ['id', 'name'] }] });
-  expect(stoppedBy(unknown, { history: other })).toEqual(['unknownHeader']);
+  const promised = { drift: STRICT, required: ['id'] };
+  const known = judged(unknown, { history: afterHeader(), promised });
+  expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'], content: { headed: true, rows: 9 } } });
+  const others = { history: afterHeader(['id', 'phone']), promised: { required: ['name'] } };
+  expect(judged(unknown, others)).toMatchObject({ stoppedBy: ['required'], facts: { header: ['id', 'phone'] } });
 });
 
-test('a header stands for the columns that it was released for, whatever is requested by now', () => {
-  const firstRecord = 'f'.repeat(64);
-  const unknown = factsOf(null, { headed: null, records: 10, firstRecord }, { header: null });
-  const history = released({ headers: [{ firstRecord, columns: ['id', 'phone'] }] });
-
-  expect(judged(unknown, { history }).facts).toMatchObject({ header: ['id', 'phone'] });
-  expect(stoppedBy(unknown, { history, promised: { required: ['name'] } })).toEqual(['required']);
-});
-
-test('an ending is known only for files of the width and format of the released one', () => {
-  const ending = { cells: 1, lineBreak: true };
-  const history = (width: number, format: string) => released({ endings: [{ ...ending, width, format }] }, factsOf(10));
-
-  expect(stoppedBy(ofContent({ ending }), { history: history(2, 'csv') })).toEqual([]);
-  expect(stoppedBy(ofContent({ ending }), { history: history(3, 'csv') })).toEqual(['lastRecord']);
-  expect(stoppedBy(ofContent({ ending }), { history: history(2, 'xlsx') })).toEqual(['lastRecord']);
-});
-
-test('a released header stands for its columns only where there are as many', () => {
-  const firstRecord = 'f'.repeat(64);
-  const ending = { cells: 3, lineBreak: true };
-  const wider = factsOf(9, { headed: null, width: 3, firstRecord, ending }, { header: null });
-
-  expect(stoppedBy(wider, { history: released({ headers: [{ firstRecord, columns: ['id', 'name'] }] }) })).toEqual([
-    'unknownHeader',
-  ]);
+test.each([
+  ['begins otherwise', unknown, afterHeader(['id', 'name'], 'e'.repeat(64))],
+  ['is wider', factsOf(9, { headed: null, width: 3, firstRecord, ...ending(3) }, { header: null }), afterHeader()],
+])('a released header says nothing of a file that %s', (_, facts, history) => {
+  expect(stoppedBy(facts, { history })).toEqual(['unknownHeader']);
 });
 
 test('where columns are left out, an unknown header is stopped for good: nobody is told to release it', () => {
-  const unknown = factsOf(9, { headed: null, unlisted: null, excepted: null }, { header: null });
+  const doubtful = factsOf(9, { headed: null, unlisted: null, excepted: null }, { header: null });
 
-  const { stoppedBy: by, releasable, text } = judged(unknown, { promised: { excepting: true } });
+  const { stoppedBy: by, releasable, text } = judged(doubtful, { promised: { excepting: true } });
 
   expect([by, releasable]).toEqual([['excepted'], false]);
   expect(text).not.toContain('release it');
@@ -264,9 +229,8 @@ test('a file of which nothing was looked at may hold anything', () => {
 
 test('a file without content is judged by whether it may be empty, not by its header', () => {
   const empty = factsOf(null, {}, { bytes: 0, format: null, header: null, content: null });
-  const drift = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
 
-  expect(judged(empty, { promised: { excepting: true, required: ['id'], drift } })).toMatchObject({
+  expect(judged(empty, { promised: { excepting: true, required: ['id'], drift: STRICT } })).toMatchObject({
     stoppedBy: ['empty'],
     releasable: true,
   });
@@ -322,4 +286,24 @@ test.each(FORMS)('another form than that of the last file is a warning: %s', (_,
 
   expect(by).toEqual([]);
   expect(remarks).toEqual(word === undefined ? [] : [expect.stringMatching(`^The ${word} of the file is another `)]);
+});
+
+test.each<[string, Partial<Facts>, Partial<Content>, string]>([
+  ['no rows', {}, { rows: 0 }, 'The file has no rows.'],
+  ['fewer columns', { header: ['id'] }, {}, 'The header has 1 columns; 2 were requested.'],
+  ['other names', { header: ['ID', 'Name'] }, {}, 'The header names the columns otherwise than they were requested.'],
+  ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns otherwise than they were requested.'],
+  ['irregular rows', {}, { irregular: 3 }, '3 rows have another number of fields than the first record.'],
+])('a file is published with a warning: %s', (_, facts, content, warning) => {
+  expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).remarks).toEqual([warning]);
+});
+
+test.each<[header: string[], warnings: number]>([
+  [['id'], 0],
+  [['id', 'x'], 0],
+  [['name', 'id'], 1],
+])('other columns than requested are no warning where the configuration accepts them: %j', (header, warnings) => {
+  const drift = { added: 'accept', removed: 'accept', retyped: 'warn' } as const;
+
+  expect(judged(factsOf(1, {}, { header }), { promised: { drift } }).remarks).toHaveLength(warnings);
 });

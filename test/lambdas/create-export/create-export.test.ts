@@ -143,29 +143,6 @@ test('the dates of an input are replaced too, and the run stays one of another p
   expect(crm.calls.at(-1)?.json).toMatchObject({ filters: [{ value: ['2026-11-19', '2026-11-20'] }] });
 });
 
-test('a column that is left out is in no request, whatever the input asks for', async () => {
-  const entities = { leads: { columns: { except: ['firstName'] } } };
-  const deps = (crm: ReturnType<typeof fakeCrm>) => depsWith(crm, { deployment: deployment({ entities }) });
-  const crm = fakeCrm(fields(), created());
-
-  const { run } = await createExport(newState({ entity: 'leads', columns: 'all' }), deps(crm));
-
-  expect(crm.calls.at(-1)?.json).toEqual({ columns: ['id'] });
-  expect(run).toMatchObject({ kind: 'full', differs: [] });
-  const refused = createExport(newState({ entity: 'leads', columns: ['id', 'firstName'] }), deps(fakeCrm(fields())));
-  expect((await failureOf(refused, 'InvalidInput')).message).toContain('"firstName"');
-});
-
-test('without a required column nothing is requested', async () => {
-  const crm = fakeCrm(fields());
-  const entities = { leads: { columns: { required: ['id', 'phone'] } } };
-
-  const step = createExport(newState(), depsWith(crm, { deployment: deployment({ entities }) }));
-
-  expect((await failureOf(step, 'SchemaChanged')).message).toContain('leads must have "phone"');
-  expect(crm.calls.map(({ line }) => line)).toEqual(['get /leads/fields']);
-});
-
 test('agent numbers keep their hyphen in paths and keys', async () => {
   const crm = fakeCrm(fields('agent-numbers'), created('agent-numbers'));
 
@@ -180,18 +157,6 @@ test.each([[{}], [[]], [7], ['leads'], [null]])('input %j ends before the CRM is
   await failureOf(createExport(newState(input), depsWith(crm)), 'InvalidInput');
 
   expect(crm.calls).toEqual([]);
-});
-
-test('an unknown column ends the run before any POST', async () => {
-  const crm = fakeCrm(fields());
-
-  const error = await failureOf(
-    createExport(newState({ entity: 'leads', columns: ['frstName'] }), depsWith(crm)),
-    'ConfigInvalid',
-  );
-
-  expect(error.message).toContain('"frstName" (did you mean "firstName"?)');
-  expect(crm.calls.map(({ line }) => line)).toEqual(['get /leads/fields']);
 });
 
 test.each([
@@ -326,43 +291,6 @@ test('whatever a CRM answers until the longest deadline, at most two creates may
     expect(crm.left).toEqual([]);
     expect(state).toMatchObject({ outcome: creates.at(-1) === lost ? 'FAILED' : 'CREATED', unansweredCreates: 1 });
   }
-});
-
-test('a second lost answer ends the run, for the CRM may by now hold two exports', async () => {
-  await failureOf(
-    createExport(
-      newState(undefined, { unansweredCreates: 1, input: { entity: 'leads' } }),
-      depsWith(fakeCrm(fields(), lost)),
-    ),
-    'CreateUnanswered',
-  );
-});
-
-test('a lost answer is not repeated after the deadline', async () => {
-  const late = { now: at('2026-11-20T02:00:01Z') };
-
-  await failureOf(createExport(newState(), depsWith(fakeCrm(fields(), lost), late)), 'CreateUnanswered');
-});
-
-test('through the whole machine exactly two POSTs are sent when no answer ever comes', async () => {
-  const crm = fakeCrm(fields(), lost, fields(), lost);
-  const handler = asStep('CreateExport', createExport, ...composed(depsWith(crm)));
-
-  const first = await handler(newState(), lambdaContext());
-  const second = await handler(first, lambdaContext());
-
-  expect(first.outcome).toBe('RETRY');
-  expect(second).toMatchObject({ outcome: 'FAILED', failure: { error: 'CreateUnanswered' } });
-  expect(crm.calls.filter(({ line }) => line.startsWith('post'))).toHaveLength(2);
-});
-
-test('after a lost answer and a good one the count stays in the state, for the manifest', async () => {
-  const crm = fakeCrm(fields(), lost, fields(), created());
-  const handler = asStep('CreateExport', createExport, ...composed(depsWith(crm)));
-
-  const second = await handler(await handler(newState(), lambdaContext()), lambdaContext());
-
-  expect(second).toMatchObject({ outcome: 'CREATED', unansweredCreates: 1, waitSeconds: 10 });
 });
 
 test('an ordinary run is a small state, and the largest request keeps far below the 256 KB of AWS', async () => {
