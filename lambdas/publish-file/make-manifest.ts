@@ -41,7 +41,7 @@ function carriedOn(released: NonNullable<Manifest['releasedBefore']>): Manifest[
 type Transferred = Pick<RunState, 'unansweredCreates'> & Pick<StoredFile, 'restarts' | 'undeclaredEnd'>;
 
 /** Warnings for readers about the transfer of the file, in sentences. They do not stop a publication. */
-export function warningsOf({ unansweredCreates, restarts, undeclaredEnd }: Transferred): string[] {
+function warningsOf({ unansweredCreates, restarts, undeclaredEnd }: Transferred): string[] {
   const many = restarts === 1 ? 'once' : `${restarts} times`;
   const warnings: [holds: boolean, warning: string][] = [
     [

@@ -21,17 +21,6 @@ test('the release of a short file makes no ending known: a cut file is stopped o
   expect(await nights.night({ date: day(5), bytes: leads(240, '') })).toMatchObject({ stoppedBy: ['lastLineBreak'] });
 });
 
-test('the release of a short file makes no width known: the text of an error of as many cells is stopped', async () => {
-  const nights = await after(leads(240), leads(240), leads(40));
-  await nights.release(`of-${day(3)}`);
-  const wider = csv([['id', 'name', 'phone'], ...records(240).map((cells) => [...cells, '5'])]);
-  const run = { request: { columns: ['id', 'name', 'phone'] } };
-  expect(await nights.night({ date: day(4), bytes: wider, run })).toMatchObject({ ended: 'PUBLISHED' });
-
-  const failed = `${wider}ERROR: canceling statement, timeout\n`;
-  expect(await nights.night({ date: day(5), bytes: failed, run })).toMatchObject({ stoppedBy: ['lastRecord'] });
-});
-
 test('an empty file that was released says nothing of line breaks: the file before it does', async () => {
   const nights = await after(leads(240), '');
   expect(await nights.release(`of-${day(2)}`)).toMatchObject({ ended: 'PUBLISHED' });
@@ -43,22 +32,6 @@ test('a spreadsheet promises no line break to the CSV file behind it', async () 
   const nights = await after(leads(240, ''), smallWorkbook([['id', 'name'], ...records(240)]));
 
   expect(await nights.night({ date: day(3), bytes: leads(240, '') })).toMatchObject({ ended: 'PUBLISHED' });
-});
-
-test('files behind one whose header a person has released are counted exactly, and need no warning', async () => {
-  const nights = nightsOf();
-  const bytes = csv([['Alef', 'Bet', 'Gimel'], ...records(50).map((cells) => [...cells, 'x'])]);
-  const run = { request: { columns: ['id', 'name', 'phone'] } };
-  const first = await nights.night({ date: day(1), bytes, run });
-  expect(first.stoppedBy).toEqual(['unknownHeader']);
-  expect(first.warnings).toContain('Rows are not counted: whether the first line names the columns is not known.');
-  await nights.release(`of-${day(1)}`);
-
-  expect(await nights.night({ date: day(2), bytes, run })).toMatchObject({
-    ended: 'PUBLISHED',
-    manifest: { file: { rows: 50 } },
-    warnings: [],
-  });
 });
 
 test('files without a header need no warning where the configuration says so', async () => {

@@ -1,10 +1,7 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { fieldsOf } from '../../../core/columns/column-changes.ts';
 import type { Run } from '../../../core/step/states.ts';
-import { deployment, run } from '../../support/builders.ts';
+import { run } from '../../support/builders.ts';
 import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
-import { zipWith } from '../../support/zip.ts';
 
 /** A run that requested `id` and `name`; `nationalId` must not appear. */
 const excepting = (overrides: Partial<Run> = {}) =>
@@ -15,10 +12,9 @@ const excepting = (overrides: Partial<Run> = {}) =>
   });
 
 /** The result for a file; `error` if it is not published. */
-async function delivered(file: string | Uint8Array, given: Partial<Run> = {}, settings: object = {}) {
+async function delivered(file: string, given: Partial<Run> = {}) {
   const { bucket, state } = storedRun(file);
-  const all = deployment({ entities: { leads: settings } });
-  const step = publish(bucket, { ...state, run: excepting(given) }, { deployment: all });
+  const step = publish(bucket, { ...state, run: excepting(given) });
   const error = await step.then(
     () => undefined,
     (thrown: Error) => thrown,
@@ -30,9 +26,7 @@ async function delivered(file: string | Uint8Array, given: Partial<Run> = {}, se
 const pointers = (keys: string[]) => keys.filter((key) => key.startsWith('published/'));
 
 describe('a column that is left out and delivered nevertheless', () => {
-  test.each<[string, string | Uint8Array, Partial<Run>, number | null]>([
-    ['by its name', 'id,name,nationalId\n1,a,123456782\n', {}, 1],
-    ['by its label', 'מזהה,שם,ת"ז\n1,a,123456782\n'.replace('ת"ז', '"ת""ז"'), {}, 1],
+  test.each<[string, string, Partial<Run>, number | null]>([
     [
       'by its label, which only the list of the CRM has',
       'מזהה,שם,ת.ז.\n1,a,123456782\n',
@@ -42,14 +36,12 @@ describe('a column that is left out and delivered nevertheless', () => {
       },
       1,
     ],
-    ['in the place of another', 'nationalId,name\n123456782,a\n', {}, 1],
     [
       'though the CRM lists it no more',
       'id,name,nationalId\n1,a,123\n',
       { listed: { others: [], labels: null, types: null, complete: true } },
       1,
     ],
-    ['without a name, beyond those that were requested', 'id,name,\n1,a,123456782\n', {}, 1],
     ['among labels that mean several columns', 'id,שם,שם,שם\n1,a,b,123456782\n', {}, null],
     ['under the name of another column', 'id,name,name\n1,a,123456782\n', {}, 1],
     [
@@ -69,13 +61,6 @@ describe('a column that is left out and delivered nevertheless', () => {
         request: { columns: ['id', 'name', 'phone'] },
         listed: { others: ['email'], labels: [null, null, null, 'מספר'], types: null, complete: true },
       },
-      1,
-    ],
-    ['packed', gzipSync('id,name,nationalId\n1,a,123456782\n'), {}, 1],
-    [
-      'by a run that nobody would publish',
-      'id,name,nationalId\n1,a,123\n',
-      { publish: false, kind: 'partial', differs: ['filters'] },
       1,
     ],
   ])('%s quarantines the file for good, and nothing of it is in the manifest', async (_, file, given, measured) => {
@@ -109,19 +94,7 @@ describe('a column that is left out and delivered nevertheless', () => {
     },
   );
 
-  test('is found in a file that is alone in a zip archive', async () => {
-    const good = await delivered(zipWith('leads.csv', 'id,name\n1,a\n'));
-    expect(good.error).toBeUndefined();
-    const { error, manifest } = await delivered(zipWith('leads.csv', 'id,name,nationalId\n1,a,123456782\n'));
-
-    expect(error).toMatchObject({ name: 'FileQuarantined', message: expect.stringContaining('columns.except') });
-    expect(manifest.guards.checks).toContainEqual(
-      expect.objectContaining({ guard: 'excepted', passed: false, measured: 1, bound: 0 }),
-    );
-  });
-
   test.each([
-    ['its own columns', 'id,name\n1,a\n', {}],
     ['their labels, of which one is that of another column too', 'מזהה,שם\n1,a\n', {}],
     [
       'a requested column with almost the same name',
@@ -136,69 +109,4 @@ describe('a column that is left out and delivered nevertheless', () => {
       expect.objectContaining({ guard: 'excepted', passed: true, measured: 0, bound: 0 }),
     );
   });
-
-  test('is no guard where nothing is left out', async () => {
-    const { manifest } = await delivered('id,name\n1,a\n', { excepted: [] });
-
-    expect(manifest.guards.checks.map(({ guard }: { guard: string }) => guard)).not.toContain('excepted');
-  });
-});
-
-describe('a header with other columns than requested', () => {
-  const none = { excepted: [] };
-
-  test.each([
-    ['warn', undefined, ['The header has 3 columns; 2 were requested.']],
-    ['accept', undefined, []],
-    ['stop', 'FileQuarantined', ['The header has 3 columns; 2 were requested.']],
-  ])('follows the policy for columns that come: %s', async (added, name, warnings) => {
-    const { error, manifest } = await delivered('id,name,phone\n1,a,b\n', none, { drift: { added } });
-
-    expect(error?.name).toBe(name);
-    expect(manifest.warnings.filter((warning: string) => warning.startsWith('The header'))).toEqual(warnings);
-  });
-
-  test.each([
-    ['accept', undefined],
-    ['stop', 'FileQuarantined'],
-  ])('follows the policy for columns that go: %s', async (removed, name) => {
-    const { error, manifest, keys } = await delivered('id\n1\n', none, { drift: { removed, added: 'accept' } });
-
-    expect(error?.name).toBe(name);
-    if (removed === 'accept') return;
-    expect(error?.message).toMatch(
-      /it has 1 column more or fewer than were requested \(drift\)\. To publish it as it is: /,
-    );
-    expect(manifest.guards.checks).toContainEqual(
-      expect.objectContaining({ guard: 'header', passed: false, measured: 1, bound: 0 }),
-    );
-    expect(pointers(keys)).toEqual([]);
-  });
-
-  test('is judged by its width where its names are not known', async () => {
-    const { error } = await delivered('id,שם,\n1,a,b\n', none, { drift: { added: 'stop' } });
-
-    expect(error?.name).toBe('FileQuarantined');
-  });
-
-  test('is judged in a file that is alone in a zip archive', async () => {
-    const { error } = await delivered(zipWith('leads.csv', 'id\n1\n'), none, { drift: { removed: 'stop' } });
-
-    expect(error?.name).toBe('FileQuarantined');
-  });
-
-  test('is no matter of the policy where only the order differs: that warns', async () => {
-    const strict = { added: 'stop', removed: 'stop', retyped: 'stop' };
-    const { error, manifest } = await delivered('name,id\na,1\n', none, { drift: strict });
-
-    expect(error).toBeUndefined();
-    expect(manifest.warnings).toContain('The header names the columns otherwise than they were requested.');
-  });
-});
-
-test('the fields of the manifest are those of the CRM without what is left out', async () => {
-  const { manifest } = await delivered('id,name\n1,a\n', { remarks: ['Columns changed.'], listed: excepting().listed });
-
-  expect(fieldsOf(manifest.run)?.map(({ name }) => name)).toEqual(['id', 'name', 'phone']);
-  expect(manifest.warnings[0]).toBe('Columns changed.');
 });

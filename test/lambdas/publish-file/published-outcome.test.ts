@@ -12,12 +12,6 @@ test('a published file whose entity has tables is due for one', async () => {
   expect(await publish(bucket, state, tables)).toMatchObject({ outcome: 'TABLE_DUE', rows: 2 });
 });
 
-test('without tables, nothing is due', async () => {
-  const { bucket, state } = storedRun();
-
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
-});
-
 test('a run that a later one of its date has passed gets no table: the later one writes it', async () => {
   const { bucket, state } = storedRun();
   putPublished(bucket, { date: '2026-11-20', rows: 2, pointer: { startedAt: '2026-11-20T05:00:00.000Z' } });

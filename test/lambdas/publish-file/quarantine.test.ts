@@ -62,12 +62,6 @@ test('the run ends as FileQuarantined, which is counted by its name', async () =
   expect(deps.log.measured).toMatchObject([{ outcome: 'FileQuarantined', values: { RunsEnded: 1 } }]);
 });
 
-test('a file that is as large as usual is published without a warning', async () => {
-  const { bucket, state } = shrunk(98);
-
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 0 });
-});
-
 test('the bounds are those of the entity', async () => {
   const { bucket, state } = shrunk(30);
   const lenient = deployment({ entities: { leads: { guards: { maxShrink: 0.9 } } } });
@@ -85,15 +79,6 @@ test('a configured number of rows is one of the configured plan: an export of so
   expect(await publish(part.bucket, { ...part.state, run: other }, { deployment: many })).toMatchObject({
     outcome: 'PUBLISHED',
   });
-});
-
-test('an export of another plan that nobody gets is not judged', async () => {
-  const { bucket, state } = shrunk(0);
-  const other = run({ kind: 'partial', differs: ['filters'], publish: false });
-
-  await publish(bucket, { ...state, run: other });
-
-  expect(manifestIn(bucket)).toMatchObject({ state: 'unpublished', guards: null });
 });
 
 test('a history that cannot be read does not stop the night: what is left is compared with, and a warning tells', async () => {

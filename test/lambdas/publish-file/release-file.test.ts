@@ -295,18 +295,6 @@ test('a release cannot be asked for again with another new normal', async () => 
   expect(message).toBe('The run night-1 was released without a new normal already, by release-1.');
 });
 
-test('a file with a column that the configuration has left out since is not released', async () => {
-  const { bucket } = await quarantined();
-  const before = everything(bucket);
-  const since = { deployment: deployment({ entities: { leads: { columns: { except: ['name'] } } } }) };
-
-  const { message } = await failureOf(publish(bucket, releaseState(), since), 'InvalidInput');
-
-  expect(message).toContain('under the settings of today');
-  expect(message).toContain('columns.except');
-  expect(everything(bucket)).toEqual(before);
-});
-
 test('a file that the settings of today would stop for another reason is released all the same: a person says so', async () => {
   const { bucket } = await quarantined();
   const since = { deployment: deployment({ entities: { leads: { guards: { minRows: 1000 } } } }) };
