@@ -55,128 +55,88 @@ interface About {
   scope: string;
 }
 
-interface Row {
-  when: (about: About) => boolean;
-  outcome: Outcome;
-  name: RunErrorName;
-  /** The end of the message `POST /leads/exports was answered 409…`; by default the media type and the code. */
-  says?: (about: About) => string;
-}
-
-/**
- * The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the
- * call may have been processed.
- */
-const BUSY_SERVER = [503, 521, 523, 525, 526];
-/** The CRM is processing another export of the client, or has locked the record. */
-const BUSY_RECORD = [409, 423];
+/** The condition, the outcome, the error, and the end of the message `POST /leads/exports was answered 409…`. */
+type Row = [when: (about: About) => boolean, outcome: Outcome, name: RunErrorName, says?: (about: About) => string];
 
 const status =
   (...codes: number[]) =>
   ({ answer }: About) =>
     codes.includes(answer.status);
-const isUnclearStatus = ({ answer: { status: code } }: About) => code >= 500 || code === 408 || code === 425;
-const isRefusal = ({ answer: { status: code } }: About) => code >= 400;
+const isRedirect = ({ answer }: About) => answer.status >= 300 && answer.status < 400;
+/**
+ * The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the
+ * call may have been processed.
+ */
+const isBusyServer = status(503, 521, 523, 525, 526);
+/** The CRM is processing another export of the client, or has locked the record. */
+const isBusyRecord = status(409, 423);
+const isUnclear = ({ answer: { status: code } }: About) => code >= 500 || code === 408 || code === 425;
+const isRefusal = ({ answer }: About) => answer.status >= 400;
 const isUnread = ({ answer }: About) => answer.unread !== undefined;
 const isCut = ({ answer }: About) => answer.unread?.reason === 'cut off';
 const isNoJson = ({ answer }: About) => answer.body === undefined;
 const hasError = ({ answer }: About) => answer.ok && saidIn(answer.body).contradiction !== undefined;
+/** A web page that has a status of its own service, and not of a proxy. */
+const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
+  isPage && code < 500 && ![401, 403, 408, 425, 429].includes(code);
 
-/** Answers that mean the same for all operations. */
-const REDIRECT: Row = {
-  when: ({ answer }) => answer.status >= 300 && answer.status < 400,
-  outcome: 'contradiction',
-  name: 'CrmContractError',
-  says: (about) => `${described(about)}, a redirect, which is not followed with credentials.`,
-};
-const UNAUTHORIZED: Row = {
-  when: status(401),
-  outcome: 'refused',
-  name: 'AuthRefused',
-  says: (about) => `${described(about)} twice, the second time with a fresh token.`,
-};
-const FORBIDDEN: Row = {
-  when: status(403),
-  outcome: 'refused',
-  name: 'AuthRefused',
-  says: (about) => `${described(about)}. ${scopesOf(about)}`,
-};
-const TOO_MANY: Row = {
-  when: status(429),
-  outcome: 'notTaken',
-  name: 'RateLimited',
-  says: (about) => `${described(about)}: too many requests.`,
-};
-const SERVER_BUSY: Row = { when: status(...BUSY_SERVER), outcome: 'notTaken', name: 'CrmUnavailable' };
-const RECORD_BUSY: Row = {
-  when: status(...BUSY_RECORD),
-  outcome: 'notTaken',
-  name: 'CrmBusy',
-  says: (about) => `${described(about)}: the CRM is busy with another export, or has locked this one.`,
-};
-const COMMON = [REDIRECT, UNAUTHORIZED, FORBIDDEN, TOO_MANY];
-
-const REFUSED: Row = { when: isRefusal, outcome: 'refused', name: 'CrmRejectedRequest' };
-const UNCLEAR: Row = { when: isUnclearStatus, outcome: 'unknown', name: 'CrmUnavailable' };
-const NO_EXPORT: Row = { when: status(404, 410), outcome: 'refused', name: 'ExportNotFound' };
-
+/** Rows that mean the same for several operations. */
+const COMMON: Row[] = [
+  [isRedirect, 'contradiction', 'CrmContractError', redirectText],
+  [status(401), 'refused', 'AuthRefused', (about) => `${described(about)} twice, the second time with a fresh token.`],
+  [status(403), 'refused', 'AuthRefused', (about) => `${described(about)}. ${scopesOf(about)}`],
+  [status(429), 'notTaken', 'RateLimited', (about) => `${described(about)}: too many requests.`],
+];
+const SERVER_BUSY: Row = [isBusyServer, 'notTaken', 'CrmUnavailable'];
+const RECORD_BUSY: Row = [
+  isBusyRecord,
+  'notTaken',
+  'CrmBusy',
+  (about) => `${described(about)}: the CRM is busy with another export, or has locked this one.`,
+];
+const UNCLEAR: Row = [isUnclear, 'unknown', 'CrmUnavailable'];
+const NO_EXPORT: Row = [status(404, 410), 'refused', 'ExportNotFound'];
+const REFUSED: Row = [isRefusal, 'refused', 'CrmRejectedRequest'];
 /** Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before. */
 const UNREADABLE_FOR_NOW: Row[] = [
-  { when: isCut, outcome: 'notTaken', name: 'CrmContractError', says: unreadText },
-  { when: isUnread, outcome: 'contradiction', name: 'CrmContractError', says: unreadText },
-  { when: isNoJson, outcome: 'notTaken', name: 'CrmContractError', says: unreadText },
-];
-
-/** `GET /{entity}/fields` is the first call of a run. An answer from another service is a wrong configuration. */
-const ELSEWHERE: Row[] = [
-  {
-    when: REDIRECT.when,
-    outcome: 'contradiction',
-    name: 'CrmContractError',
-    says: (about) => `${REDIRECT.says?.(about)} ${addressText(about)}`,
-  },
-  { when: status(404), outcome: 'refused', name: 'ConfigInvalid', says: elsewhereText },
-  {
-    when: ({ answer }) =>
-      answer.isPage && (answer.ok || ![401, 403, 408, 425, 429].includes(answer.status)) && answer.status < 500,
-    outcome: 'refused',
-    name: 'ConfigInvalid',
-    says: elsewhereText,
-  },
+  [isCut, 'notTaken', 'CrmContractError', unreadText],
+  [isUnread, 'contradiction', 'CrmContractError', unreadText],
+  [isNoJson, 'notTaken', 'CrmContractError', unreadText],
 ];
 
 const ANSWERS: Record<Operation, readonly Row[]> = {
+  // The first call of a run. An answer from another service is a wrong configuration.
   fields: [
-    ...ELSEWHERE,
+    [isRedirect, 'contradiction', 'CrmContractError', (about) => `${redirectText(about)} ${addressText(about)}`],
+    [status(404), 'refused', 'ConfigInvalid', elsewhereText],
+    [isOtherPage, 'refused', 'ConfigInvalid', elsewhereText],
     ...COMMON,
     SERVER_BUSY,
     RECORD_BUSY,
     UNCLEAR,
     REFUSED,
-    { when: isCut, outcome: 'unknown', name: 'CrmUnavailable', says: unreadText },
-    { when: isUnread, outcome: 'contradiction', name: 'CrmContractError', says: unreadText },
-    { when: isNoJson, outcome: 'contradiction', name: 'CrmContractError', says: unreadText },
+    [isCut, 'unknown', 'CrmUnavailable', unreadText],
+    [isNoJson, 'contradiction', 'CrmContractError', unreadText],
   ],
   create: [
     ...COMMON,
     SERVER_BUSY,
     RECORD_BUSY,
-    { when: isUnclearStatus, outcome: 'unknown', name: 'CreateUnanswered' },
+    [isUnclear, 'unknown', 'CreateUnanswered'],
     REFUSED,
-    { when: isUnread, outcome: 'unknown', name: 'CreateUnanswered', says: unreadText },
-    { when: isNoJson, outcome: 'unknown', name: 'CreateUnanswered', says: unreadText },
-    {
-      when: (about) => hasError(about) && exportIdIn(about.answer.body) === undefined,
-      outcome: 'refused',
-      name: 'CrmRejectedRequest',
-      says: () => ' with an error and without the id of an export.',
-    },
-    {
-      when: hasError,
-      outcome: 'contradiction',
-      name: 'CrmContractError',
-      says: () => ' with the id of an export and an error: nothing proves that the export is complete.',
-    },
+    [isNoJson, 'unknown', 'CreateUnanswered', unreadText],
+    [
+      (about) => hasError(about) && exportIdIn(about.answer.body) === undefined,
+      'refused',
+      'CrmRejectedRequest',
+      () => ' with an error and without the id of an export.',
+    ],
+    [
+      hasError,
+      'contradiction',
+      'CrmContractError',
+      () => ' with the id of an export and an error: nothing proves that the export is complete.',
+    ],
   ],
   status: [
     ...COMMON,
@@ -186,64 +146,59 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     UNCLEAR,
     REFUSED,
     ...UNREADABLE_FOR_NOW,
-    {
-      when: ({ answer: { body } }) => saidIn(body).isRefusal && !hasStatus(body),
-      outcome: 'notTaken',
-      name: 'CrmContractError',
-      says: () => ' with an error and without a status.',
-    },
+    [
+      ({ answer: { body } }) => saidIn(body).isRefusal && !hasStatus(body),
+      'notTaken',
+      'CrmContractError',
+      () => ' with an error and without a status.',
+    ],
   ],
   address: [
     ...COMMON,
     SERVER_BUSY,
     NO_EXPORT,
     UNCLEAR,
-    { when: isRefusal, outcome: 'notTaken', name: 'ExportNotReady' },
+    [isRefusal, 'notTaken', 'ExportNotReady'],
     ...UNREADABLE_FOR_NOW,
-    {
-      when: ({ answer: { body } }) =>
+    [
+      ({ answer: { body } }) =>
         isWithoutAddress(body) || (!linkSchema.safeParse(body).success && saidIn(body).isRefusal),
-      outcome: 'notTaken',
-      name: 'ExportNotReady',
-      says: ({ answer }) => ` without an address: ${shapeOf(answer.body)}.`,
-    },
+      'notTaken',
+      'ExportNotReady',
+      ({ answer }) => ` without an address: ${shapeOf(answer.body)}.`,
+    ],
   ],
   update: [
     ...COMMON,
-    { when: isUnclearStatus, outcome: 'unknown', name: 'CrmUnavailable' },
-    {
-      when: status(404),
-      outcome: 'refused',
-      name: 'CrmRejectedRequest',
-      says: (about) => `${described(about)}. There is no such customer.`,
-    },
+    UNCLEAR,
+    [status(404), 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. There is no such customer.`],
     REFUSED,
-    {
-      when: (about) => about.answer.status !== 200 || isUnread(about) || !isObject(about.answer.body),
-      outcome: 'unknown',
-      name: 'CrmContractError',
-      says: ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: nothing confirms the change.`,
-    },
-    {
-      when: (about) => saidOfUpdate(about).isRefusal,
-      outcome: 'refused',
-      name: 'CrmRejectedRequest',
-      says: () => ' with an error and without a customer.',
-    },
-    {
-      when: (about) => saidOfUpdate(about).contradiction !== undefined,
-      outcome: 'contradiction',
-      name: 'CrmContractError',
-      says: (about) => `, but ${saidOfUpdate(about).contradiction}: nothing confirms the change.`,
-    },
+    [
+      (about) => about.answer.status !== 200 || !isObject(about.answer.body),
+      'unknown',
+      'CrmContractError',
+      ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: nothing confirms the change.`,
+    ],
+    [
+      (about) => saidOfUpdate(about).isRefusal,
+      'refused',
+      'CrmRejectedRequest',
+      () => ' with an error and without a customer.',
+    ],
+    [
+      (about) => saidOfUpdate(about).contradiction !== undefined,
+      'contradiction',
+      'CrmContractError',
+      (about) => `, but ${saidOfUpdate(about).contradiction}: nothing confirms the change.`,
+    ],
   ],
 };
 
 /** The meaning of an answer: the first matching row in the table of its operation. */
 export function meaningOf(about: About, now: Date): Meaning {
-  const row = ANSWERS[operationOf(about.call)].find(({ when }) => when(about));
+  const row = ANSWERS[operationOf(about.call)].find(([when]) => when(about));
   if (!row) return { outcome: 'done', error: undefined };
-  const { outcome, name, says = (which) => `${described(which)}.` } = row;
+  const [, outcome, name, says = (which: About) => `${described(which)}.`] = row;
   const { status: code, ok, headers, unread: cause } = about.answer;
   const message = `${nameOf(about.call)} was answered ${code}${says(about)}`;
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
@@ -292,6 +247,10 @@ export function contentType({ headers }: Pick<CrmAnswer, 'headers'>): string {
 /** Returns ` (application/json), code "unknown_field"`. The rest of the body may hold records and is not shown. */
 function described({ answer }: About): string {
   return `${contentType(answer)}${answer.code === undefined ? '' : `, code "${answer.code}"`}`;
+}
+
+function redirectText(about: About): string {
+  return `${described(about)}, a redirect, which is not followed with credentials.`;
 }
 
 function unreadText({ answer }: About): string {

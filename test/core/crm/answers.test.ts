@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { meaningOf, parsedBody, readAnswer } from '../../../core/crm/answers.ts';
-import type { CrmCall } from '../../../core/crm/call.ts';
+import { meaningOf, type Outcome, parsedBody, readAnswer } from '../../../core/crm/answers.ts';
+import type { CrmCall, Operation } from '../../../core/crm/call.ts';
 import { notReached } from '../../../core/crm/crm-client.ts';
+import type { RunErrorName } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 
@@ -65,10 +66,87 @@ const answerOf = (reply: Response, call: CrmCall) =>
 const meaningFor = async (reply: Response, call: CrmCall) =>
   meaningOf({ call, answer: await answerOf(reply, call), scope: 'openid' }, NOW);
 
-test.each([302, 400, 401, 403, 404, 409, 429, 500, 503])('a refusal with %i carries that status', async (status) => {
-  const call = { ...read, template: '/leads/exports/{id}' };
+const CALLS: Record<Operation, CrmCall> = {
+  fields: read,
+  create,
+  status: { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' },
+  address: { method: 'post', path: 'leads/exports/7/download', template: '/leads/exports/{id}/download' },
+  update: { method: 'patch', path: 'customers/7', template: '/customers/{id}', json: {} },
+};
+const OPERATIONS = Object.keys(CALLS) as Operation[];
+type Case = [Operation, statuses: string, Outcome, RunErrorName];
 
-  expect((await meaningFor(new Response(null, { status }), call)).error?.status).toBe(status);
+test.each<Case>([
+  ...OPERATIONS.flatMap((operation): Case[] => [
+    [operation, '301 302 303 307 308', 'contradiction', 'CrmContractError'],
+    [operation, '401 403', 'refused', 'AuthRefused'],
+    [operation, '429', 'notTaken', 'RateLimited'],
+  ]),
+  ['fields', '404', 'refused', 'ConfigInvalid'],
+  ['fields', '409 423', 'notTaken', 'CrmBusy'],
+  ['fields', '503 521', 'notTaken', 'CrmUnavailable'],
+  ['fields', '408 425 500 502 504 520', 'unknown', 'CrmUnavailable'],
+  ['create', '400 404 410 422', 'refused', 'CrmRejectedRequest'],
+  ['create', '409 423', 'notTaken', 'CrmBusy'],
+  ['create', '503 521 523 525 526', 'notTaken', 'CrmUnavailable'],
+  ['create', '408 425 500 501 502 504 507 520 522 524 530', 'unknown', 'CreateUnanswered'],
+  ['status', '400 422', 'refused', 'CrmRejectedRequest'],
+  ['status', '404 410', 'refused', 'ExportNotFound'],
+  ['status', '409 423', 'notTaken', 'CrmBusy'],
+  ['status', '503', 'notTaken', 'CrmUnavailable'],
+  ['status', '500 504', 'unknown', 'CrmUnavailable'],
+  ['address', '400 409 422 423', 'notTaken', 'ExportNotReady'],
+  ['address', '404 410', 'refused', 'ExportNotFound'],
+  ['address', '503', 'notTaken', 'CrmUnavailable'],
+  ['address', '500 504', 'unknown', 'CrmUnavailable'],
+  ['update', '400 404 409 410 412 422', 'refused', 'CrmRejectedRequest'],
+  ['update', '408 425 500 502 503 504 520 524', 'unknown', 'CrmUnavailable'],
+])('%s answered %s is %s: %s', async (operation, statuses, outcome, name) => {
+  for (const status of statuses.split(' ').map(Number)) {
+    const headers = { 'retry-after': '7' };
+    const meaning = await meaningFor(new Response(null, { status, headers }), CALLS[operation]);
+
+    const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
+    const error = { name, status, retryAfterSeconds: isRepeated ? 7 : undefined };
+    expect(meaning, String(status)).toMatchObject({ outcome, error });
+  }
+});
+
+const PAGE = `\n<!DOCTYPE html>\n<html lang="en">${CANARY}`;
+const page = (status: number) => new Response(PAGE, { status });
+
+test.each<[string, Response]>([
+  ['a 404 of the CRM', Response.json({ error: 'not_found' }, { status: 404 })],
+  ['a 404 without a body', new Response(null, { status: 404 })],
+  ['a page by its type', new Response(CANARY, { headers: { 'content-type': 'text/html; charset=utf-8' } })],
+  ...[200, 400, 404, 405, 410].map((status): [string, Response] => [`a web page with ${status}`, page(status)]),
+])('%s to the first call of a run names crm.baseUrl and the path that was called', async (_, reply) => {
+  const { error } = await meaningFor(reply, read);
+
+  expect(error?.name).toBe('ConfigInvalid');
+  expect(error?.message).toMatch(/ The path that was called is \/api\/v1\/leads\/fields: check crm\.baseUrl, /);
+  expect(error?.message).not.toContain(CANARY);
+});
+
+test.each<[number, RunErrorName]>([
+  [401, 'AuthRefused'],
+  [429, 'RateLimited'],
+  [500, 'CrmUnavailable'],
+  [503, 'CrmUnavailable'],
+  [302, 'CrmContractError'],
+])('a web page with %i to the first call of a run is what its status says: %s', async (status, name) => {
+  expect((await meaningFor(page(status), read)).error?.name).toBe(name);
+});
+
+test.each<[Operation, RunErrorName, Outcome]>([
+  ['create', 'CreateUnanswered', 'unknown'],
+  ['status', 'CrmContractError', 'notTaken'],
+  ['address', 'CrmContractError', 'notTaken'],
+  ['update', 'CrmContractError', 'unknown'],
+])('a web page, half an answer or nothing to %s is %s', async (operation, name, outcome) => {
+  for (const text of [PAGE, '{"id":', '']) {
+    expect(await meaningFor(new Response(text), CALLS[operation])).toMatchObject({ outcome, error: { name } });
+  }
 });
 
 test('a type that is none is not repeated', async () => {

@@ -185,56 +185,6 @@ test('a 403 after which the token cannot be read again ends as what is wrong wit
   await failureOf(client.call(create, z.unknown()), 'TokenStoreUnavailable');
 });
 
-test.each([
-  ['seconds', '120', 120],
-  ['a date', 'Fri, 20 Nov 2026 01:05:00 GMT', 300],
-  ['nothing that can be read', 'soon', undefined],
-])('a 429 is RateLimited; Retry-After in %s', async (_, value, seconds) => {
-  const limited: Reply = { status: 429, headers: { 'retry-after': value }, text: CANARY };
-  const { answer } = await callOf(create, [`POST ${CREATE}`, limited]);
-
-  expect((await failureOf(answer(), 'RateLimited')).retryAfterSeconds).toBe(seconds);
-});
-
-test.each<[CrmCall, string, number, RunErrorName]>([
-  ...[408, 425, 500, 501, 502, 504, 507, 520, 522, 524, 530].map((code): [CrmCall, string, number, RunErrorName] => [
-    create,
-    `POST ${CREATE}`,
-    code,
-    'CreateUnanswered',
-  ]),
-  ...[503, 521, 523, 525, 526].map((code): [CrmCall, string, number, RunErrorName] => [
-    create,
-    `POST ${CREATE}`,
-    code,
-    'CrmUnavailable',
-  ]),
-  [create, `POST ${CREATE}`, 400, 'CrmRejectedRequest'],
-  [create, `POST ${CREATE}`, 404, 'CrmRejectedRequest'],
-  [create, `POST ${CREATE}`, 409, 'CrmBusy'],
-  [create, `POST ${CREATE}`, 423, 'CrmBusy'],
-  [create, `POST ${CREATE}`, 422, 'CrmRejectedRequest'],
-  [fields, `GET ${FIELDS}`, 500, 'CrmUnavailable'],
-  [fields, `GET ${FIELDS}`, 502, 'CrmUnavailable'],
-  [fields, `GET ${FIELDS}`, 504, 'CrmUnavailable'],
-  [fields, `GET ${FIELDS}`, 408, 'CrmUnavailable'],
-  [fields, `GET ${FIELDS}`, 425, 'CrmUnavailable'],
-  [fields, `GET ${FIELDS}`, 520, 'CrmUnavailable'],
-  [fields, `GET ${FIELDS}`, 404, 'ConfigInvalid'],
-  [status, 'GET /api/v1/leads/exports/7', 404, 'ExportNotFound'],
-  [status, 'GET /api/v1/leads/exports/7', 410, 'ExportNotFound'],
-])('%j answered %s %i is asked once and ends as %s', async (call, line, code, name) => {
-  const { answer } = await callOf(call, [line, { status: code, ...secret }]);
-
-  expect((await failureOf(answer(), name)).message).toContain(`was answered ${code}`);
-});
-
-test('a 503 with Retry-After asks for that wait', async () => {
-  const { answer } = await callOf(fields, [`GET ${FIELDS}`, { status: 503, headers: { 'retry-after': '9' } }]);
-
-  expect((await failureOf(answer(), 'CrmUnavailable')).retryAfterSeconds).toBe(9);
-});
-
 test('no connection at all is CrmUnavailable for a POST too, for nothing can have arrived', async () => {
   const { call } = clientAt(await deadAddress());
 
@@ -278,21 +228,6 @@ test('of a refusal that breaks off the status counts', async () => {
   const { answer } = await callOf(create, [`POST ${CREATE}`, cutOff(503, {}, CANARY)]);
 
   await failureOf(answer(), 'CrmUnavailable');
-});
-
-test.each<[string, CrmCall, string, Reply, RunErrorName, boolean]>([
-  ['a web page to a create', create, `POST ${CREATE}`, secret, 'CreateUnanswered', false],
-  ['nothing to a create', create, `POST ${CREATE}`, { status: 204 }, 'CreateUnanswered', false],
-  ['half an answer to a create', create, `POST ${CREATE}`, { text: `{"id":"${CANARY}` }, 'CreateUnanswered', false],
-  ['a web page as a status', status, `GET ${STATUS}`, secret, 'CrmContractError', true],
-  ['half a status', status, `GET ${STATUS}`, cutOff(200, {}, '{'), 'CrmContractError', true],
-  ['a status too large to read', status, `GET ${STATUS}`, tooLarge, 'CrmContractError', false],
-  ['a status of another shape', status, `GET ${STATUS}`, { json: [CANARY] }, 'CrmContractError', false],
-  ['a web page as the first answer', fields, `GET ${FIELDS}`, secret, 'ConfigInvalid', false],
-])('%s with a good status is an error of its kind', async (_, call, line, reply, name, waitedOut) => {
-  const { client } = await callOf(call, [line, reply]);
-
-  expect((await failureOf(client.call(call, z.object({})), name)).transient).toBe(waitedOut);
 });
 
 test('an answer that falls silent ends at the time limit of its call, though the garbage collector ran', async () => {
@@ -375,37 +310,6 @@ test.each<[string, Reply, string]>([
   const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
 
   expect((await failureOf(answer(), 'CrmContractError')).message).toContain(message);
-});
-
-test.each<[string, Reply]>([
-  ['a 404 of the CRM', { status: 404, json: { error: 'not_found' } }],
-  ['a 404 of another server', { status: 404, ...secret }],
-  ['a 404 without a body', { status: 404 }],
-  ['a web page', secret],
-  ['a web page that says nothing of its type', { text: `\n<!DOCTYPE html>\n<html lang="en">${CANARY}` }],
-  ['a web page with 400', { status: 400, ...secret }],
-  ['a web page with 405', { status: 405, ...secret }],
-  ['a web page with 410', { status: 410, ...secret }],
-])('%s to the first call of a run names crm.baseUrl and the path that was called', async (_, reply) => {
-  const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
-
-  const { message } = await failureOf(answer(), 'ConfigInvalid');
-
-  expect(message).toMatch(/ The path that was called is \/api\/v1\/leads\/fields: check crm\.baseUrl, /);
-});
-
-test.each<[number, RunErrorName]>([
-  [401, 'AuthRefused'],
-  [403, 'AuthRefused'],
-  [429, 'RateLimited'],
-  [500, 'CrmUnavailable'],
-  [503, 'CrmUnavailable'],
-  [302, 'CrmContractError'],
-])('a web page with %i to the first call of a run is what its status says: %s', async (code, name) => {
-  const refused: Exchange = [`GET ${FIELDS}`, { status: code, ...secret }];
-  const { answer } = await callOf(fields, refused, ...(code === 401 ? [refused] : []));
-
-  await failureOf(answer(), name);
 });
 
 test('letters that arrive in two pieces are one letter', async () => {

@@ -137,19 +137,11 @@ test.each<[string, object]>([
   expect(await download({ json })).toBe('https://files.test/x?signature=y');
 });
 
-test.each([400, 409, 422, 423])('stage 3 refused with %i is ExportNotReady', async (code) => {
-  const error = await failureOf(download({ status: code, text: CANARY }), 'ExportNotReady');
+test('a refusal of stage 3 is ExportNotReady, with its status', async () => {
+  const error = await failureOf(download({ status: 409, text: CANARY }), 'ExportNotReady');
 
-  expect(error.message).toContain(`POST /leads/exports/{id}/download was answered ${code}`);
-  expect(error.status).toBe(code);
-});
-
-test.each([404, 410])('stage 3 refused with %i is ExportNotFound', async (code) => {
-  await failureOf(download({ status: code, text: CANARY }), 'ExportNotFound');
-});
-
-test('stage 3 cut off by its gateway may be asked again: it makes nothing', async () => {
-  await failureOf(download({ status: 504 }), 'CrmUnavailable');
+  expect(error.message).toContain('POST /leads/exports/{id}/download was answered 409');
+  expect(error.status).toBe(409);
 });
 
 test.each<[string, unknown]>([
@@ -190,21 +182,6 @@ test.each<[string, unknown]>([
   expect(error.message).toMatch(
     /^Export [\da-f-]{36} is PROCESSED, but the CRM gave no address of its file: POST .* was answered 200 /,
   );
-});
-
-test.each([409, 423])('stage 1 and 2 answered %i are busy, and waited for', async (status) => {
-  const other = {
-    status,
-    json: { error: 'another export is running', code: 'EXPORT_RUNNING' },
-    headers: { 'retry-after': '9' },
-  };
-  const crm = await crmFor('POST /leads/exports', other);
-
-  const busy = await failureOf(createExport(crm, 'leads', { columns: ['id'] }, {}), 'CrmBusy');
-
-  expect(busy).toMatchObject({ transient: true, status, retryAfterSeconds: 9 });
-  expect(busy.message).toContain('code "EXPORT_RUNNING": the CRM is busy');
-  await failureOf(statusAnswer({ status }), 'CrmBusy');
 });
 
 test.each<[string, unknown]>([
