@@ -165,10 +165,10 @@ export function cronTimes(expression: string, after: Date, count: number): Date[
   return times.slice(0, count);
 }
 
-/** The values of a cron field (a list of values, ranges and steps), in ascending order. */
+/** The values of a valid cron field (a list of values, ranges and steps), in ascending order. */
 function valuesOf(field: string, index: number): number[] {
   const values = field.split(',').flatMap((part) => {
-    const { from, to, step } = rangeOf(part, index);
+    const { from, to, step } = rangeOf(part, index) ?? { from: 0, to: -1, step: 1 };
     return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, place) => from + place * step);
   });
   return [...new Set(values)].sort((a, b) => a - b);
@@ -211,60 +211,38 @@ function lengthOfMonth(day: Date): number {
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
 const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
-/** The six fields of EventBridge's cron in order: the range of each, and names for its numbers. */
-const FIELDS: { from: number; to: number; names?: string[] }[] = [
+/** The six fields of EventBridge's cron in order: the range, names for its numbers, and further forms of a part. */
+const FIELDS: { from: number; to: number; names?: string[]; also?: RegExp }[] = [
   { from: 0, to: 59 },
   { from: 0, to: 23 },
-  { from: 1, to: 31 },
+  { from: 1, to: 31, also: /^(L|LW|\d{1,2}W)$/ },
   { from: 1, to: 12, names: MONTHS },
-  { from: 1, to: 7, names: DAYS },
+  { from: 1, to: 7, names: DAYS, also: /^(L|[1-7]L|[1-7]#[1-5])$/ },
   { from: 1970, to: 2199 },
 ];
-const DAY_OF_MONTH = 2;
-const DAY_OF_WEEK = 4;
+const DAY_FIELDS = [2, 4];
 
 /** Whether EventBridge accepts an expression (user guide, "Schedule expressions"), checked before deployment. */
 export function isSchedule(expression: string): boolean {
   if (/^rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)$/.test(expression)) return true;
   const fields = /^cron\((.+)\)$/.exec(expression)?.[1]?.split(' ') ?? [];
-  if (fields.length !== FIELDS.length) return false;
-  const unspecified = [DAY_OF_MONTH, DAY_OF_WEEK].filter((index) => fields[index] === '?');
-  return (
-    unspecified.length === 1 &&
-    fields.every((field, index) => (field === '?' ? unspecified.includes(index) : isField(field, index)))
-  );
-}
-
-/** A list of values, ranges and steps: `1-5`, `0/15`, `MON,WED`. Day fields also take `L`, `15W` and `2#1`. */
-function isField(field: string, index: number): boolean {
-  return field.split(',').every((part) => {
-    if (index === DAY_OF_MONTH && /^(L|LW|\d{1,2}W)$/.test(part)) return true;
-    if (index === DAY_OF_WEEK && /^(L|[1-7]L|[1-7]#[1-5])$/.test(part)) return true;
-    const [range = '', step, ...rest] = part.split('/');
-    if (rest.length > 0 || (step !== undefined && !/^[1-9]\d*$/.test(step))) return false;
-    if (range === '*') return true;
-    const ends = range.split('-').map((end) => numberOf(end, index));
-    return (
-      ends.length <= 2 &&
-      ends.every((end) => end !== undefined) &&
-      (ends[0] ?? 0) <= (ends[1] ?? Number.POSITIVE_INFINITY)
-    );
+  if (fields.length !== FIELDS.length || DAY_FIELDS.filter((index) => fields[index] === '?').length !== 1) return false;
+  return fields.every((field, index) => {
+    if (field === '?') return DAY_FIELDS.includes(index);
+    return field.split(',').every((part) => FIELDS[index]?.also?.test(part) || rangeOf(part, index) !== undefined);
   });
 }
 
-/** The range and step of one valid part of a field. `L`, `W` and `#` are not handled here. */
-function rangeOf(part: string, index: number): { from: number; to: number; step: number } {
-  const [range = '', step] = part.split('/');
-  const whole = FIELDS[index] ?? { from: 0, to: 0 };
-  const [from = whole.from, to = step === undefined ? from : whole.to] =
-    range === '*' ? [whole.from, whole.to] : range.split('-').map((end) => numberOf(end, index) ?? whole.from);
-  return { from, to, step: Number(step ?? 1) };
-}
-
-function numberOf(text: string, index: number): number | undefined {
-  const { from, to, names } = FIELDS[index] ?? { from: 0, to: 0 };
-  const named = names?.indexOf(text.toUpperCase()) ?? -1;
-  if (named >= 0) return named + 1;
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= from && value <= to ? value : undefined;
+/** The range and step of one part of a field: `1-5`, `0/15`, `MON`; `undefined` if EventBridge refuses it. */
+function rangeOf(part: string, index: number): { from: number; to: number; step: number } | undefined {
+  const { from: first, to: last, names } = FIELDS[index] ?? { from: 0, to: 0 };
+  const [, range = '', step] = /^([^/]*)(?:\/([1-9]\d*))?$/.exec(part) ?? [];
+  const numberOf = (text: string) => {
+    const number =
+      (names?.indexOf(text.toUpperCase()) ?? -1) + 1 || (/^\d{1,4}$/.test(text) ? Number(text) : Number.NaN);
+    return number >= first && number <= last ? number : Number.NaN;
+  };
+  const ends = range === '*' ? [first, last] : range.split('-').map(numberOf);
+  const [from = Number.NaN, to = step === undefined ? from : last] = ends;
+  return ends.length <= 2 && from <= to ? { from, to, step: Number(step ?? 1) } : undefined;
 }
