@@ -144,6 +144,13 @@ export class Simulation {
     return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });
   }
 
+  /** A person gives a new grant, and the command stores it as the newest. */
+  async authorized(options?: Parameters<Simulation['storeGrant']>[1]): Promise<void> {
+    const grant = this.endpoint.grant();
+    await this.clock.run(this.storeGrant(grant, { now: () => this.clock.time, ...options }));
+    expect(this.secrets.tokens).toMatchObject({ accessToken: grant.accessToken, refreshToken: grant.refreshToken });
+  }
+
   get state(): unknown[] {
     return this.ledger.plain().map(({ state }) => state);
   }
