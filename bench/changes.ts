@@ -80,13 +80,13 @@ async function measure(dir: string, bytes: number): Promise<Measured> {
 }
 
 function runOf({ bytes, table, feed, disk }: Measured): Found['runs'][number] {
-  const { changes } = feed.feed;
+  const { inserts, deletes, updates } = feed.feed;
   const diskPrice = ((DISK_MB - 512) / 1024) * PRICE.diskGigabyteSecond;
   return {
     'each file': `${bytes / 1e6} MB`,
     rows: String(feed.feed.rows),
     'its table': `${(table.bytes / 1e6).toFixed(0)} MB`,
-    '+ - ~': `${changes.insert} ${changes.delete} ${changes.update_postimage}`,
+    '+ - ~': `${inserts} ${deletes} ${updates}`,
     'feed MB': (feed.bytes / 1e6).toFixed(1),
     'CPU s': feed.cpuSeconds.toFixed(1),
     'of the table': table.cpuSeconds.toFixed(1),

@@ -1,8 +1,6 @@
 /** The position of a feed in the chain of feeds, and the two runs that it lies between. */
 export interface FeedPlace {
   sequence: number;
-  /** `snapshot`: the rows of the feed replace all earlier ones. */
-  kind: 'changes' | 'snapshot';
   /** The run and date at which the previous feed ended; `null` for the first feed. */
   from: { run: string; date: string } | null;
   to: { run: string; date: string };

@@ -9,20 +9,21 @@ import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
  * the table are called c0, c1 and so on, and `place` is the number of a row in its table.
  */
 
-/** Types of changes, as in Delta's change data feed (https://docs.delta.io/latest/delta-change-data-feed.html). */
-type ChangeType = 'insert' | 'delete' | 'update_preimage' | 'update_postimage';
-
 /** The input for a feed. */
 export interface FeedInput {
-  /** The file of the previous table. A snapshot with this file counts the missing keys. */
+  /** The file of the previous table; `null` = there is none. */
   before: string | null;
   after: string;
   /** The file that is written. */
   feed: string;
   /** Columns of the table that identify a row. */
   key: readonly string[];
+  /** Whether the key is a hash: only tables of the same identity surely used the same secret. */
+  hashed: boolean;
   /** Columns that are not compared. */
   ignore: readonly string[];
+  /** Whether key and ignored columns are those of the previous feed. Otherwise the feed is a snapshot. */
+  asBefore: boolean;
   place: FeedPlace;
 }
 
@@ -35,69 +36,57 @@ interface KeyCounts {
 }
 
 export interface WrittenFeed extends KeyCounts {
+  /** `snapshot`: the rows of the feed replace all earlier ones. */
+  kind: 'changes' | 'snapshot';
+  /** `keys` if the keys of both tables were compared, `rows` if they cannot be. */
+  of: 'keys' | 'rows';
   /** Rows of the table at which the feed ends. */
   rows: number;
-  changes: Record<ChangeType, number>;
+  inserts: number;
+  deletes: number;
+  updates: number;
 }
 
 /**
- * How far two tables can be compared: `rows` if their rows were made in the same way, `keys` if both have comparable
- * key columns, `none` otherwise.
- */
-export type Likeness = 'rows' | 'keys' | 'none';
-
-/**
- * @param key columns of the table that identify a row
- * @param hashed whether the key is a hash: only tables of the same identity surely used the same secret
- * @throws TableError; errors of `onProgress`
- */
-export function likenessOf(
-  tables: { before: string; after: string },
-  { key, hashed }: { key: readonly string[]; hashed: boolean },
-  limits: EngineLimits,
-): Promise<Likeness> {
-  return withEngine(limits, async (query) => {
-    const [before, after] = [await columnsOf(query, tables.before), await columnsOf(query, tables.after)];
-    const identity = await identityOf(query, tables.before);
-    const same = identity !== undefined && identity === (await identityOf(query, tables.after));
-    if (same && areEqual(before, after)) return 'rows';
-    const known = key.every((name) => before.has(name) && after.has(name));
-    return known && (same || !hashed) ? 'keys' : 'none';
-  });
-}
-
-/**
- * Writes the file of a feed: the changes between two tables with the same columns, or all rows of the newer one. The
- * order of columns does not matter. Equal inputs give equal bytes. The file is complete only after this function has
- * returned.
+ * Writes the file of a feed: the changes between two tables whose rows were made in the same way, or all rows of the
+ * newer one. The order of columns does not matter. Equal inputs give equal bytes. The file is complete only after this
+ * function has returned.
  * @throws TableError; errors of `onProgress`
  */
 export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<WrittenFeed> {
   return withEngine(limits, async (query) => {
     const columns = await columnsOf(query, input.after);
     refuseColumns(columns, input);
-    const before = input.before === null ? null : await columnsOf(query, input.before);
-    if (input.place.kind === 'changes' && !(before && areEqual(before, columns)))
-      throw new TableError('Both tables must have the same columns.');
     const names = [...columns.keys()];
     await query(view('recent', input.after, columns, names));
+    const { before, isSame } = await comparableTable(query, input, columns);
+    const kind = isSame ? 'changes' : 'snapshot';
     let counts: KeyCounts = { keys: 0, gone: 0, unmatched: 0 };
     let rows = `SELECT 'insert' AS change, * FROM recent`;
-    if (input.before !== null && before) {
-      await query(view('old', input.before, before, names));
-      const key = [...new Set(input.key)].map((name) => keyColumn(name, names, { before, after: columns }));
+    if (before) {
+      await query(view('old', before.path, before.columns, names));
+      const types = { before: before.columns, after: columns };
+      const key = [...new Set(input.key)].map((name) => keyColumn(name, names, types));
       counts = await countKeys(query, key);
-      if (input.place.kind === 'changes') rows = await changedRows(query, planOf(names, key, input.ignore), counts);
+      if (isSame) rows = await changedRows(query, planOf(names, key, input.ignore), counts);
     }
-    await query(
-      copyTo(
-        input.feed,
-        `SELECT ${ownValues(input.place)}, ${names.map((name, at) => `c${at} AS ${named(name)}`)} FROM (${rows})`,
-      ),
-    );
+    const all = names.map((name, at) => `c${at} AS ${named(name)}`);
+    await query(copyTo(input.feed, `SELECT ${ownValues(kind, input.place)}, ${all} FROM (${rows})`));
     const [[total] = []] = await query('SELECT count(*) FROM recent');
-    return { ...counts, rows: Number(total), changes: await countChanges(query, input.feed) };
+    const changes = await countChanges(query, input.feed);
+    return { kind, of: before ? 'keys' : 'rows', ...counts, rows: Number(total), ...changes };
   });
+}
+
+/** The previous table, if its keys can be compared, and whether its rows were made as those of the newer table. */
+async function comparableTable(query: Query, input: FeedInput, columns: Columns) {
+  const { before: path, key, hashed, asBefore } = input;
+  if (path === null) return { isSame: false };
+  const before = await columnsOf(query, path);
+  const identity = await identityOf(query, path);
+  const isAlike = identity !== undefined && identity === (await identityOf(query, input.after));
+  if (!key.every((name) => before.has(name)) || (hashed && !isAlike)) return { isSame: false };
+  return { before: { path, columns: before }, isSame: isAlike && asBefore && areEqual(before, columns) };
 }
 
 /** The DuckDB type of each column, by name. */
@@ -255,15 +244,20 @@ async function compareBags(query: Query, { key, rest, ignored }: Plan, byKey: st
 }
 
 /** The values of a feed's own columns, in SQL. */
-function ownValues({ sequence, kind, from, to }: FeedPlace): string {
+function ownValues(kind: WrittenFeed['kind'], { sequence, from, to }: FeedPlace): string {
   const text = (value: string | undefined) => (value === undefined ? 'NULL' : quoted(value));
   const types = { text: 'VARCHAR', integer: 'BIGINT', date: 'DATE' };
   const values = ['change', sequence, text(kind), text(from?.run), text(to.run), text(from?.date), text(to.date)];
   return OWN_COLUMNS.map(({ name, type }, at) => `CAST(${values[at]} AS ${types[type]}) AS ${named(name)}`).join(', ');
 }
 
-async function countChanges(query: Query, feed: string): Promise<WrittenFeed['changes']> {
+/** Types of changes are those of Delta's change data feed (https://docs.delta.io/latest/delta-change-data-feed.html). */
+async function countChanges(query: Query, feed: string): Promise<Pick<WrittenFeed, 'inserts' | 'deletes' | 'updates'>> {
   const counted = await query(`SELECT _change_type, count(*) FROM ${rowsIn(feed)} GROUP BY ALL`);
-  const none = { insert: 0, delete: 0, update_preimage: 0, update_postimage: 0 };
-  return { ...none, ...Object.fromEntries(counted.map(([type, count]) => [type, Number(count)])) };
+  const {
+    insert = 0,
+    delete: deletes = 0,
+    update_postimage: updates = 0,
+  } = Object.fromEntries(counted.map(([type, count]) => [type, Number(count)]));
+  return { inserts: insert, deletes, updates };
 }

@@ -8,9 +8,10 @@ import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
+import { inFolder } from '../../core/table/engine.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
-import { s3FeedStore } from './feed-bucket.ts';
+import { feedBucket } from './feed-bucket.ts';
 
 export interface WriteChangesDeps extends Invocation {
   bucket: Bucket;
@@ -18,6 +19,10 @@ export interface WriteChangesDeps extends Invocation {
   /** Free bytes on the function's disk. */
   freeDisk: () => Promise<number>;
 }
+
+/** A comparison takes more memory than DuckDB's buffers: Node.js and the joins need the rest. */
+const SHARE_OF_BUFFERS = 0.6;
+const OUTSIDE_BUFFERS_MB = 150;
 
 /**
  * Writes the changes since the table at which the last feed ended. The newest published table counts, regardless of
@@ -31,15 +36,16 @@ export async function writeChanges(state: RunState, deps: WriteChangesDeps): Pro
   const { key, ignore = [], maxRemoved } = plan.changes;
   const { version, hash = [] } = plan.tables;
   const settings = { key: key.map(tableColumnName), ignore: ignore.map(tableColumnName), maxRemoved };
-  const tables = { entity, version, hashed: hash.map(tableColumnName), memoryMB: deps.deployment.tableMemoryMB };
-  const store = s3FeedStore({ ...deps, ...tables, onProgress: () => refuseLate(deps, 'for both tables') });
+  const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS - OUTSIDE_BUFFERS_MB;
+  const tables = { entity, version, hashed: hash.map(tableColumnName), bufferMB };
+  const onProgress = () => refuseLate(deps, 'for both tables');
   try {
-    const record = await advance(store, settings);
+    const record = await inFolder('feed-', (folder) =>
+      advance(feedBucket({ ...deps, ...tables, folder, onProgress }), settings),
+    );
     return record ? answerOf(entity, record, deps) : { outcome: 'UP_TO_DATE' };
   } catch (error) {
     return afterTrouble(error, state, deps, { name: 'ChangesNotWritten', what: 'The feed of changes' });
-  } finally {
-    await store.close();
   }
 }
 

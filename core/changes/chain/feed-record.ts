@@ -10,6 +10,19 @@ const placeSchema = z.object({
 
 const count = z.int().check(z.minimum(0));
 
+/** What a comparison of two tables counts. */
+export const feedCounts = {
+  rows: count.check(z.describe('Rows of the table that the feed ends at.')),
+  inserts: count,
+  deletes: count,
+  updates: count.check(z.describe('Each is two rows of the feed, update_preimage and update_postimage.')),
+  unmatched: count.check(
+    z.describe('Rows of both tables without a key, or whose key is not theirs alone: compared as a bag of rows.'),
+  ),
+  keys: count.check(z.describe('Keys of the table before; a row without one counts as one.')),
+  gone: count.check(z.describe('Those of them that the table does not have any more.')),
+};
+
 /** The record of a feed, stored beside it. Parsed loosely: later releases may add fields. */
 export const feedRecordSchema = z.object({
   schemaVersion: layoutVersion,
@@ -25,15 +38,7 @@ export const feedRecordSchema = z.object({
   key: z.array(z.string()).check(z.describe('Columns of the table that a row is known by.')),
   ignore: z.array(z.string()).check(z.describe('Columns whose changes are none.')),
   feed: z.object({ bytes: count, etag: z.string() }).check(z.describe('The object changes.parquet beside this one.')),
-  rows: count.check(z.describe('Rows of the table that the feed ends at.')),
-  inserts: count,
-  deletes: count,
-  updates: count.check(z.describe('Each is two rows of the feed, update_preimage and update_postimage.')),
-  unmatched: count.check(
-    z.describe('Rows of both tables without a key, or whose key is not theirs alone: compared as a bag of rows.'),
-  ),
-  keys: count.check(z.describe('Keys of the table before; a row without one counts as one.')),
-  gone: count.check(z.describe('Those of them that the table does not have any more.')),
+  ...feedCounts,
   settings: z
     ._default(z.string(), '')
     .check(

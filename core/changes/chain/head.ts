@@ -6,6 +6,7 @@ import { parseJson, strictText } from '../../json.ts';
 import { kindSchema } from '../../step/states.ts';
 import { type Bucket, writeOver } from '../../storage/bucket.ts';
 import { headKey } from './feed-keys.ts';
+import { feedCounts } from './feed-record.ts';
 
 /** A table at which feeds end: its run, the keys that order runs, and the copy of the table. */
 const endSchema = z.object({
@@ -31,12 +32,10 @@ const pairSchema = z.object({
   kind: z.enum(['changes', 'snapshot']),
   from: z.nullable(endSchema),
   to: endSchema,
-  /** Whether a snapshot is checked by its missing keys. Otherwise it is checked by its number of rows. */
-  byKeys: z.optional(z.boolean()),
-  /** Largest share of the keys that may be missing; `null`: no limit, because a person released the deletion. */
-  maxRemoved: z.nullable(z.number()),
   /** The reason that a person gave for the release. */
   released: z.nullable(z.string()),
+  /** Without them, the tables are compared again. */
+  counts: z.optional(z.object(feedCounts)),
   /** When a function last began to store the feed. */
   attemptedAt: z.iso.datetime(),
 });

@@ -20,12 +20,11 @@ async function feedOf({ before, after, key = ['id'], settings = {}, hashKey }: C
   const more = { settings, ...(hashKey && { hashKey }) };
   await putTable(paths.before, { content: before, ...more });
   await putTable(paths.after, { content: after, ...more });
-  const { changes, keys, gone, unmatched } = await putFeed(feedPath, { ...paths, key });
-  return { changes, keys, gone, unmatched };
+  return putFeed(feedPath, { ...paths, key });
 }
 
 const told = (insert: number, deleted: number, updates = 0) => ({
-  changes: { insert, delete: deleted, update_preimage: updates, update_postimage: updates },
+  ...{ kind: 'changes', inserts: insert, deletes: deleted, updates },
 });
 
 const NFC = '\u00e9';

@@ -2,20 +2,17 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type FeedInput, writeFeed } from '../../../core/changes/write-feed.ts';
 import { copyTo, type EngineLimits, inFolder, named, stage, withEngine } from '../../../core/table/engine.ts';
+import { IDENTITY_KEY } from '../../../core/table/table-identity.ts';
 import { limitsIn, rowsIn, type Texts } from '../table/support.ts';
 
 type Given = { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>;
 
 /** Writes the feed between two tables. */
-export async function putFeed(feed: string, { before, after, ...input }: Given, limits: Partial<EngineLimits> = {}) {
-  const kind = before === null ? ('snapshot' as const) : ('changes' as const);
+export function putFeed(feed: string, { before, after, ...input }: Given, limits: Partial<EngineLimits> = {}) {
   const from = before === null ? null : { run: 'leads-1', date: '2026-11-21' };
-  const place = { sequence: 7, kind, from, to: { run: 'leads-2', date: '2026-11-22' } };
-  const written = await writeFeed(
-    { before, after, feed, key: ['id'], ignore: [], place, ...input },
-    { ...limitsIn(dirname(feed)), ...limits },
-  );
-  return { ...written, kind };
+  const place = { sequence: 7, from, to: { run: 'leads-2', date: '2026-11-22' } };
+  const settings = { key: ['id'], ignore: [], hashed: false, asBefore: true };
+  return writeFeed({ ...settings, before, after, feed, place, ...input }, { ...limitsIn(dirname(feed)), ...limits });
 }
 
 /** Rows of `one` that `other` lacks, with repetitions, without these columns. */
@@ -61,12 +58,15 @@ export async function judged(
   };
 }
 
+/** The option of COPY for a table whose rows were made as those of others. */
+export const IDENTITY = `, KV_METADATA {${named(IDENTITY_KEY)}: 'abcdef'}`;
+
 /** Writes a table of texts to a file. */
 export function putTexts(path: string, names: readonly string[], rows: readonly (string | null)[][]): Promise<unknown> {
   return inFolder('table-', async (folder) => {
     const records = Readable.from(rows.map((row) => row.map((text) => text ?? undefined)));
     const texts = await stage(records, join(folder, 'rows.csv'), names.length);
     const columns = names.map((name, at) => `c${at} AS ${named(name)}`);
-    return withEngine(limitsIn(folder), (query) => query(copyTo(path, `SELECT ${columns} FROM ${texts}`)));
+    return withEngine(limitsIn(folder), (query) => query(copyTo(path, `SELECT ${columns} FROM ${texts}`, IDENTITY)));
   });
 }

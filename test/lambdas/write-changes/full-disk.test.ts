@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { LocalCopies } from '../../../lambdas/write-changes/local-copies.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { tree } from '../../lib/support/files.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -46,19 +45,4 @@ test.skipIf(!existsSync(FULL))('a disk that is full when the feed is written is 
   expect(readdirSync(folder)).toEqual([]);
   vi.unstubAllEnvs();
   expect(await writeChanges(stateOf('night-2'), depsOn(world))).toMatchObject({ feed: { sequence: 2, deletes: 1 } });
-});
-
-test.skipIf(!existsSync(FULL))('a disk that is full when a table is copied onto it is said by its code', async () => {
-  temporaryFolder();
-  const world = await publishedRuns();
-  await world.put('tables/one', 'a table');
-  const { bucket, objects } = depsOn(world);
-  const copies = new LocalCopies(bucket, () => undefined);
-  symlinkSync(FULL, join(await copies.folder(), '0.parquet'));
-  const found = await objects.head('tables/one');
-
-  await expect(copies.read({ key: 'tables/one', etag: found?.etag ?? '', bytes: 7 })).rejects.toMatchObject({
-    code: 'ENOSPC',
-  });
-  await copies.close();
 });

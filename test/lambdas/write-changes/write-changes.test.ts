@@ -9,7 +9,6 @@ import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { runState } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
-import { mortal } from '../../support/mortal.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import {
   depsOn,
@@ -92,35 +91,6 @@ test.each([
   expect(answer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 2, deletes: 0 });
 });
 
-test('time that runs out anywhere is an error by its name, with the head where it was; the next invocation tells what this one did not', async () => {
-  let tried = 0;
-  for (let looks = 0; ; looks += 2) {
-    const world = await publishedRuns();
-    await night(world, 'night-1', '2026-11-20', many(40));
-    await publish(world, 'night-2', '2026-11-21', many(39));
-    let left = looks;
-    const secondsLeft = () => {
-      left -= 1;
-      return left >= 0 ? 900 : 20;
-    };
-
-    const first = writeChanges(stateOf('night-2'), { ...depsOn(world), secondsLeft });
-    if (await first.catch(() => undefined)) break;
-
-    const late = await failureOf(first, 'ChangesNotWritten');
-    expect(late.message).toContain('tableMemoryMB');
-    expect(headOf(world)).toMatchObject({ sequence: 1, end: { run: 'night-1' } });
-    expect(feedsIn(world)).toHaveLength(1);
-    // The step stores no feed before the comparison has succeeded.
-    expect(headOf(world).pair).toBeNull();
-    tried += 1;
-    const next = await writeChanges(stateOf('night-2'), depsOn(world));
-    expect(next).toMatchObject({ feed: { run: 'night-2', sequence: 2, kind: 'changes', deletes: 1 } });
-  }
-  // Most deaths happen during the comparison.
-  expect(tried).toBeGreaterThan(10);
-});
-
 test('a memory that is too small for both tables is an error by its name, with the head where it was', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(4000));
@@ -133,37 +103,6 @@ test('a memory that is too small for both tables is an error by its name, with t
   expect(feedsIn(world)).toHaveLength(1);
   expect(await writeChanges(stateOf('night-2'), depsOn(world))).toMatchObject({ feed: { sequence: 2, deletes: 1 } });
 });
-
-test.each([
-  ['before', false],
-  ['behind', true],
-])(
-  'a kill %s any of its requests leaves a chain that the next invocation finishes',
-  { timeout: 180_000 },
-  async (_, behind) => {
-    // A death after a request equals a death before the next one, so every second step covers all.
-    for (let dies = 1; ; dies += 2) {
-      const world = await publishedRuns();
-      await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
-      await publish(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,c\n');
-      const deps = mortal(depsOn(world), ['bucket', 'objects'], dies, behind);
-      await writeChanges(stateOf('night-2'), deps).catch(() => undefined);
-      if (deps.lived()) {
-        expect(dies).toBeGreaterThan(10);
-        break;
-      }
-
-      await writeChanges(stateOf('night-2'), depsOn(world));
-
-      expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
-      expect(feedsIn(world)).toEqual([feedKeyOf('night-1', '2026-11-20'), feedKeyOf('night-2', '2026-11-21')]);
-      expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-21'))).toEqual([
-        'update_postimage 2 c',
-        'update_preimage 2 b',
-      ]);
-    }
-  },
-);
 
 test('a feed takes 20 requests to the bucket, five of them writes', async () => {
   const world = await publishedRuns();

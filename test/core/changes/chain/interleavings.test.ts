@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { advance, pairDigest } from '../../../../core/changes/chain/advance.ts';
+import {
+  advance,
+  BaseGone,
+  type FeedStore,
+  type NewestTable,
+  pairDigest,
+} from '../../../../core/changes/chain/advance.ts';
 import type { FeedRecord } from '../../../../core/changes/chain/feed-record.ts';
-import { BaseGone, type FeedStore, type NewestTable } from '../../../../core/changes/chain/feed-store.ts';
 import type { FeedEnd, FeedHead, FeedPair } from '../../../../core/changes/chain/head.ts';
 import { RunError } from '../../../../core/errors.ts';
 import { runs } from '../../../support/runs.ts';
@@ -176,17 +181,16 @@ class World {
 
 const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
 /** A snapshot without a comparison with the previous table. */
-const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && !pair.byKeys;
+const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && pair.counts?.keys === 0;
 /** Orders runs in time. */
 const placeInTime = ({ date, startedAt, run }: FeedEnd) => `${date} ${startedAt} ${run}`;
 const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run}`;
 
 function storeOf(world: World): FeedStore {
   let compared: Feed['changes'] = new Map();
-  const base = ({ run, etag }: FeedEnd): Table => {
+  const base = ({ run, etag }: FeedEnd) => {
     const found = world.bases.get(run);
-    if (found?.etag !== etag) throw new BaseGone('gone');
-    return found;
+    return found?.etag === etag ? found : undefined;
   };
   return {
     entity: 'leads',
@@ -225,22 +229,15 @@ function storeOf(world: World): FeedStore {
       const now = world.bases.get(execution);
       return now?.copied === etag ? now.etag : undefined;
     },
-    likeness: async (from, to) => {
+    compare: async ({ from: end, to }) => {
       await world.turn();
-      return base(from).identity === base(to).identity ? 'rows' : 'keys';
-    },
-    standingFeed: async (to) => {
+      const from = end ? base(end) : undefined;
       await world.turn();
-      const feed = world.feeds.get(placeOf(to));
-      return feed && { ...COUNTS, rows: feed.rows, pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
-    },
-    compare: async ({ kind, byKeys, from: end, to }) => {
-      await world.turn();
-      const from = end && (kind === 'changes' || byKeys) ? base(end) : undefined;
-      await world.turn();
-      const { rows, identity } = base(to);
-      if (kind === 'changes' && from?.identity !== identity)
-        world.bugs.push('rows were compared that came to be in other ways');
+      const table = base(to);
+      if (!table) throw new BaseGone('leads');
+      const { rows, identity } = table;
+      const asBefore = isDeepStrictEqual(end?.ignore, to.ignore);
+      const kind = from?.identity === identity && asBefore ? 'changes' : 'snapshot';
       const before = [...(from?.rows.keys() ?? [])];
       const gone = before.filter((key) => !rows.has(key)).length;
       compared = new Map(
@@ -251,9 +248,15 @@ function storeOf(world: World): FeedStore {
               ...before.filter((key) => !rows.has(key)).map((key) => [key, null] as const),
             ],
       );
-      return { ...COUNTS, keys: before.length, gone, rows: rows.size, changes: CHANGES };
+      return { ...COUNTS, kind, of: from ? 'keys' : 'rows', keys: before.length, gone, rows: rows.size };
     },
-    putFeed: async (pair, { rows }) => {
+    standingFeed: async (to) => {
+      await world.turn();
+      const feed = world.feeds.get(placeOf(to));
+      return feed && { pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
+    },
+    putFeed: async (pair) => {
+      const rows = pair.counts?.rows ?? 0;
       await world.turn();
       const standing = world.feeds.get(placeOf(pair.to));
       if (standing && pairDigest(standing.pair) === pairDigest(pair)) return;
@@ -269,7 +272,6 @@ function storeOf(world: World): FeedStore {
     },
   };
 }
-const CHANGES = { insert: 0, delete: 0, update_preimage: 0, update_postimage: 0 };
 const COUNTS = { inserts: 0, deletes: 0, updates: 0, unmatched: 0, rows: 0, keys: 0, gone: 0 };
 
 /** Events, each as frequent as it is listed. */
