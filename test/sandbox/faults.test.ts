@@ -1,115 +1,166 @@
-import { expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
 import { idAt } from '../../sandbox/data/records.ts';
-import { apiOf, refresh, sandboxFor } from './client.ts';
+import type { FaultInput } from '../../sandbox/faults.ts';
+import { apiOf, exportedFile, rawGet, refresh, sandboxFor } from './client.ts';
 
-test('an answer comes instead of the real one, on the calls that were named', async () => {
+const LEADS = ['POST', '/leads/exports', { columns: ['id'] }] as const;
+
+test('a fault hits the named calls, counted for each entity, until it is removed', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
-  sandbox.faults.add({
-    path: 'create',
-    entity: 'leads',
-    calls: [1, 3],
-    answer: { status: 429, headers: { 'Retry-After': '2' }, body: { slow: 'down' } },
-  });
-  const answers = [];
-  for (const _ of [1, 2, 3, 4]) answers.push(await api('POST', '/leads/exports', { columns: ['id'] }));
-  expect(answers.map(({ status }) => status)).toEqual([429, 201, 429, 201]);
-  expect(answers[0]?.headers.get('retry-after')).toBe('2');
-  expect(await answers[0]?.json()).toEqual({ slow: 'down' });
+  const answer = { status: 429, headers: { 'Retry-After': '2' }, body: { slow: 'down' } };
+  const added = sandbox.faults.add({ path: 'create', entity: 'leads', calls: [1, 3], answer });
+  const first = await api(...LEADS);
+  expect([first.status, first.headers.get('retry-after'), await first.json()]).toEqual([429, '2', { slow: 'down' }]);
+  const statuses = [];
+  for (const _ of [2, 3, 4]) statuses.push((await api(...LEADS)).status);
+  expect(statuses).toEqual([201, 429, 201]);
   expect((await api('POST', '/contacts/exports', { columns: ['id'] })).status).toBe(201);
-});
-
-test('calls are counted for each entity, in ranges too; remove ends one fault, and clear all of them', async () => {
-  const sandbox = await sandboxFor();
-  const api = apiOf(sandbox);
-  const status = async (entity: string) => (await api('GET', `/${entity}/fields`)).status;
-  sandbox.faults.add({ path: 'fields', calls: { from: 2, to: 3 }, answer: { status: 503, body: '<h1>down</h1>' } });
-  expect([await status('leads'), await status('leads'), await status('contacts')]).toEqual([200, 503, 200]);
-  const added = sandbox.faults.add({ path: 'fields', answer: { status: 204 } });
-  expect([await status('leads'), await status('contacts')]).toEqual([204, 204]);
   sandbox.faults.remove(added);
-  expect([await status('leads'), await status('contacts')]).toEqual([200, 503]);
+  sandbox.faults.add({ path: 'create', calls: { from: 2 }, answer: { status: 503 } });
+  expect([(await api(...LEADS)).status, (await api(...LEADS)).status]).toEqual([201, 503]);
   sandbox.faults.clear();
-  expect(await status('contacts')).toBe(200);
-  expect(await status('leads')).toBe(200);
+  expect((await api(...LEADS)).status).toBe(201);
 });
 
-test('updates of named customers are hit, each counted by itself, and all others pass', async () => {
+test('updates of named customers are hit, each counted separately', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
-  const ids = [0, 1, 2].map((index) => idAt('customers', index));
-  const customers: [string, ...string[]] = [ids[0] ?? '', ids[1] ?? ''];
+  const ids = [0, 1].map((index) => idAt('customers', index));
+  const customers: [string] = [ids[0] ?? ''];
   sandbox.faults.add({ path: 'update', customers, calls: [1], answer: { status: 409 } });
   const statuses = [];
   for (const id of [...ids, ...ids]) statuses.push((await api('PATCH', `/customers/${id}`, { city: 'Haifa' })).status);
-  expect(statuses).toEqual([409, 409, 200, 200, 200, 200]);
-  expect(() => sandbox.faults.add({ path: 'create', customers, reset: 'before' })).toThrow('has no effect at create');
+  expect(statuses).toEqual([409, 200, 200, 200]);
 });
 
-test('what an answer does not tell can be done all the same', async () => {
+test('a request can be carried out although its answer is another, or is lost', async () => {
   const sandbox = await sandboxFor();
   sandbox.faults.add({ path: 'update', done: true, answer: { status: 502, body: '<h1>Bad Gateway</h1>' } });
   const answer = await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 0)}`, { city: 'Haifa' });
   expect([answer.status, await answer.text()]).toEqual([502, '<h1>Bad Gateway</h1>']);
   expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ status: 502, applied: true }]);
-});
 
-test('a reset before the work leaves nothing done, one after it leaves it done', async () => {
-  const sandbox = await sandboxFor();
   const { refreshToken } = sandbox.issueTokens();
   sandbox.faults.add({ path: 'token', calls: [1], reset: 'before' });
   sandbox.faults.add({ path: 'token', calls: [2], reset: 'after' });
-  await expect(refresh(sandbox, refreshToken)).rejects.toThrow('fetch failed');
-  await expect(refresh(sandbox, refreshToken)).rejects.toThrow('fetch failed');
+  for (const _ of [1, 2]) await expect(refresh(sandbox, refreshToken)).rejects.toThrow('fetch failed');
   expect((await refresh(sandbox, refreshToken)).body.error).toBe('invalid_grant');
-  expect(sandbox.ledger.calls({ kind: 'token' }).map(({ status, faults }) => ({ status, faults }))).toEqual([
-    { status: null, faults: [1] },
-    { status: null, faults: [2] },
-    { status: 400, faults: [] },
-  ]);
+  expect(sandbox.ledger.calls({ kind: 'token' }).map(({ status }) => status)).toEqual([null, null, 400]);
 });
 
-test('an answer of the token endpoint can fall silent, and close does not wait for it', async () => {
-  const sandbox = await sandboxFor();
-  const { refreshToken } = sandbox.issueTokens();
-  sandbox.faults.add({ path: 'token', stallAfter: 5 });
+test.each<Partial<FaultInput>>([{ stallAfter: 5 }, { delaySeconds: 1000 }])(
+  'an answer with %j does not hold the end of the sandbox',
+  async (effect) => {
+    const sandbox = await sandboxFor();
+    sandbox.faults.add({ path: 'token', ...effect });
+    const hanging = refresh(sandbox, sandbox.issueTokens().refreshToken);
+    hanging.catch(() => undefined);
+    await expect.poll(() => sandbox.ledger.count({ kind: 'token' })).toBe(1);
+    await sandbox.close();
+    await expect(hanging).rejects.toThrow();
+  },
+);
 
-  const hanging = refresh(sandbox, refreshToken);
-  hanging.catch(() => undefined);
-  await expect.poll(() => sandbox.ledger.calls({ kind: 'token' })[0]?.status).toBe(200);
-  await sandbox.close();
-
-  await expect(hanging).rejects.toThrow('terminated');
-});
-
-test('an answer can be delayed, and close does not wait for it', async () => {
-  const sandbox = await sandboxFor();
-  const api = apiOf(sandbox);
-  sandbox.faults.add({ path: 'fields', calls: [1], delaySeconds: 0.05 });
-  sandbox.faults.add({ path: 'fields', calls: [2], delaySeconds: 1000 });
-  const started = performance.now();
-  expect((await api('GET', '/leads/fields')).status).toBe(200);
-  expect(performance.now() - started).toBeGreaterThan(45);
-  const hanging = api('GET', '/leads/fields').catch(() => 'dropped');
-  await fetch(`${sandbox.url}/_sandbox/health`);
-  await sandbox.close();
-  expect(await hanging).toBe('dropped');
+test('a file is cut, is another one, or has another ETag', async () => {
+  const sandbox = await sandboxFor({ rows: 200 });
+  const url = await exportedFile(sandbox);
+  const { bytes: all, headers } = await rawGet(url);
+  const under = async (effect: Partial<FaultInput>, asked = {}) => {
+    sandbox.faults.clear();
+    sandbox.faults.add({ path: 'file', ...effect });
+    return rawGet(url, asked);
+  };
+  for (const hangUp of [0, 10_000]) {
+    const { bytes, complete, headers: sent } = await under({ hangUp });
+    expect([sent['content-length'], complete]).toEqual([String(all.length), false]);
+    expect(bytes.equals(all.subarray(0, hangUp))).toBe(true);
+  }
+  const other = await under({ body: 'PK', contentType: 'application/zip' });
+  expect([other.headers['content-type'], other.bytes.toString()]).toEqual(['application/zip', 'PK']);
+  expect((await under({ body: (content) => content.subarray(0, 5) })).bytes.equals(all.subarray(0, 5))).toBe(true);
+  expect((await under({ etagChangesAt: 1 }, { 'If-Match': headers.etag })).status).toBe(412);
 });
 
 test.each([
   ['an effect at the wrong path', { path: 'status', etagChangesAt: 1 }, 'etagChangesAt'],
+  ['customers of another call', { path: 'create', customers: [idAt('customers', 1)] }, 'has no effect at create'],
   ['an unknown effect', { path: 'status', explode: true }, 'explode'],
   ['a reset after a file', { path: 'file', reset: 'after' }, 'hangUp'],
-])('%s is no fault, in the process and over HTTP', async (_, fault, named) => {
+])('%s is no fault', async (_, fault, named) => {
+  const { faults } = await sandboxFor();
+  // @ts-expect-error a typed caller cannot write it
+  expect(() => faults.add(fault)).toThrow(named);
+});
+
+test('the ledger has each call with what it was about, and no token', async () => {
   const sandbox = await sandboxFor();
-  // @ts-expect-error what a typed caller cannot write is refused as well
-  expect(() => sandbox.faults.add(fault)).toThrow(named);
-  const headers = { 'Content-Type': 'application/json' };
-  const answer = await fetch(`${sandbox.url}/_sandbox/faults`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(fault),
+  const { refreshToken } = sandbox.issueTokens();
+  const { body } = await refresh(sandbox, refreshToken);
+  await fetch(await exportedFile(sandbox, 'contacts', { columns: ['id'] }), { headers: { Range: 'bytes=0-3' } });
+  await fetch(`${sandbox.baseUrl}/leads/fields?access_token=x`);
+  await fetch(`${sandbox.url}/nowhere`);
+  const contacts = sandbox.ledger.calls({ entity: 'contacts' });
+  const exportId = contacts[1]?.exportId;
+  expect(contacts).toMatchObject([
+    { seq: 2, kind: 'fields', method: 'GET', path: '/api/v1/contacts/fields', status: 200 },
+    { seq: 3, kind: 'create', request: { columns: ['id'] }, status: 201 },
+    { seq: 4, kind: 'download', exportId, status: 200 },
+    { seq: 5, kind: 'file', exportId, status: 206, range: 'bytes=0-3', bytes: 4, complete: true },
+  ]);
+  expect(sandbox.ledger.calls({ kind: 'other' })).toMatchObject([{ path: '/nowhere', status: 404 }]);
+  expect(sandbox.ledger.violations()).toMatchObject([{ violation: 'access token in the query' }]);
+  const text = JSON.stringify(sandbox.ledger.calls());
+  for (const secret of [refreshToken, body.access_token, body.refresh_token, sandbox.clientSecret])
+    expect(text).not.toContain(secret);
+});
+
+test('faults and ledger are controlled over HTTP, and not by a web page', async () => {
+  const sandbox = await sandboxFor();
+  const control = (method: string, path: string, body?: string, type = 'application/json') =>
+    fetch(`${sandbox.url}/_sandbox/${path}`, { method, headers: { 'Content-Type': type }, ...(body && { body }) });
+  const fault = '{"path":"fields","calls":[1],"answer":{"status":503}}';
+  expect((await control('POST', 'faults', fault, 'text/plain')).status).toBe(415);
+  expect((await control('POST', 'faults', '{"path":"x"}')).status).toBe(400);
+  expect(await (await control('POST', 'faults', fault)).json()).toEqual({ id: 1 });
+  expect((await apiOf(sandbox)('GET', '/leads/fields')).status).toBe(503);
+  expect(await (await control('GET', 'ledger')).json()).toMatchObject([{ kind: 'fields', status: 503, faults: [1] }]);
+  for (const path of ['faults', 'ledger']) expect((await control('DELETE', path)).status).toBe(204);
+  expect(await (await control('GET', 'ledger')).json()).toEqual([]);
+  const rebound = await new Promise((resolve) => {
+    const headers = { Host: 'rebound.example' };
+    request(`${sandbox.url}/_sandbox/ledger`, { headers }, (answer) => resolve(answer.resume().statusCode)).end();
   });
-  expect(answer.status).toBe(400);
-  expect(await answer.text()).toContain(named);
+  expect(rebound).toBe(403);
+});
+
+function serve(...args: string[]) {
+  const child = spawn(process.execPath, ['sandbox/serve.ts', ...args], { stdio: 'pipe' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const text = { out: '', err: '' };
+  child.stdout.on('data', (part) => (text.out += part));
+  child.stderr.on('data', (part) => (text.err += part));
+  return { child, text };
+}
+
+test('npm run sandbox says where it listens and stops on SIGTERM', async () => {
+  const { child, text } = serve('--port', '0', '--client-id', 'me');
+  await once(child.stdout, 'data');
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text.out)?.[0] ?? '';
+  for (const part of [`${url}/api/v1`, `${url}/auth`, 'client id      me', `${url}/_sandbox/faults --json`])
+    expect(text.out).toContain(part);
+  expect((await fetch(`${url}/_sandbox/health`)).status).toBe(200);
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
+});
+
+test('npm run sandbox with a wrong option or on a taken port ends with one sentence', async () => {
+  const wrong = serve('--rows', 'many');
+  const taken = serve('--port', new URL((await sandboxFor()).url).port);
+  expect([(await once(wrong.child, 'close'))[0], (await once(taken.child, 'close'))[0]]).toEqual([2, 3]);
+  expect(wrong.text.err).toMatch(/whole number/);
+  expect(taken.text.err).toMatch(/^The port is taken .*\n$/);
 });
