@@ -1,4 +1,6 @@
-/** Whether a value fits a field of an update. Written by hand from `docs/interface/reference.md` alone. */
+import { readFileSync } from 'node:fs';
+
+/** Whether a value fits a field of an update. Made from `docs/interface/reference.md` alone. */
 type Rule = (value: unknown) => boolean;
 
 const text: Rule = (value) => typeof value === 'string';
@@ -7,10 +9,6 @@ const whole: Rule = (value) =>
   typeof value === 'number' && Number.isInteger(value) && value >= -2_147_483_648 && value <= 2_147_483_647;
 const number: Rule = (value) => typeof value === 'number' && Number.isFinite(value);
 const uuid: Rule = (value) => typeof value === 'string' && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value);
-
-function code(...codes: number[]): Rule {
-  return (value) => typeof value === 'number' && codes.includes(value);
-}
 
 /** A day that exists in the calendar. `Date` turns another one into a later day. */
 const date: Rule = (value) => {
@@ -40,70 +38,52 @@ const customFields: Rule = (value) =>
   !Array.isArray(value) &&
   Object.entries(value).every(([name, held]) => name === 'present' && flag(held));
 
-export const CUSTOMER_RULES: Readonly<Record<string, Rule>> = {
-  updateRelated: flag,
-  idType: code(1, 2, 3, 4, 5, 6),
-  idNumber: text,
-  idCardIssueDate: date,
-  firstName: text,
-  shortName: text,
-  lastName: text,
-  maidenName: text,
-  gender: code(1, 2, 3),
-  birthDate: date,
-  death: flag,
-  deathDate: date,
-  cellNumber: phone,
-  phoneNumber: text,
-  phoneNumber2: text,
-  phoneNumber3: text,
-  faxNumber: text,
-  email: text,
-  otherEmail: text,
-  mailingStatus: code(1, 2, 3, 4),
-  street: text,
-  streetNumber: text,
-  apartmentNumber: text,
-  postalBox: whole,
-  city: text,
-  postalCode: whole,
-  country: text,
-  maritalStatus: code(1, 2, 3, 4, 5),
-  employmentStatus: code(1, 2, 3, 4, 5, 6, 7),
-  profession: text,
-  usCitizen: flag,
-  foreignTaxResidency: flag,
-  engFirstName: text,
-  engLastName: text,
-  engAddress: text,
-  kupatHolim: code(1, 2, 3, 4, 5),
-  kupatHolimComplementary: code(10, 11, 20, 21, 22, 30, 31, 40, 41),
-  height: whole,
-  weight: whole,
-  smoker: flag,
-  cigarettesCountPerDay: whole,
-  drugs: text,
-  surgeries: text,
-  hospitalizations: text,
-  backgroundDiseases: text,
-  bankAccountType: text,
-  bankCode: whole,
-  bankBranchCode: whole,
-  bankAccountNumber: text,
-  classId: uuid,
-  sourceId: uuid,
-  statusId: uuid,
-  notes: text,
-  notesAlert: flag,
-  monthlyRevenue: number,
-  customerServiceContactDate: dateTime,
-  customFields,
+/** The rule of each type of the reference. A code has the codes of its row. */
+const RULES: Readonly<Record<string, Rule>> = {
+  boolean: flag,
+  'date-time': dateTime,
+  int32: whole,
+  object: customFields,
+  UUID: uuid,
+  ...{ date, number, phone, text },
 };
+
+/** A row of the table of customer fields in `docs/interface/reference.md`. */
+export interface DocumentedField {
+  name: string;
+  type: string;
+  /** The listed codes with their meanings; empty unless the type is `code`. */
+  codes: Record<number, string>;
+}
+
+/** The fields of an update, in the order of the reference. */
+export function documentedFields(): DocumentedField[] {
+  const reference = readFileSync(new URL('../../docs/interface/reference.md', import.meta.url), 'utf8');
+  const section = reference.split('\n## Fields of a customer\n')[1]?.split('\n## ')[0] ?? '';
+  const rows = [...section.matchAll(/^\| (\w+) \| ([\w-]+) \| (.+) \|$/gm)].slice(1);
+  return rows.map(([, name = '', type = '', notes = '']) => ({
+    name,
+    type,
+    codes: Object.fromEntries(type === 'code' ? codesIn(notes) : []),
+  }));
+}
+
+const codesIn = (notes: string) =>
+  [...notes.matchAll(/(?:^|[:,] )(\d+) ([^,]+)/g)].map(([, code, meaning]) => [Number(code), meaning]);
+
+const FIELDS = new Map(documentedFields().map((field) => [field.name, ruleOf(field)]));
+
+function ruleOf({ type, codes }: DocumentedField): Rule {
+  if (type === 'code') return (value) => typeof value === 'number' && value in codes;
+  const rule = RULES[type];
+  if (!rule) throw new Error(`The reference has a new type: ${type}`);
+  return rule;
+}
 
 /** Names of unknown and invalid fields. `null` empties a field: the document does not mention it. */
 export function fieldsAtFault(update: object): string[] {
   return Object.entries(update).flatMap(([name, value]) => {
-    const rule = Object.hasOwn(CUSTOMER_RULES, name) ? CUSTOMER_RULES[name] : undefined;
+    const rule = FIELDS.get(name);
     if (!rule) return [name];
     const holds = value === null ? name !== 'updateRelated' : rule(value);
     return holds ? [] : [name];

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
+import { textTable } from '../../cli/support/text-table.ts';
 import { deployedBy, deployedOf } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { offsetsNow } from '../../core/config/timing.ts';
@@ -9,6 +11,7 @@ import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
 import { allOf, allowedIn, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
 
+const SCREENS = join(import.meta.dirname, '../screens');
 const json = synthesise();
 const template = Template.fromJSON(json);
 /** Steps that exist only with tables and feeds: `test/lib/workflow/tables.test.ts`. */
@@ -35,15 +38,26 @@ describe('the functions', () => {
     expect(functions.map(([id]) => id.replace(/Function[0-9A-F]{8}$/, '')).sort()).toEqual([...names].sort());
   });
 
-  test.each(functions)('%s runs on Node 24 and arm64, with memory and a time limit', (_, { Properties }) => {
-    expect(Properties).toMatchObject({
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-      MemorySize: expect.any(Number),
-      Timeout: expect.any(Number),
-      Handler: 'index.handler',
-    });
-    expect(Properties.Timeout).toBeLessThanOrEqual(900);
+  test('are those of the stored table', async () => {
+    const columns = ['function', 'seconds', 'MB', 'environment'];
+    const rows = functions.map(
+      ([
+        ,
+        {
+          Properties: { FunctionName, Timeout, MemorySize, Environment },
+        },
+      ]) => {
+        const variables = Object.entries(Environment.Variables).map(([name, value]) => `${name}=${resolved(value)}`);
+        return [FunctionName, String(Timeout), String(MemorySize), variables.toSorted().join(' ')];
+      },
+    );
+    await expect(`${textTable(columns, rows.toSorted())}\n`).toMatchFileSnapshot(join(SCREENS, 'functions.txt'));
+    for (const [, { Properties }] of functions)
+      expect(Properties).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        TracingConfig: { Mode: 'Active' },
+      });
   });
 
   test.each([
@@ -75,51 +89,6 @@ describe('the functions', () => {
     }
   });
 
-  test('are given the ids of what they use, and nothing that is secret', () => {
-    const oauth = ['DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE'];
-    const allowed = [
-      ...oauth,
-      'BUCKET_NAME',
-      'URL_SUFFIX',
-      'NODE_OPTIONS',
-      'SOFTWARE_VERSION',
-      'QUEUE_URL',
-      'TOPIC_ARN',
-    ];
-    for (const [id, { Properties }] of functions) {
-      for (const name of Object.keys(Properties.Environment.Variables)) expect(allowed, id).toContain(name);
-      expect(Properties.Environment.Variables.DEPLOYMENT, 'the namespace of its metrics').toBe('example');
-    }
-  });
-
-  test('are given what hosts of AWS end in where they make addresses themselves', () => {
-    const told = functions.filter(([, { Properties }]) => Properties.Environment.Variables.URL_SUFFIX);
-
-    expect(
-      told.map(([, { Properties }]) => [Properties.FunctionName, Properties.Environment.Variables.URL_SUFFIX]),
-    ).toEqual([
-      ['crm-export-example-CreateExport', { Ref: 'AWS::URLSuffix' }],
-      ['crm-export-example-DownloadFile', { Ref: 'AWS::URLSuffix' }],
-      ['crm-export-example-MailFailedRuns', { Ref: 'AWS::URLSuffix' }],
-    ]);
-  });
-
-  test('that stream have both generations of the heap bounded: Lambda sets none where one is given', () => {
-    const streaming = functions.filter(([, { Properties }]) => Properties.Environment.Variables.NODE_OPTIONS);
-
-    expect(streaming.map(([, { Properties }]) => Properties.FunctionName.split('-').at(-1)).sort()).toEqual([
-      'DownloadFile',
-      'PublishFile',
-    ]);
-    for (const [, { Properties }] of streaming) {
-      const { NODE_OPTIONS } = Properties.Environment.Variables;
-      expect(NODE_OPTIONS).toMatch(/--max-semi-space-size=1$/);
-      const oldSpace = Number(/--max-old-space-size=(\d+) /.exec(NODE_OPTIONS)?.[1]);
-      expect(oldSpace).toBeLessThanOrEqual(Properties.MemorySize - 150);
-      expect(oldSpace).toBeGreaterThanOrEqual(256);
-    }
-  });
-
   test('that stream have the memory that is configured, and room outside of the heap', () => {
     const other = templateWith({ files: { memoryMB: { download: 1024, publish: 3008 } } });
     const of = (step: string) =>
@@ -129,10 +98,6 @@ describe('the functions', () => {
     expect([of('DownloadFile')?.MemorySize, of('PublishFile')?.MemorySize]).toEqual([1024, 3008]);
     expect(of('DownloadFile')?.Environment.Variables.NODE_OPTIONS).toContain('--max-old-space-size=832 ');
     expect(of('PublishFile')?.Environment.Variables.NODE_OPTIONS).toContain('--max-old-space-size=2816 ');
-  });
-
-  test('are traced', () => {
-    for (const [, { Properties }] of functions) expect(Properties.TracingConfig).toEqual({ Mode: 'Active' });
   });
 
   test('keep their log lines as many days as the configuration says', () => {
@@ -337,51 +302,26 @@ describe('the ledger of the grant', () => {
 
 describe('the rules', () => {
   const nightlyRules = (from = json) => all('AWS::Events::Rule', from).filter(([id]) => /^Nightly(?!Check)/.test(id));
-  const rules = nightlyRules();
   const ruleOf = (entity: Entity, from = json) => {
     const found = nightlyRules(from).find(([, { Properties }]) => Properties.Name.endsWith(`-${entity}`));
     if (!found) throw new Error(`no rule starts ${entity}`);
     return found[1].Properties;
   };
 
-  test('are one for each entity, seven minutes apart, over midnight too', () => {
-    expect(rules.length).toBe(ENTITIES.length);
-    expect(ENTITIES.slice(0, 7).map((entity) => ruleOf(entity).ScheduleExpression)).toEqual(
-      ['30 21,22', '37 21,22', '44 21,22', '51 21,22', '58 21,22', '5 22,23', '12 22,23'].map(
-        (at) => `cron(${at} * * ? *)`,
-      ),
-    );
+  test('are those of the stored table', async () => {
+    const columns = ['rule', 'state', 'schedule', 'target', 'input', 'tried', 'undelivered'];
+    const rows = all('AWS::Events::Rule').map(([id, { Properties }]) => {
+      const { State, ScheduleExpression, EventPattern, Targets } = Properties;
+      const [{ Arn, InputTransformer, RetryPolicy, DeadLetterConfig }] = Targets;
+      const when = ScheduleExpression ?? EventPattern.detail.status.join(' ');
+      const { MaximumEventAgeInSeconds: age, MaximumRetryAttempts: times } = RetryPolicy ?? {};
+      const tried = age ? `${times} times in ${age} s` : '';
+      const [target, queue] = [resolved(Arn), resolved(DeadLetterConfig.Arn)];
+      return [id, State, when, target, InputTransformer?.InputTemplate ?? '', tried, queue];
+    });
+    await expect(`${textTable(columns, rows.toSorted())}\n`).toMatchFileSnapshot(join(SCREENS, 'rules.txt'));
     const late = templateWith({ timeZone: 'UTC', nightly: { at: '23:50', spreadMinutes: 7 } });
     expect(ruleOf('workflows', late).ScheduleExpression).toBe('cron(4 0 * * ? *)');
-  });
-
-  test.each(ENTITIES)('start the machine with the input of %s, and with the time they were due', (entity) => {
-    const { Targets, State } = ruleOf(entity);
-
-    expect(State).toBe('ENABLED');
-    expect(Targets).toHaveLength(1);
-    expect(Targets[0].InputTransformer).toEqual({
-      InputPathsMap: { time: '$.time' },
-      InputTemplate: `{"entity":"${entity}","scheduledFor":<time>}`,
-    });
-    expect(resolved(Targets[0].Arn)).toBe(only('AWS::StepFunctions::StateMachine')[0]);
-  });
-
-  test('have the last nights looked at every hour, between the hours at which nights begin', () => {
-    const { ScheduleExpression, Targets } = only('AWS::Events::Rule', 'NightlyCheck')[1].Properties;
-
-    expect(ScheduleExpression).toBe('cron(30 * * * ? *)');
-    expect(resolved(Targets[0].Arn)).toMatch(/^RecordNightLive/);
-    expect(resolved(Targets[0].DeadLetterConfig.Arn)).toBe(`${only('AWS::SQS::Queue', 'Nightly')[0]}.Arn`);
-  });
-
-  test('try for two hours at most, and leave an undelivered start in the queue', () => {
-    const [queueId] = only('AWS::SQS::Queue', 'Nightly');
-    for (const [, { Properties }] of rules) {
-      const [target] = Properties.Targets;
-      expect(target.RetryPolicy).toEqual({ MaximumEventAgeInSeconds: 7200, MaximumRetryAttempts: 8 });
-      expect(resolved(target.DeadLetterConfig.Arn)).toBe(`${queueId}.Arn`);
-    }
   });
 
   test('of local starts are as many: each fires at every time in UTC that its start can have', () => {

@@ -6,7 +6,7 @@ import {
   type FieldRule,
   ofOneFund,
 } from '../../../core/updates/customer-fields.ts';
-import { type DocumentedField, documentedFields } from '../../support/documented-fields.ts';
+import { type DocumentedField, documentedFields } from '../../../sandbox/api/customer-rules.ts';
 
 const KINDS: Record<string, FieldKind> = {
   boolean: 'flag',
