@@ -1,5 +1,12 @@
 import { Annotations, Duration, Stack } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Alarm,
+  type AlarmProps,
+  ComparisonOperator,
+  Metric,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -26,19 +33,6 @@ interface MonitoringProps extends Watched {
   key: EncryptionKey;
 }
 
-interface AlarmOptions {
-  /** Distinguishes alarms of one id: an entity, a machine. */
-  of?: string;
-  metric: Metric;
-  threshold?: number;
-  /** Number of periods of which one over the threshold is enough; by default 1. */
-  anyOf?: number;
-  /** Whether the end of the alarm is mailed. Not if it ends only because no more events were counted. */
-  tellsEnd?: boolean;
-  /** How missing data counts; by default as no event. */
-  missing?: TreatMissingData;
-}
-
 const SOON = Duration.minutes(5);
 
 /** The alarms and their topic. Metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
@@ -55,13 +49,13 @@ export class Monitoring extends Construct {
     this.settings = configuration.deployment.alarms;
     this.ours = metricsOf(configuration.name);
     this.topic = this.topicWith(key);
-    this.watchMachine(watched.machines.export);
+    const { machines, deadLetterQueue } = watched;
+    this.add('ExecutionsAborted', abortedOf(machines.export));
     // The children of the machine's map do not count here, because they never fail.
-    if (watched.machines.updates) this.watchMachine(watched.machines.updates, 'CustomerUpdates');
+    if (machines.updates) this.add('ExecutionsAborted', abortedOf(machines.updates), { of: 'CustomerUpdates' });
     this.watchNights(configuration.deployment);
-    this.watchWarnings();
-    if (tableEntities(configuration.deployment).length > 0) this.watchTables();
-    this.watchQueue(watched.deadLetterQueue);
+    this.watchRuns(tableEntities(configuration.deployment).length > 0);
+    this.watchQueue(deadLetterQueue);
     this.watchGrant();
     this.watchAccount();
   }
@@ -88,12 +82,6 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  /** Runs that fail or time out are mailed (`failure-mails.ts`). */
-  private watchMachine({ stateMachineArn }: IStateMachine, of?: string): void {
-    const metric = awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn: stateMachineArn }, { period: SOON });
-    this.alarm('ExecutionsAborted', { ...(of !== undefined && { of }), metric });
-  }
-
   /**
    * Each hourly check writes whether a night is incomplete. CloudWatch evaluates earlier periods if data is missing,
    * so one late or failed check raises no alarm, and several hours without data do
@@ -101,16 +89,8 @@ export class Monitoring extends Construct {
    * hours after the deadline, even if the night is still incomplete, so its end is not mailed.
    */
   private watchNights(deployment: Deployment): void {
-    const alarm = new Alarm(this, 'NightIncomplete', {
-      ...this.text('NightIncomplete', undefined),
-      metric: this.ours('NightIncomplete', {}, { period: Duration.hours(1), statistic: Stats.MAXIMUM }),
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      threshold: 1,
-      evaluationPeriods: 1,
-      treatMissingData: TreatMissingData.BREACHING,
-    });
-    this.mail(alarm, false);
-    this.nights.push(alarm);
+    const metric = this.ours('NightIncomplete', {}, { period: Duration.hours(1), statistic: Stats.MAXIMUM });
+    this.nights.push(this.alarm('NightIncomplete', metric, { treatMissingData: TreatMissingData.BREACHING }));
     const now = new Date();
     const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
     for (const entity of alone) this.watchAlone(deployment, entity);
@@ -125,16 +105,18 @@ export class Monitoring extends Construct {
   private watchAlone(deployment: Deployment, entity: Entity): void {
     const { hours, needed } = freshnessOf(deployment, entity);
     if (hours < needed) this.warnOf(entity, hours, needed);
-    const alarm = new Alarm(this, `NoPublishedExport-${entity}`, {
-      ...this.text('NoPublishedExport', entity),
-      metric: this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
-      comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-      threshold: 1,
-      evaluationPeriods: hours,
-      datapointsToAlarm: hours,
-      treatMissingData: TreatMissingData.BREACHING,
-    });
-    this.mail(alarm, true);
+    const alarm = this.alarm(
+      'NoPublishedExport',
+      this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
+      {
+        of: entity,
+        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+        evaluationPeriods: hours,
+        datapointsToAlarm: hours,
+        treatMissingData: TreatMissingData.BREACHING,
+        tellsEnd: true,
+      },
+    );
     this.nights.push(alarm);
   }
 
@@ -149,17 +131,15 @@ export class Monitoring extends Construct {
     Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
   }
 
-  /** The alarm lasts longer than a day, so that a warning that comes with every file is mailed once. */
-  private watchWarnings(): void {
-    const metric = this.ours('FileWarnings', {}, { period: Duration.hours(1) });
-    this.alarm('PublishedWithWarnings', { metric, anyOf: 26 });
-    this.alarm('FileQuarantined', { metric: this.ours('RunsEnded', { outcome: 'FileQuarantined' }, { period: SOON }) });
-    this.alarm('SchemaChanged', { metric: this.ours('SchemaChanges', {}, { period: SOON }) });
-  }
-
-  /** A function that died writes no metric: its run is mailed. */
-  private watchTables(): void {
-    this.alarm('TableNotWritten', { metric: this.ours('TablesNotWritten', {}, { period: SOON }) });
+  /** @param tables whether an entity has tables */
+  private watchRuns(tables: boolean): void {
+    // This alarm lasts longer than a day, so that a warning that comes with every file is mailed once.
+    const warnings = this.ours('FileWarnings', {}, { period: Duration.hours(1) });
+    this.add('PublishedWithWarnings', warnings, { evaluationPeriods: 26, datapointsToAlarm: 1 });
+    this.add('FileQuarantined', this.ours('RunsEnded', { outcome: 'FileQuarantined' }, { period: SOON }));
+    this.add('SchemaChanged', this.ours('SchemaChanges', {}, { period: SOON }));
+    // A function that died writes no metric: its run is mailed.
+    if (tables) this.add('TableNotWritten', this.ours('TablesNotWritten', {}, { period: SOON }));
   }
 
   /**
@@ -169,22 +149,22 @@ export class Monitoring extends Construct {
   private watchQueue({ queueName }: IQueue): void {
     const options = { statistic: Stats.MAXIMUM, period: SOON };
     const metric = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, options);
-    this.alarm('UndeliveredStarts', { metric, tellsEnd: true, missing: TreatMissingData.IGNORE });
+    this.add('UndeliveredStarts', metric, { treatMissingData: TreatMissingData.IGNORE, tellsEnd: true });
   }
 
   /** Lambda retries a failed invocation after one and two minutes, so the mail may still come after this alarm. */
   watchMails(functionName: string): void {
     const metric = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period: SOON });
-    this.alarm('MailsNotSent', { metric, tellsEnd: true });
+    this.add('MailsNotSent', metric, { tellsEnd: true });
   }
 
   private watchGrant(): void {
     const ended = this.ours('RunsEnded', { outcome: 'ReauthorizationRequired' }, { period: SOON });
-    this.alarm('ReauthorizationRequired', { metric: ended });
-    this.alarm('GrantRotatedButNotStored', { metric: this.ours('GrantRotatedButNotStored', {}, { period: SOON }) });
-    this.alarm('TokenEndpointUnanswered', { metric: this.ours('TokenEndpointUnanswered', {}, { period: SOON }) });
+    this.add('ReauthorizationRequired', ended);
+    for (const id of ['GrantRotatedButNotStored', 'TokenEndpointUnanswered'] as const)
+      this.add(id, this.ours(id, {}, { period: SOON }));
     const refreshes = this.ours('TokenRefreshes', {}, { period: Duration.days(1) });
-    this.alarm('SecretVersionsNearLimit', { metric: refreshes, threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
+    this.add('SecretVersionsNearLimit', refreshes, { threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
   }
 
   /**
@@ -194,39 +174,47 @@ export class Monitoring extends Construct {
    */
   private watchAccount(): void {
     const metric = (namespace: string, name: string) => awsMetric(namespace, name, {}, { period: SOON });
-    this.alarm('ExecutionsThrottled', { metric: metric('AWS/States', 'ExecutionThrottled'), tellsEnd: true });
-    this.alarm('FunctionThrottled', { metric: metric('AWS/Lambda', 'Throttles'), tellsEnd: true });
+    this.add('ExecutionsThrottled', metric('AWS/States', 'ExecutionThrottled'), { tellsEnd: true });
+    this.add('FunctionThrottled', metric('AWS/Lambda', 'Throttles'), { tellsEnd: true });
   }
 
-  private alarm(id: AlarmId, { of, metric, threshold = 1, anyOf = 1, tellsEnd = false, missing }: AlarmOptions): void {
-    const alarm = new Alarm(this, of === undefined ? id : `${id}-${of}`, {
-      ...this.text(id, of),
-      metric,
-      threshold,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      evaluationPeriods: anyOf,
-      ...(anyOf > 1 && { datapointsToAlarm: 1 }),
-      treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
-    });
-    this.mail(alarm, tellsEnd);
-    this.others.push(alarm);
+  private add(id: AlarmId, metric: Metric, options: AlarmOptions = {}): void {
+    this.others.push(this.alarm(id, metric, options));
   }
 
-  private text(id: AlarmId, of: string | undefined) {
+  /** An alarm that fires at the first count in one period, unless the options say otherwise. */
+  private alarm(id: AlarmId, metric: Metric, { of, tellsEnd = false, ...options }: AlarmOptions): Alarm {
     const name = of === undefined ? id : `${id}-${of}`;
-    return {
+    const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
-      alarmDescription: `${ALARMS[id]} Runbook: ${runbookEntry(this.settings.runbookUrl, id)}`,
-    };
-  }
-
-  private mail(alarm: Alarm, tellsEnd: boolean): void {
+      // The anchor of a heading in the runbook is its text in lower case.
+      alarmDescription: `${ALARMS[id]} Runbook: ${this.settings.runbookUrl}#${id.toLowerCase()}`,
+      metric,
+      threshold: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      evaluationPeriods: 1,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...options,
+    });
     const action = { bind: () => ({ alarmActionArn: this.topic.topicArn }) };
     alarm.addAlarmAction(action);
     // An alarm that fires before the topic's policy exists is never mailed.
     alarm.node.addDependency(this.topic);
     if (tellsEnd) alarm.addOkAction(action);
+    return alarm;
   }
+}
+
+interface AlarmOptions extends Partial<AlarmProps> {
+  /** Distinguishes alarms of one id: an entity, a machine. */
+  of?: string;
+  /** Whether the end of the alarm is mailed. Not if it ends only because no more events were counted. */
+  tellsEnd?: boolean;
+}
+
+/** Runs that fail or time out are mailed (`failure-mails.ts`). */
+function abortedOf({ stateMachineArn: StateMachineArn }: IStateMachine): Metric {
+  return awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn }, { period: SOON });
 }
 
 interface MetricOptions {
@@ -284,11 +272,6 @@ export const ALARMS = {
 } as const satisfies Record<string, string>;
 
 export type AlarmId = keyof typeof ALARMS;
-
-/** The address of an alarm's entry: the anchor of a heading is its text in lower case. */
-function runbookEntry(runbookUrl: string, id: AlarmId): string {
-  return `${runbookUrl}#${id.toLowerCase()}`;
-}
 
 /**
  * Each refresh creates a version of the secret. Functions stop at 95 in 24 hours: a secret has about 100, and AWS
