@@ -100,11 +100,6 @@ export interface Ends {
   otherwise: IChainable;
 }
 
-/** The ends of a step in ExportRun, which all lead to RecordNight. */
-export function toRecord(record: IChainable): Ends {
-  return { failed: record, crashed: record, otherwise: record };
-}
-
 /** The task of a step, which gets and returns the whole state. */
 export function stepTask(scope: Construct, id: AnyStepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
   const options = { outputPath: '$.Payload', retryOnServiceExceptions: false };

@@ -22,54 +22,6 @@ const NOT_INVOKED = [
   'Lambda.ResourceNotReadyException',
 ];
 
-/** The diagram in docs/design/export-run.md: the next state for each outcome of each step. */
-const ARROWS: Record<StepName, Record<string, string>> = {
-  CreateExport: {
-    CREATED: 'WaitBeforeCheck',
-    RETRY: 'WaitBeforeCreate',
-    NOT_DUE: 'NotDue',
-    ALREADY_STARTED: 'AlreadyStarted',
-    FAILED: 'RecordNight',
-  },
-  CheckStatus: { READY: 'DownloadFile', PENDING: 'WaitBeforeCheck', FAILED: 'RecordNight' },
-  DownloadFile: {
-    STORED: 'PublishFile',
-    NOT_READY: 'WaitBeforeCheck',
-    CONTINUE: 'WaitBeforeDownload',
-    FAILED: 'RecordNight',
-  },
-  PublishFile: {
-    PUBLISHED: 'RecordNight',
-    TABLE_DUE: 'WriteTable',
-    UNPUBLISHED: 'RecordNight',
-    CONTINUE: 'WaitBeforePublish',
-    FAILED: 'RecordNight',
-  },
-  WriteTable: {
-    WRITTEN: 'RecordNight',
-    SUPERSEDED: 'RecordNight',
-    CHANGES_DUE: 'WriteChanges',
-    CONTINUE: 'WaitBeforeTable',
-    FAILED: 'RecordNight',
-  },
-  WriteChanges: {
-    CHANGES_WRITTEN: 'RecordNight',
-    UP_TO_DATE: 'RecordNight',
-    CONTINUE: 'WaitBeforeChanges',
-    FAILED: 'RecordNight',
-  },
-};
-
-/** The state after each wait. */
-const WAITS = {
-  WaitBeforeCreate: 'CreateExport',
-  WaitBeforeCheck: 'CheckStatus',
-  WaitBeforeDownload: 'DownloadFile',
-  WaitBeforePublish: 'PublishFile',
-  WaitBeforeTable: 'WriteTable',
-  WaitBeforeChanges: 'WriteChanges',
-};
-
 const SUCCESSES = [
   'AlreadyStarted',
   'ChangesUpToDate',
@@ -82,6 +34,7 @@ const SUCCESSES = [
 ];
 const ENDS = [...SUCCESSES, 'ChangesCrashed', 'RunFailed', 'StepCrashed', 'TableCrashed', 'UnknownOutcome'];
 
+// docs/design/export-run.md has the next state for each outcome; `generated.test.ts` compares it.
 describe('the definition as a whole', () => {
   test('is accepted by the validator of the Amazon States Language', () => {
     const { isValid, errorsText } = validate(structuredClone(definition)); // the validator changes its argument
@@ -226,14 +179,9 @@ describe.each(steps)('the step %s', (id) => {
     expect(choice.Choices?.map(({ StringEquals }) => StringEquals).sort()).toEqual([...STEPS[id].outcomes].sort());
   });
 
-  test('leads where the picture says', () => {
-    const arrows = Object.fromEntries(choice.Choices?.map(({ StringEquals, Next }) => [StringEquals, Next]) ?? []);
-
-    expect(arrows).toEqual(ARROWS[id]);
-  });
-
   test('makes its waiting outcome wait before itself', () => {
-    const wait = state(ARROWS[id][STEPS[id].waiting] ?? '');
+    const waiting = choice.Choices?.find(({ StringEquals }) => StringEquals === STEPS[id].waiting);
+    const wait = state(waiting?.Next ?? '');
 
     expect(wait.Type).toBe('Wait');
     expect(wait.Next).toBe(id);
@@ -323,16 +271,16 @@ describe('the record of the night', () => {
 });
 
 describe('the waits', () => {
-  test('last as long as the step before them said, and lead to the step that they are named after', () => {
-    expect(statesOfType(definition, 'Wait').sort()).toEqual(Object.keys(WAITS).sort());
-    for (const [id, next] of Object.entries(WAITS)) {
+  test('last as long as the step before them said, and lead to a step', () => {
+    const waits = statesOfType(definition, 'Wait');
+    expect(waits).toHaveLength(steps.length);
+    for (const id of waits)
       expect(state(id)).toEqual({
         Type: 'Wait',
         Comment: expect.any(String),
         SecondsPath: '$.waitSeconds',
-        Next: next,
+        Next: expect.stringMatching(new RegExp(`^(${steps.join('|')})$`)),
       });
-    }
   });
 });
 
