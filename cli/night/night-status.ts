@@ -4,7 +4,6 @@ import { lackingIn } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { alarmsOf, grantOf, raisedAlarms } from '../deployment-state.ts';
 import { answerOf, LAST_NIGHT } from '../report/night-words.ts';
-import { isDated } from '../runs/export-date.ts';
 import { commandFor, dateArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -12,7 +11,7 @@ import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
 import { allText, CALL_SECONDS, eachDeployment, exitCodeOfAll, type Look, withLimits } from './all-deployments.ts';
-import { type Cell, type EntityNights, type NightOutcome, type Nights, nightsOf, startText } from './night.ts';
+import { adviceFor, type Cell, type EntityNights, type NightOutcome, type Nights, nightsOf } from './night.ts';
 import { type Facts, gatherFacts } from './night-facts.ts';
 import type { Status, StatusRow } from './status-schema.ts';
 import { statusText } from './status-text.ts';
@@ -181,32 +180,10 @@ function firstStart(rows: EntityNights[]): Status['nextStart'] {
   return first ? { ...first, at: first.at.toISOString() } : null;
 }
 
-/** The command to type: one for all entities that it repairs at once; `null` if no command helps or is known. */
-function adviceOf(
-  { last, failedSince }: EntityNights,
-  night: Cell[],
-  facts: Facts,
-  place: TargetOptions,
-): string | null {
-  const { entity, date, outcome, attempts, published, error } = last;
-  // `show` prints the cause, the entry of the runbook, and the command that makes up for the run.
-  const show = (run: string) => commandFor(`show ${quoted(run)}`, place);
-  if (!last.missing) return failedSince && show(failedSince.run);
-  if (!isCertain(facts, last)) return null;
-  if (outcome === 'withoutRule') return completed('npx cdk deploy --revert-drift', place);
-  if (outcome === 'withoutTable') return commandFor(`table ${quoted(published?.manifest.execution ?? '')}`, place);
-  const run = attempts.at(-1)?.run;
-  if (run !== undefined) return show(run);
-  if (error !== null) return commandFor(`show ${entity} --date ${date}`, place);
-  const { configured, now } = facts;
-  const isAlike = (cell: Cell) =>
-    outcome === 'paused' || isDated(configured, cell.entity) === isDated(configured, entity);
-  const alike = night.filter((cell) => {
-    return cell.outcome === outcome && cell.date === date && cell.attempts.length === 0 && isAlike(cell);
-  });
-  const entities = alike.map((cell) => cell.entity);
-  const command = outcome === 'paused' ? `resume ${entities.join(' ')}` : startText(entities, date, configured, now);
-  return commandFor(command, place);
+/** The command to type; `null` if no command helps or is known. */
+function adviceOf({ last, failedSince }: EntityNights, night: Cell[], facts: Facts, place: TargetOptions) {
+  if (!last.missing) return failedSince && commandFor(`show ${quoted(failedSince.run)}`, place);
+  return isCertain(facts, last) ? adviceFor(last, night, facts, place) : null;
 }
 
 /** Whether the outcome of a date is known: if the executions are not, a run of that date may be in progress. */

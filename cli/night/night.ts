@@ -6,6 +6,9 @@ import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
 import type { RuleState } from '../deployment-state.ts';
 import { isDated } from '../runs/export-date.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
+import { completed } from '../support/completed.ts';
+import type { TargetOptions } from '../support/target.ts';
 import type { Attempt, Facts } from './night-facts.ts';
 import { lastNightOf, lookedBackTo, startsOf } from './night-starts.ts';
 
@@ -260,6 +263,31 @@ export function isOpen({ outcome, missing }: Cell): boolean {
 /** Whether all data of the date is published. */
 export function isPublished({ outcome }: Cell): boolean {
   return outcome === 'published' || outcome === 'warned';
+}
+
+/**
+ * The command that helps with a missing date: one for all cells of the night that it helps at once. For a failed run it
+ * is `show`, which prints the cause, the entry of the runbook, and the command that makes up for the run.
+ */
+export function adviceFor(
+  { entity, date, outcome, attempts, published, error }: Cell,
+  night: Cell[],
+  { configured, now }: Pick<Facts, 'configured' | 'now'>,
+  place: TargetOptions,
+): string {
+  const run = attempts.at(-1)?.run;
+  if (outcome === 'withoutRule') return completed('npx cdk deploy --revert-drift', place);
+  if (outcome === 'withoutTable') return commandFor(`table ${quoted(published?.manifest.execution ?? '')}`, place);
+  if (run !== undefined) return commandFor(`show ${quoted(run)}`, place);
+  if (error !== null) return commandFor(`show ${entity} --date ${date}`, place);
+  const dated = isDated(configured, entity);
+  const alike = night.filter((cell) => {
+    const isAlike = outcome === 'paused' || isDated(configured, cell.entity) === dated;
+    return cell.outcome === outcome && cell.date === date && cell.attempts.length === 0 && isAlike;
+  });
+  const entities = alike.map((cell) => cell.entity);
+  const command = outcome === 'paused' ? `resume ${entities.join(' ')}` : startText(entities, date, configured, now);
+  return commandFor(command, place);
 }
 
 /**

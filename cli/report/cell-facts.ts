@@ -1,13 +1,10 @@
 import { driftTexts } from '../../core/columns/column-changes.ts';
-import { CRM_EXPORT } from '../../core/commands.ts';
-import { NOT_RELEASABLE } from '../../core/gate/gate.ts';
 import { isOfVerify } from '../../core/step/run-input.ts';
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
-import { type Cell, type Nights, startText } from '../night/night.ts';
+import { adviceFor, type Cell, type Nights } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
 import { outcomeWord } from '../runs/run-words.ts';
 import { runbookEntry } from '../runs/show-run.ts';
-import { quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
@@ -26,11 +23,11 @@ function popover(data: Nights, cell: Cell): Markup {
   const { outcome, published, attempts, entity, date } = cell;
   return html`<div popover id="${id}" role="dialog" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
-${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) => html`<p class="warning">${completed(warning, data)}</p>`) : null}
+${published ? warningsOf(published).map((warning) => html`<p class="warning">${completed(warning, data)}</p>`) : null}
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
-${published || attempts.at(-1)?.outcome === 'running' ? null : html`<p>To make up for it: <code>${CRM_EXPORT} ${makeUp(data, cell)} --deployment ${data.deployment}</code></p>`}
+${cell.missing ? html`<p>What helps: <code>${adviceFor(cell, [cell], data, { deployment: data.deployment })}</code></p>` : null}
 <p><button class="close" popovertarget="${id}" popovertargetaction="hide">Close</button></p></div>\n`;
 }
 
@@ -42,20 +39,6 @@ function columnTexts({
   },
 }: PublishedRun): string[] {
   return drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
-}
-
-/** The command that publishes a missed date. */
-function makeUp({ configured, now }: Nights, { entity, date, attempts }: Cell): string {
-  const last = attempts.at(-1);
-  const releasable = last?.outcome === 'quarantined' && !last.cause?.includes(NOT_RELEASABLE);
-  return releasable ? `release ${quoted(last.run)} --reason "…"` : startText([entity], date, configured, now);
-}
-
-function tableWarnings({ outcome, published }: Cell): string[] {
-  const run = published?.manifest.execution ?? '';
-  return outcome === 'withoutTable'
-    ? [`Its table was not written. To write it: ${CRM_EXPORT} table ${quoted(run)}`]
-    : [];
 }
 
 /** The warnings of a run. A quarantined file is published only because a person released it. */

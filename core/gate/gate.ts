@@ -158,10 +158,7 @@ function changesOfForm(now: Facts, before: Facts | undefined): string[] {
 const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 const named = (word: string) => NAMES[word] ?? word;
 
-/**
- * The cause of a run contains these words if no person can release its file. The report searches the cause for them,
- * without reading the manifest.
- */
+/** The cause of a run contains these words if no person can release its file. */
 export const NOT_RELEASABLE = 'It cannot be released';
 
 /** The failed checks with measurement and bound: half a sentence that follows "it". */

@@ -139,7 +139,7 @@ it('a released one is what readers get, with who asked beside it, and is release
   const { code, stdout, stderr } = await runCli(...args);
 
   expect(code, stderr).toBe(0);
-  expect(stdout).toContain(`contacts of ${TODAY}, released from quarantine: ${run}, 10 rows`);
+  expect(stdout).toContain(`contacts of ${TODAY}, release of ${run}, 10 rows`);
   const pointer = await bucketTools(system.target).pointer('contacts', 'latest');
   expect(pointer).toMatchObject({ execution: run, released: true, newNormal: true });
   const tags = [{ Key: 'published', Value: publishedValue('contacts', { columns: 'all' }) }];

@@ -157,7 +157,7 @@ it('writes the table of a date again without exporting anything', async () => {
   const { code, stdout } = await runCli('table', 'leads', '--date', DATE, '--wait', ...system.place);
 
   expect(code, stdout).toBe(0);
-  expect(stdout).toMatch(/leads of \S+, the table of leads-\S+, 30 rows/);
+  expect(stdout).toMatch(/leads of \S+, table of leads-\S+, 30 rows/);
   expect(system.sandbox.ledger.count()).toBe(before);
 });
 
@@ -175,7 +175,7 @@ it('leaves the publication as it is where the table cannot be written, and retry
   const listed = await runCli('list', 'contacts', ...system.place);
   expect(listed.stdout).toContain('published, no table');
   const shown = await runCli('show', nameOf(failed), ...system.place);
-  expect(shown.stdout).toContain('published, without its table');
+  expect(shown.stdout).toContain('published, no table');
   expect(shown.stdout).toContain(`npx --no -- crm-export table ${nameOf(failed)}`);
 
   const again = await runCli('retry', nameOf(failed), '--wait', ...system.place);

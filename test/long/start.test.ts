@@ -62,7 +62,7 @@ test.concurrent('a second night stops the meetings that have shrunk, releases th
   expect(await start.ended, start.stderr()).toBe(0);
 
   expect(start.stdout()).toMatch(/meetings: FileQuarantined: .* it has 40 rows, 240 are usual \(maxShrink 0\.5\)/);
-  expect(start.stdout()).toMatch(/^meetings of \S+, released from quarantine: \S+, 40 rows, .*, the latest/m);
+  expect(start.stdout()).toMatch(/^meetings of \S+, release of \S+, 40 rows, .*, the latest/m);
   expect(start.stdout()).toMatch(
     /^customers, feed 2, \S+ to \S+: 1 inserted, 1 deleted, 2 updated \(customers-\S+\)$/m,
   );

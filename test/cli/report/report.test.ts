@@ -44,7 +44,7 @@ test('the first thing on the page is the answer, and each cell leads to its fact
   const failure = document.getElementById(`leads-${NIGHT}`)?.textContent ?? '';
   expect(failure).toContain('ReauthorizationRequired');
   expect(failure).toContain('docs/runbook.md#reauthorizationrequired');
-  expect(failure).toContain(`npx --no -- crm-export start leads --date ${NIGHT} --deployment prod`);
+  expect(failure).toMatch(/What helps: npx --no -- crm-export show leads-\S+ --deployment prod/);
   expect(document.getElementById(`contacts-${NIGHT}`)?.textContent).toMatch(
     /Rows44,348.*CRC-32\S+==.*Manifestruns\/entity=contacts/,
   );
