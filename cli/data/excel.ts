@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { ZipFile } from 'yazl';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { LAST_COLUMN, LAST_ROW } from '../../core/spreadsheet/sheet-rows.ts';
+import type { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { openPart } from './download-part.ts';
@@ -37,14 +38,10 @@ export async function downloadForExcel(
     await part.finish(bytes);
   } catch (error) {
     await part.discard();
-    throw error instanceof TooMuchForSpreadsheet ? failed(tooMuchText(manifest, error), error) : error;
+    throw error;
   } finally {
     await part.close();
   }
-}
-
-function tooMuchText({ run: { entity, date } }: Manifest, { name, message }: TooMuchForSpreadsheet): string {
-  return `${name}: the ${entity} of ${date} are too much for a spreadsheet: ${message}. download gets the file as it is.`;
 }
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
@@ -58,7 +55,7 @@ const SHEET = 'xl/worksheets/sheet1.xml';
  * Streams a workbook (xlsx) with one sheet in which every cell is a text. Libraries that write workbooks keep the sheet
  * in memory (write-excel-file: 2.7 GB for 200,000 rows), so a library writes only the archive.
  * @param name of the sheet
- * @throws TooMuchForSpreadsheet if the records exceed the limits of a sheet; errors of `records`
+ * @throws CommandError (exit code 1) if the records exceed the limits of a sheet; errors of `records`
  */
 export async function* workbookOf(name: string, records: AsyncIterable<string[]>): AsyncGenerator<Uint8Array> {
   const zip = new ZipFile();
@@ -117,7 +114,7 @@ const FROZEN_HEADER =
 
 /**
  * Streams the XML of a sheet. The first row is the header: bold, frozen, with a filter.
- * @throws TooMuchForSpreadsheet if the records exceed the limits of a sheet; errors of `records`
+ * @throws CommandError (exit code 1) if the records exceed the limits of a sheet; errors of `records`
  */
 export async function* sheetXml(records: AsyncIterable<string[]>): AsyncGenerator<Buffer> {
   const first: string[][] = [];
@@ -148,11 +145,9 @@ function beginningXml(first: string[][]): string {
 }
 
 function rowXml(record: string[], row: number): string {
-  if (row > LAST_ROW) throw new TooMuchForSpreadsheet(`row ${count(row)} is one more than a sheet has`);
+  if (row > LAST_ROW) throw tooMuch(`row ${count(row)} is one more than a sheet has`);
   if (record.length > LAST_COLUMN) {
-    throw new TooMuchForSpreadsheet(
-      `row ${count(row)} has ${manyText(record.length, 'column')}, and a sheet has ${count(LAST_COLUMN)}`,
-    );
+    throw tooMuch(`row ${count(row)} has ${manyText(record.length, 'column')}, and a sheet has ${count(LAST_COLUMN)}`);
   }
   let cells = '';
   for (const [column, text] of record.entries()) {
@@ -162,11 +157,9 @@ function rowXml(record: string[], row: number): string {
   return `<row r="${row}">${cells}</row>`;
 }
 
-function tooLong({ length }: string, row: number, column: number): TooMuchForSpreadsheet {
+function tooLong({ length }: string, row: number, column: number): CommandError {
   const where = `row ${count(row)}, column ${columnName(column)}`;
-  return new TooMuchForSpreadsheet(
-    `${where} has ${manyText(length, 'character')}, and a cell has ${count(LONGEST_CELL)}`,
-  );
+  return tooMuch(`${where} has ${manyText(length, 'character')}, and a cell has ${count(LONGEST_CELL)}`);
 }
 
 const count = (number: number) => number.toLocaleString('en-US');
@@ -212,7 +205,7 @@ function escaped(unit: string): string {
   return `_x${unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
 }
 
-/** The message says which limit of a spreadsheet the records exceed, without quoting a value. */
-class TooMuchForSpreadsheet extends Error {
-  override readonly name = 'TooMuchForSpreadsheet';
+/** @param limit the limit of a spreadsheet that the records exceed, without a value */
+function tooMuch(limit: string): CommandError {
+  return failed(`The file is too much for a spreadsheet: ${limit}. download gets the file as it is.`);
 }

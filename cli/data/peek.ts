@@ -1,24 +1,19 @@
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { firstRecords } from '../../core/file/csv-start.ts';
-import { kindOf } from '../../core/file/file-kind.ts';
-import { fileRecords, isReadInOrder } from '../../core/file/file-records.ts';
-import type { Separator } from '../../core/file/scanner.ts';
+import { fileRecords } from '../../core/file/file-records.ts';
 import { isEmptyFile } from '../../core/gate/facts.ts';
 import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
-import { addWhich, failed, findManifest, type Which } from './find-manifest.ts';
+import { addWhich, findManifest, type Which } from './find-manifest.ts';
 import {
   type ExportsBucket,
-  firstBytes,
   NO_LIMITS,
   namesOf,
   refuseUnread,
-  type StoredFile,
   sourceOf,
   storedFile,
   unreadable,
@@ -33,7 +28,7 @@ const SHOWN_ROWS = 10;
 const WIDEST_CELL = 24;
 const NOTE = `
 The rows are customers' data: they are printed because you ask for them, and stay in the scrollback and in whatever the
-output is written to. With --columns no row is read. Of a CSV file only the first 64 KiB are read, of a spreadsheet what these rows take; nothing is proven: download does that.`;
+output is written to. With --columns no row is read. The file is read as far as these rows take; nothing is proven: download does that.`;
 
 /** Registers `peek`, which changes nothing and writes no file. */
 export function addPeek(command: Command): void {
@@ -74,7 +69,7 @@ function printColumns(manifest: Manifest): void {
 
 /** Rows as a table within the width of the terminal: long cells are cut, and columns that do not fit are counted. */
 export function rowsText(header: string[] | null, rows: string[][], width: number): string {
-  if (rows.length === 0) return 'No whole row is in what was read.';
+  if (rows.length === 0) return 'The file has no row.';
   const most = Math.max(header?.length ?? 0, ...rows.map((row) => row.length));
   const headings = Array.from({ length: most }, (_, index) => header?.[index] ?? `(${index + 1})`);
   const cells = [headings, ...rows].map((row) => row.map(cellText));
@@ -96,58 +91,24 @@ function cellText(cell: string): string {
   return line.length > WIDEST_CELL ? `${line.slice(0, WIDEST_CELL - 1)}…` : line;
 }
 
-/** Enough for ten rows with all columns of an entity. */
-const FIRST_BYTES = 64 * 1024;
-/** A first line that only names the separator, as in `sep=;`. */
-const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
-
 /**
- * Reads the first rows of a file, without its header: from the first 64 KiB of a text, or from as much of a spreadsheet
- * or zip archive as they need.
- * @returns fewer rows if that part of the file has fewer
+ * Reads the first rows of a file, without its header, and ends the request after them.
+ * @returns fewer rows if the file has fewer
  * @throws CommandError (exit code 1) if the file cannot be read or is gone
  */
 export async function firstRows(target: ExportsBucket, manifest: Manifest, most: number): Promise<string[][]> {
   refuseUnread(manifest);
-  const file = await storedFile(target, manifest);
+  const stored = await storedFile(target, manifest);
   if (isEmptyFile(manifest.file)) return [];
-  const { header } = manifest.file;
-  const inOrder = isReadInOrder(manifest.file);
-  const count = header === null ? most : most + 1;
-  const rows = await (inOrder ? rowsOfText(target, manifest, file, count) : rowsOfSheet(target, manifest, file, count));
-  return header === null ? rows : rows.slice(1);
-}
-
-async function rowsOfSheet(
-  target: ExportsBucket,
-  manifest: Manifest,
-  file: StoredFile,
-  most: number,
-): Promise<string[][]> {
+  const above = manifest.file.header === null ? 0 : 1;
   const rows: string[][] = [];
   try {
-    for await (const record of fileRecords(sourceOf(target, file), manifest.file, NO_LIMITS)) {
+    for await (const record of fileRecords(sourceOf(target, stored), manifest.file, NO_LIMITS)) {
       rows.push(record);
-      if (rows.length === most) break;
+      if (rows.length === most + above) break;
     }
   } catch (error) {
-    throw unreadable(file.key, error);
+    throw unreadable(stored.key, error);
   }
-  return rows;
-}
-
-async function rowsOfText(
-  target: ExportsBucket,
-  manifest: Manifest,
-  file: StoredFile,
-  most: number,
-): Promise<string[][]> {
-  const found = kindOf(await firstBytes(target, file, FIRST_BYTES), file.bytes <= FIRST_BYTES);
-  if (found.kind === 'empty') return [];
-  if (found.kind !== 'text') throw failed(`The file ${file.key} does not begin as a CSV file does: download gets it.`);
-  const { dialect, content } = manifest.file;
-  const { rowsAbove = 0 } = content ?? {};
-  const body = dialect?.separatorLine ? found.start.text.replace(SEPARATOR_LINE, '') : found.start.text;
-  const separator = (dialect?.separator ?? ',') as Separator;
-  return firstRecords(Buffer.from(body), separator, rowsAbove + most, found.complete).slice(rowsAbove);
+  return rows.slice(above);
 }

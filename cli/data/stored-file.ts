@@ -1,20 +1,17 @@
-import { crc32 } from 'node:zlib';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
-import type * as z from 'zod/mini';
-import { type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
-import { compareRuns, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { compareRuns } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { provenRecords, whyUnread } from '../../core/file/file-records.ts';
 import type { ReadingLimits } from '../../core/file/reading-limits.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
-import { parseJson } from '../../core/json.ts';
-import { createBucket } from '../../core/storage/bucket.ts';
 import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
+import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { failed, goneText } from './find-manifest.ts';
+import { createManifests } from './stored-manifests.ts';
 
 /** Most consecutive connections that break without delivering a byte. */
 const BROKEN_IN_A_ROW = 4;
@@ -77,27 +74,6 @@ export async function* bytesFrom(
       broken += 1;
       if (broken >= BROKEN_IN_A_ROW) throw storageError(error, 'read', file.key);
     }
-  }
-}
-
-/**
- * The first bytes of a file. Requests no more than these.
- * @throws RunError when the bucket does not answer
- */
-export async function firstBytes(
-  { s3, BucketName: Bucket }: ExportsBucket,
-  { key, etag, bytes }: StoredFile,
-  most: number,
-): Promise<Uint8Array> {
-  // An empty object has no range that S3 would accept.
-  if (bytes === 0) return new Uint8Array();
-  const wanted = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: `bytes=0-${most - 1}` });
-  try {
-    const { Body } = await s3.send(wanted);
-    return (await Body?.transformToByteArray()) ?? new Uint8Array();
-  } catch (error) {
-    if (refusedCondition(error)) throw failed(`The file ${key} was replaced while it was read: start again.`, error);
-    throw storageError(error, 'read', key);
   }
 }
 
@@ -194,56 +170,34 @@ export interface Verified {
   start: Buffer;
 }
 
-interface ReportedRun {
-  entity: string;
-  manifestKey: string | null;
-}
+const START_BYTES = 65_536;
 
 /**
  * Reads a published run as a reader would: pointer, manifest, then every byte of the file.
  * @throws CommandError (exit code 1) that names what is wrong
  */
-export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: ReportedRun): Promise<Verified> {
-  const bucket = createBucket(target.s3, target.BucketName);
-  const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T> => {
-    const object = await bucket.read(key);
-    if (!object) throw unverified(run, `there is no object ${key}`);
-    const value = parseJson(schema, object.text);
-    if (value !== undefined) return value;
-    throw unverified(run, `the object ${key} does not hold what it should`);
-  };
-  if (!run.manifestKey) throw unverified(run, 'it names no manifest');
-  const manifest = await read(run.manifestKey, storedManifestSchema);
-  const { entity, date, kind } = manifest.run;
-  const latest = kind === 'partial' ? [] : [latestPointerKey(entity)];
-  for (const key of [datePointerKey(entity, date), ...latest]) {
-    const pointer = await read(key, pointerSchema);
+export async function verifyPublished(
+  target: ExportsBucket,
+  { entity, manifestKey }: { entity: string; manifestKey: string | null },
+): Promise<Verified> {
+  const wrong = (why: string) => failed(`The run of ${entity} is published, but ${why}.`);
+  const manifests = createManifests(target);
+  const manifest = manifestKey === null ? undefined : await manifests.manifest(manifestKey);
+  if (!manifest) throw wrong(`there is no manifest ${manifestKey ?? 'of it'}`);
+  const { run } = manifest;
+  for (const date of run.kind === 'partial' ? [run.date] : [run.date, 'latest']) {
+    const pointer = await manifests.pointer(run.entity, date);
+    if (!pointer) throw wrong(`there is no pointer for ${date}`);
     // A later run may have moved the pointer.
-    if (pointer.manifestKey !== run.manifestKey && compareRuns(pointer, { ...manifest, ...manifest.run }) <= 0) {
-      throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
+    if (pointer.manifestKey !== manifestKey && compareRuns(pointer, { ...manifest, ...run }) <= 0) {
+      throw wrong(`the pointer for ${date} names ${pointer.manifestKey} instead`);
     }
   }
-  const file = (await bucket.stream(manifest.file.key))?.chunks;
-  if (!file) throw unverified(run, `there is no object ${manifest.file.key}`);
-  const { bytes, crc, start } = await measure(file);
-  if (bytes !== manifest.file.bytes || crc !== manifest.file.crc32) {
-    throw unverified(run, `the file has ${bytes} bytes with CRC-32 ${crc}, its manifest says otherwise`);
+  const total = { bytes: 0, crc32: 0 };
+  const start: Uint8Array[] = [];
+  for await (const chunk of measured(bytesFrom(target, await storedFile(target, manifest), 0), total)) {
+    if (total.bytes - chunk.byteLength < START_BYTES) start.push(chunk);
   }
-  return { manifest, start };
-}
-
-async function measure(chunks: AsyncIterable<Uint8Array>) {
-  let bytes = 0;
-  let crc = 0;
-  const first: Uint8Array[] = [];
-  for await (const chunk of chunks) {
-    if (bytes < 65_536) first.push(chunk);
-    bytes += chunk.byteLength;
-    crc = crc32(chunk, crc);
-  }
-  return { bytes, crc: crc32Text(crc), start: Buffer.concat(first).subarray(0, 65_536) };
-}
-
-function unverified(run: ReportedRun, why: string): CommandError {
-  return new CommandError(`The run of ${run.entity} is published, but ${why}.`, RUN_FAILED);
+  if (crc32Text(total.crc32) !== manifest.file.crc32) throw failed(corruptText(manifest, total.crc32));
+  return { manifest, start: Buffer.concat(start).subarray(0, START_BYTES) };
 }

@@ -161,7 +161,7 @@ function parses(text: string): boolean {
 }
 
 /** The kind of a file by its first bytes. Gzip is unpacked first. */
-export type FileKind = { gzipped: boolean } & (
+type FileKind = { gzipped: boolean } & (
   | { kind: 'empty' }
   /** `complete`: `start` contains the whole file. */
   | { kind: 'text'; start: TextStart; complete: boolean }
@@ -211,7 +211,7 @@ const DIRECTORY_ENTRY_BYTES = 128;
 const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
 
 /** @param complete whether `first` is the whole file */
-export function kindOf(first: Uint8Array, complete: boolean): FileKind {
+function kindOf(first: Uint8Array, complete: boolean): FileKind {
   if (!isGzip(first)) return { ...plainKind(first, complete), gzipped: false };
   const unpacked = unpack(first);
   if (!unpacked) return { kind: 'other', looks: 'gzip that cannot be unpacked', gzipped: true };

@@ -111,7 +111,7 @@ export async function* provenRecords(
 }
 
 /** Whether a file is read from beginning to end. Spreadsheets and zip archives are not. */
-export function isReadInOrder({ format, compression }: Pick<Manifest['file'], 'format' | 'compression'>): boolean {
+function isReadInOrder({ format, compression }: Pick<Manifest['file'], 'format' | 'compression'>): boolean {
   return format !== 'xlsx' && compression !== 'zip';
 }
 

@@ -20,7 +20,11 @@ const FIELDS = [
 const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 
 /** Runs the command on a published file. `file` changes its entry in the manifest. */
-async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}, other: Partial<Manifest> = {}) {
+async function setting(
+  content: string | Buffer,
+  file: Partial<Manifest['file']> = {},
+  other: { warnings?: string[]; fields?: typeof FIELDS } = {},
+) {
   const cloud = await aws();
   cloud.publish({ content, manifest: { fields: FIELDS, ...other, file } });
   const rows = async () => firstRows(cloud.target, await findManifest(createManifests(cloud.target), 'leads', {}), 10);
@@ -40,14 +44,14 @@ test('peek prints columns with type and label, size, warnings and the first ten 
   expect(stderr).toBe('Warning: A column came.\n');
 });
 
-test('only the first bytes of a large file are requested, and a row that they cut is not shown', async () => {
-  const wide = Array.from({ length: 5 }, (_, row) => `${row},${'x'.repeat(20_000)}\n`).join('');
+test('a large file is requested once, and the request ends after the rows that are shown', async () => {
+  const wide = Array.from({ length: 1000 }, (_, row) => `${row},${'x'.repeat(20_000)}\n`).join('');
   const { rows, asked } = await setting(`id,name\n${wide}`);
-  expect((await rows()).map(([id]) => id)).toEqual(['0', '1', '2']);
-  expect(asked.filter((call) => call.startsWith(`GetObject ${FILE}`))).toEqual([`GetObject ${FILE} bytes=0-65535`]);
+  expect((await rows()).map(([id]) => id)).toEqual(Array.from({ length: 10 }, (_, row) => String(row)));
+  expect(asked.filter((call) => call.startsWith(`GetObject ${FILE}`))).toEqual([`GetObject ${FILE}`]);
 });
 
-test.each([
+test.each<[string, string | Buffer, Partial<Manifest['file']['dialect']>, string?]>([
   [
     'semicolons behind a line that names them',
     'sep=;\r\nid;name\r\n1;a,b\r\n',
@@ -55,9 +59,10 @@ test.each([
   ],
   ['UTF-16 with a mark', Buffer.from('\ufeffid,name\n1,"a,b"', 'utf16le'), { encoding: 'utf-16le' }],
   ['empty lines', 'id,name\n\n1,"a,b"\n', {}],
-  ['gzip', gzipSync('id,name\n1,"a,b"\n'), {}],
-])('a file with %s is read as it is written', async (_, content, dialect) => {
-  const { rows } = await setting(content, { dialect: { ...DIALECT, ...dialect } });
+  ['gzip', gzipSync('id,name\n1,"a,b"\n'), {}, 'gzip'],
+])('a file with %s is read as it is written', async (_, content, dialect, compression) => {
+  const file = { compression: compression ?? null, dialect: { ...DIALECT, ...dialect } };
+  const { rows } = await setting(content, file);
   expect(await rows()).toEqual([['1', 'a,b']]);
 });
 
@@ -69,7 +74,11 @@ test('a file without a known header is shown from its first record, and its colu
 });
 
 test('a file that has no header, by the configuration, is shown from its first record below the requested columns', async () => {
-  const { cli } = await setting('1,a\n2,b\n', { header: null, content: { ...UNSEEN, headed: false, width: 2 } });
+  const { cli } = await setting(
+    '1,a\n2,b\n',
+    { header: null, content: { ...UNSEEN, headed: false, width: 2 } },
+    { fields: FIELDS.slice(0, 2) },
+  );
   const { stdout, stderr } = await cli('peek', 'leads');
   expect(stdout).toContain('First 2 rows:\n  id  name\n  1   a\n  2   b\n');
   expect(stderr).toBe('Warning: The file has no header: these are the requested columns, in their order.\n');
@@ -112,38 +121,24 @@ test('a column without a name is none of the columns', async () => {
   expect((await cli('peek', 'leads', '--columns')).stdout).toContain(': 2 columns; the CRM lists 1 column more.\n');
 });
 
-test.each(['xls', 'json', 'archive'])(
-  'peek --columns says in one sentence that nothing looks into a file of the kind %s',
-  async (format) => {
-    const { cli } = await setting('PK', { format, header: null, rows: null });
-    const { code, stdout, stderr } = await cli('peek', 'leads', '--columns');
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(
-      new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which nothing looks into: .*\\.\n$`),
-    );
-  },
-);
+test.each([
+  ['xls', ['--columns']],
+  ['archive', []],
+])('that nothing looks into a file of the kind %s is said in one sentence: peek %j', async (format, options) => {
+  const { cli } = await setting('PK', { format, header: null, rows: null });
+  const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(
+    new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which nothing looks into: .*\\.\n$`),
+  );
+});
 
 test('an empty file has columns and no rows', async () => {
   const { cli } = await setting('', { format: null, rows: 0, header: null });
   expect(await cli('peek', 'leads')).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/: 0 rows, 0 B\..*id .*No whole row/s),
+    stdout: expect.stringMatching(/: 0 rows, 0 B\..*id .*The file has no row/s),
   });
-});
-
-test.each([
-  [
-    'its manifest says so',
-    { format: 'archive' },
-    /^The leads of 2026-11-20 are a file of the kind archive, which nothing looks into: download gets/,
-  ],
-  ['its bytes do', {}, /^The file runs\/.*leads\.csv does not begin as a CSV file does/],
-])('a file that is no CSV file is refused in one sentence, where %s', async (_, file, sentence) => {
-  const { cli } = await setting(Buffer.from('504b030414000000', 'hex'), file);
-  const { code, stdout, stderr } = await cli('peek', 'leads');
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(sentence);
 });
 
 test('peek --columns reads no byte of the file, and counts the columns that the file does not have', async () => {
