@@ -16,48 +16,25 @@ const clock = (random = 0.5, now = STARTED_AT) => ({ now: new Date(now), random:
 /** A clock that many seconds before the deadline. */
 const before = (seconds: number) => ({ now: new Date(FAR.getTime() - seconds * 1000), random: () => 0.5 });
 
-test('waits grow by half each time', () => {
-  const waits = [0, 1, 2, 3, 4, 5].map((done) => nextWait(done, pacing(), clock()));
-
-  expect(waits).toEqual([10, 15, 23, 34, 51, 76]);
-});
-
-test('a wait is drawn from three quarters to five quarters of its place in the series', () => {
-  expect(nextWait(5, pacing(), clock(0))).toBe(57);
-  expect(nextWait(5, pacing(), clock(0.999999))).toBe(95);
-});
-
-test('no wait is shorter than the first, whatever the jitter', () => {
-  expect(nextWait(0, pacing(), clock(0))).toBe(10);
-});
-
-test('no wait is longer than the largest, whatever the jitter and however many came before', () => {
-  expect(nextWait(500, pacing(), clock(0.999999))).toBe(1000);
-  expect(nextWait(100_000, pacing(), clock(0.999999))).toBe(1000);
-});
-
-test('what the CRM asks for is a lower bound, above the largest wait too', () => {
-  expect(nextWait(0, pacing(), clock(), 86)).toBe(86);
-  expect(nextWait(0, pacing(), clock(), 3000)).toBe(3000);
-});
-
-test('a CRM that always says "in one second" does not shorten the own waits', () => {
-  expect(nextWait(3, pacing(), clock(), 1)).toBe(34);
-});
-
-test('the last wait ends at the deadline, so that a run gives up after one last look', () => {
-  expect(nextWait(9, pacing(), before(7))).toBe(7);
-  expect(nextWait(9, pacing(), before(0.2))).toBe(1);
-});
-
-test('a Retry-After beyond the deadline ends at the deadline', () => {
-  expect(nextWait(0, pacing(), before(60), 86_400)).toBe(60);
-  expect(nextWait(0, pacing(), before(60), Number.POSITIVE_INFINITY)).toBe(60);
-});
-
-test('at the deadline and after it there is no further wait', () => {
-  expect(nextWait(0, pacing(), before(0))).toBeUndefined();
-  expect(nextWait(0, pacing(), before(-1), 30)).toBeUndefined();
+test.each<[string, ReturnType<typeof nextWait>, Parameters<typeof nextWait>]>([
+  ['the first wait', 10, [0, pacing(), clock()]],
+  ['the second, half as long again', 15, [1, pacing(), clock()]],
+  ['the third', 23, [2, pacing(), clock()]],
+  ['the sixth', 76, [5, pacing(), clock()]],
+  ['the shortest sixth', 57, [5, pacing(), clock(0)]],
+  ['the longest sixth', 95, [5, pacing(), clock(0.999999)]],
+  ['the shortest first, never below the configured one', 10, [0, pacing(), clock(0)]],
+  ['the longest, never above the configured one', 1000, [100_000, pacing(), clock(0.999999)]],
+  ['a Retry-After above the own wait', 86, [0, pacing(), clock(), 86]],
+  ['a Retry-After above the largest wait', 3000, [0, pacing(), clock(), 3000]],
+  ['a Retry-After below the own wait', 34, [3, pacing(), clock(), 1]],
+  ['the last wait, which ends at the deadline', 7, [9, pacing(), before(7)]],
+  ['less than a second before the deadline', 1, [9, pacing(), before(0.2)]],
+  ['a Retry-After beyond the deadline', 60, [0, pacing(), before(60), Number.POSITIVE_INFINITY]],
+  ['none at the deadline', undefined, [0, pacing(), before(0)]],
+  ['none after the deadline', undefined, [0, pacing(), before(-1), 30]],
+])('the wait is right: %s', (_, seconds, given) => {
+  expect(nextWait(...given)).toBe(seconds);
 });
 
 test('every wait is a whole number of seconds from one to what is left, and at least what was requested', () => {

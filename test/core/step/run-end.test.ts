@@ -16,45 +16,57 @@ function endOf(overrides: Partial<RunState>) {
   return exportRunEnd(runState(overrides), new Date(NOW));
 }
 
-test('a published run is counted with its time, its file and its checks', () => {
-  expect(endOf(published)).toEqual({
-    outcome: 'PUBLISHED',
-    measures: { RunsEnded: 1, RunDuration: 600, FileBytes: 96_000, FileRows: 240, StatusChecks: 5 },
-  });
+const counted = (outcome: string, measures: object = {}) => ({ outcome, measures: { RunsEnded: 1, ...measures } });
+const COUNTED = { RunDuration: 600, FileBytes: 96_000, FileRows: 240, StatusChecks: 5 };
+const partial = run({ kind: 'partial', differs: ['filters'] });
+const stopped = (error: string, schemaChanges = 0) => ({
+  outcome: 'FAILED',
+  failure: { error, cause: 'No.' },
+  run: run({ schemaChanges }),
 });
 
-test('a published run with a plan of its own is no publication of the night: the alarm on silence does not count it', () => {
-  expect(endOf({ ...published, run: run({ kind: 'partial', differs: ['filters'] }) })?.outcome).toBe('PARTIAL');
-});
-
-test('rows are left out where the format has none', () => {
-  expect(endOf({ ...published, rows: null })?.measures.FileRows).toBeUndefined();
-});
-
-test('a clock that is behind makes no negative time', () => {
-  expect(endOf({ ...published, startedAt: '2026-11-20T01:10:00.500Z' })?.measures.RunDuration).toBe(0);
-});
-
-test('a run whose table is due has ended as published', () => {
-  expect(endOf({ ...published, outcome: 'TABLE_DUE' })).toEqual(endOf(published));
-});
-
-test.each(['WRITTEN', 'SUPERSEDED'])('a table that ends in %s counts nothing: the run has counted', (outcome) => {
-  expect(endOf({ ...published, outcome, manifestKey: 'm' })).toBeUndefined();
-});
-
-test.each([
-  ['of a run', { manifestKey: 'm', failure: { error: 'ConfigInvalid', cause: 'No.' } }],
-  ['that a person asked for', { failure: { error: 'TableNotWritten', cause: 'No.' } }],
-])('a table %s that is not written is counted by itself, and not as the end of a run', (_, overrides) => {
-  expect(endOf({ outcome: 'FAILED', ...overrides })).toEqual({
-    outcome: 'TableNotWritten',
-    measures: { TablesNotWritten: 1 },
-  });
-});
-
-test('a failed run is counted under the name of its error', () => {
-  expect(endOf({ outcome: 'FAILED', failure })).toEqual({ outcome: 'ExportFailed', measures: { RunsEnded: 1 } });
+test.each<[string, Partial<RunState>, object | undefined]>([
+  ['a published run', published, counted('PUBLISHED', COUNTED)],
+  ['a run whose table is due', { ...published, outcome: 'TABLE_DUE' }, counted('PUBLISHED', COUNTED)],
+  // The alarm on missing publications does not count it.
+  ['a run with its own plan', { ...published, run: partial }, counted('PARTIAL', COUNTED)],
+  ['a file without rows', { ...published, rows: null }, counted('PUBLISHED', { ...COUNTED, FileRows: undefined })],
+  [
+    'a run whose clock is behind',
+    { ...published, startedAt: '2026-11-20T01:10:00.500Z' },
+    counted('PUBLISHED', { ...COUNTED, RunDuration: 0 }),
+  ],
+  [
+    'a file with warnings and changed columns',
+    { ...published, warningCount: 2, run: run({ schemaChanges: 3 }) },
+    counted('PUBLISHED', { ...COUNTED, FileWarnings: 2, SchemaChanges: 3 }),
+  ],
+  ['a failed run', { outcome: 'FAILED', failure }, counted('ExportFailed')],
+  ['a run that changed columns stop', stopped('SchemaChanged'), counted('SchemaChanged', { SchemaChanges: 1 })],
+  [
+    'a stopped file with changed columns',
+    stopped('FileQuarantined', 3),
+    counted('FileQuarantined', { SchemaChanges: 3 }),
+  ],
+  ['a stopped file', stopped('FileQuarantined'), counted('FileQuarantined')],
+  // The run has counted already.
+  ['a written table', { ...published, outcome: 'WRITTEN', manifestKey: 'm' }, undefined],
+  ['a superseded table', { ...published, outcome: 'SUPERSEDED', manifestKey: 'm' }, undefined],
+  [
+    'the table of a run that is not written',
+    { outcome: 'FAILED', manifestKey: 'm', failure },
+    { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } },
+  ],
+  [
+    'a requested table that is not written',
+    { outcome: 'FAILED', failure: { error: 'TableNotWritten', cause: 'No.' } },
+    { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } },
+  ],
+  ...['CREATED', 'RETRY', 'PENDING', 'READY', 'STORED', 'CONTINUE', 'NOT_READY'].map(
+    (outcome): [string, Partial<RunState>, undefined] => [`a run in ${outcome}`, { outcome }, undefined],
+  ),
+])('the metrics of %s', (_, state, end) => {
+  expect(endOf(state)).toEqual(end);
 });
 
 test('a run that the rule of verify makes fail is counted as its own', async () => {
@@ -73,10 +85,6 @@ test('the export of verify should not fail, and is counted as any other', () => 
   const execution = 'leads-verify-20261122T020000Z-1a2b3c-0';
   const ended = { outcome: 'FAILED', execution, failure: { error: 'InvalidInput', cause: 'No.' } };
   expect(endOf(ended)?.outcome).toBe('InvalidInput');
-});
-
-test.each(['CREATED', 'RETRY', 'PENDING', 'READY', 'STORED', 'CONTINUE', 'NOT_READY'])('%s ends no run', (outcome) => {
-  expect(endOf({ outcome })).toBeUndefined();
 });
 
 test('a batch ends as APPLIED, or under the name of its error', () => {
@@ -169,20 +177,4 @@ test('a function whose clients cannot be made counts the run that it ends', asyn
     { message: 'answered', entity: 'leads', outcome: 'FAILED', error: 'ConfigInvalid' },
     { RunsEnded: 1, entity: 'leads', outcome: 'ConfigInvalid', step: 'PublishFile' },
   ]);
-});
-
-test('warnings of a published file are counted, where there are any', () => {
-  expect(endOf({ ...published, warningCount: 2 })?.measures.FileWarnings).toBe(2);
-  expect(endOf({ ...published, warningCount: 0 })?.measures.FileWarnings).toBeUndefined();
-});
-
-test('changed columns are counted with the file that has them, and where they stop a run', () => {
-  const failure = { error: 'SchemaChanged', cause: 'No.' };
-
-  expect(endOf({ ...published, run: run({ schemaChanges: 3 }) })?.measures.SchemaChanges).toBe(3);
-  expect(endOf({ ...published, run: run() })?.measures.SchemaChanges).toBeUndefined();
-  expect(endOf({ outcome: 'FAILED', failure })?.measures).toEqual({ RunsEnded: 1, SchemaChanges: 1 });
-  const stopped = { outcome: 'FAILED', failure: { error: 'FileQuarantined', cause: 'No.' } };
-  expect(endOf({ ...stopped, run: run({ schemaChanges: 3 }) })?.measures.SchemaChanges).toBe(3);
-  expect(endOf({ ...stopped, run: run() })?.measures).toEqual({ RunsEnded: 1 });
 });
