@@ -63,7 +63,7 @@ export async function secondNight(session: Session, { entities }: NightOptions) 
   screen.line(`\n${runsTable(runs)}\n`);
   const stopped = runs.find(({ report }) => report.outcome === 'quarantined');
   if (!stopped) return { ok: false, runs };
-  screen.line(`${failureText(stopped.report)}\n`);
+  screen.line(`${SHRUNK}: ${failureText(stopped.report)}\n`);
   const reason = 'Meetings of closed offices were archived';
   const released = await crmExport(session, ['release', stopped.report.run, '--reason', reason, '--wait']);
   const shown = !entities.includes(COMPARED) || (await crmExport(session, ['changes', COMPARED]));
