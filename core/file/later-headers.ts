@@ -146,6 +146,8 @@ const MOST_PARTS = 80;
 export const NAMED = 1;
 export const COVERED = 2;
 const EMPTY = 4;
+/** Encodes texts of a sheet. A text that does not fit may name any column. */
+const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
  * Excludes cells that cannot name a column without decoding them: the weights of their letters have another sum than
@@ -195,9 +197,15 @@ export class NameFilter {
   }
 
   countsOf(texts: readonly string[]): CellCounts {
-    const all = texts.map((text) => this.bitsOf(Buffer.from(text), 0, Buffer.byteLength(text)));
-    const having = (bit: number) => all.filter((bits) => bits & bit).length;
-    return { cells: texts.length, named: having(NAMED), empty: having(EMPTY), covered: having(COVERED) > 0 };
+    const counts = { cells: texts.length, named: 0, empty: 0, covered: false };
+    for (const text of texts) {
+      const long = text.length * 3 > SCRATCH.length;
+      const bits = long ? NAMED | COVERED : this.bitsOf(SCRATCH, 0, SCRATCH.write(text));
+      counts.named += bits & NAMED;
+      counts.empty += bits >> 2;
+      counts.covered ||= (bits & COVERED) > 0;
+    }
+    return counts;
   }
 
   #bitsOfSum(sum: number): number {

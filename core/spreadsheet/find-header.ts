@@ -37,54 +37,32 @@ const FIRST_ROWS = 20;
  * Finds the header of a sheet: the first row whose filled cells are all listed, at least two (one if one column was
  * requested). If there is none, the first row with the requested width is used.
  */
-export async function findHeader(rows: AsyncIterable<SheetRow>, expected: ExpectedSheet): Promise<SheetStart> {
-  const search = new HeaderSearch(expected);
-  for await (const row of rows) if (search.isDone(row)) break;
-  return search.result();
-}
-
-class HeaderSearch {
-  private readonly expected: ExpectedSheet;
-  private readonly extents: Extent[] = [];
-  private count = 0;
-  private known: SheetHeader | null = null;
-  private wide: SheetHeader | null = null;
-  /** The row after the first wide one. */
-  private second: SheetRow | null = null;
-
-  constructor(expected: ExpectedSheet) {
-    this.expected = expected;
-  }
-
-  /** @returns whether the search needs no more rows */
-  isDone(row: SheetRow): boolean {
-    const { index, headerless } = this.expected;
-    this.count += 1;
-    if (this.wide) this.second ??= row;
+export async function findHeader(
+  rows: AsyncIterable<SheetRow>,
+  { index, headerless }: ExpectedSheet,
+): Promise<SheetStart> {
+  const extents: Extent[] = [];
+  let count = 0;
+  let wide: SheetHeader | undefined;
+  let second: SheetRow | undefined;
+  for await (const row of rows) {
+    if (count === FIRST_ROWS || (headerless && second)) break;
+    count += 1;
+    second ??= wide && row;
     const extent = extentOf(row, index.width);
-    if (extent) this.look(headerOf(row, extent, index), extent);
-    return this.known !== null || this.count === FIRST_ROWS || (headerless && this.second !== null);
+    if (!extent) continue;
+    extents.push(extent);
+    const header = headerOf(row, extent, index);
+    if (header.headed && !headerless) return { filled: true, kind: 'known', header };
+    if (header.width === index.width) wide ??= header;
   }
-
-  result(): SheetStart {
-    const { known, wide, second, count, extents } = this;
-    const { index, headerless } = this.expected;
-    if (known) return { filled: true, kind: 'known', header: known };
-    if (!wide) return { filled: count > 0, kind: null, header: null };
-    const number = headerless ? firstRecord(extents, wide) : wide.number;
-    const headed = headerless ? false : byLook(wide, second, index);
-    return { filled: true, kind: 'wide', header: { ...wide, number, headed } };
-  }
-
-  private look(header: SheetHeader, extent: Extent): void {
-    this.extents.push(extent);
-    if (header.headed && !this.expected.headerless) this.known = header;
-    else if (header.width === this.expected.index.width) this.wide ??= header;
-  }
+  if (!wide) return { filled: count > 0, kind: null, header: null };
+  const header = headerless ? asRecord(extents, wide) : { ...wide, headed: byLook(wide, second, index) };
+  return { filled: true, kind: 'wide', header };
 }
 
-/** Decides whether a row is a header. The row after it may show that both are data. */
-function byLook({ cells, first, width }: SheetHeader, second: SheetRow | null, index: FieldIndex): boolean | null {
+/** Whether a row is a header. The row after it may show that both are data. */
+function byLook({ cells, first, width }: SheetHeader, second: SheetRow | undefined, index: FieldIndex): boolean | null {
   return headedByLook(cells, second ? cellsOf(second, first, width) : [], index);
 }
 
@@ -112,7 +90,8 @@ function headerOf(row: SheetRow, { number, first, last }: Extent, index: FieldIn
 }
 
 /** The first record. Records before the row that shows the width may begin or end with empty cells. */
-function firstRecord(extents: Extent[], { number, first, width }: SheetHeader): number {
+function asRecord(extents: Extent[], wide: SheetHeader): SheetHeader {
+  const { first, width } = wide;
   const within = extents.find((extent) => extent.first >= first && extent.last < first + width);
-  return Math.min(number, within?.number ?? number);
+  return { ...wide, number: Math.min(wide.number, within?.number ?? wide.number), headed: false };
 }

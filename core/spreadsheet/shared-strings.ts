@@ -55,53 +55,58 @@ export async function readSharedStrings(
   return strings;
 }
 
-const PAGE_BYTES = 1024 * 1024;
-/** The arrays for starts and used marks have one part for this number of texts. */
+/** A page holds whole texts. A place of a text is the number of its page and a position below `PAGE_BYTES`. */
+const POSITION_BITS = 20;
+const PAGE_BYTES = 1 << POSITION_BITS;
+/** The arrays for places and used marks have one part for this number of texts. */
 const PART = 65_536;
-/** Number of decoded texts that are cached: many cells have the same text, such as a status. */
-const RECENT = 4096;
-const LONGEST_RECENT = 64;
+
+interface Page {
+  bytes: Buffer;
+  filled: number;
+}
+
+interface Part {
+  places: Uint32Array;
+  /** 1 = `get` has returned the text. */
+  used: Uint8Array;
+}
 
 /** Keeps the texts as bytes: a JavaScript string of a few letters takes several times as much memory. */
 class Strings implements SharedStrings {
   #count = 0;
   #bytes = 0;
   #unused = 0;
-  readonly #pages: Buffer[] = [];
-  readonly #starts: Uint32Array[] = [];
-  readonly #used: Uint8Array[] = [];
-  readonly #recentNumbers = new Int32Array(RECENT).fill(-1);
-  readonly #recentTexts: string[] = new Array(RECENT).fill('');
-
-  constructor() {
-    this.#startAt(0, 0);
-  }
+  readonly #pages: Page[] = [];
+  readonly #parts: Part[] = [];
 
   add(text: string): void {
     if (this.#count >= MOST_STRINGS) throw new UnreadableFile(`has more than ${MOST_STRINGS} shared texts`);
-    const before = this.#bytes;
-    const at = before % PAGE_BYTES;
-    // In UTF-8, a UTF-16 unit takes at most three bytes.
-    if (at > 0 && text.length * 3 <= PAGE_BYTES - at) this.#bytes += this.#pages.at(-1)?.write(text, at) ?? 0;
-    else this.#append(Buffer.from(text));
+    const page = this.#pageFor(text);
+    if (this.#count % PART === 0) this.#parts.push({ places: new Uint32Array(PART), used: new Uint8Array(PART) });
+    const { places } = this.#partOf(this.#count);
+    places[this.#count % PART] = ((this.#pages.length - 1) << POSITION_BITS) + page.filled;
+    const written = page.bytes.write(text, page.filled);
+    page.filled += written;
+    this.#bytes += written;
     if (this.#bytes > MOST_SHARED_BYTES) throw new ReadingUnfinished('has more than 256 MB of shared texts');
     if (text !== '') this.#unused += 1;
     this.#count += 1;
-    this.#startAt(this.#count, this.#bytes);
   }
 
   get(number: number): string {
     if (!(number >= 0 && number < this.#count)) {
       throw new UnreadableFile('refers to a shared text that it does not have');
     }
-    const slot = number % RECENT;
-    if (this.#recentNumbers[slot] === number) return this.#recentTexts[slot] ?? '';
-    const text = this.#read(this.#startOf(number), this.#startOf(number + 1));
-    this.#use(number, text);
-    if (text.length <= LONGEST_RECENT) {
-      this.#recentNumbers[slot] = number;
-      this.#recentTexts[slot] = text;
-    }
+    const place = this.#placeOf(number);
+    const next = number + 1 < this.#count ? this.#placeOf(number + 1) : -1;
+    const page = this.#pages[place >> POSITION_BITS] as Page;
+    // The next text may begin another page.
+    const to = next >> POSITION_BITS === place >> POSITION_BITS ? next % PAGE_BYTES : page.filled;
+    const text = page.bytes.toString('utf8', place % PAGE_BYTES, to);
+    const { used } = this.#partOf(number);
+    if (text !== '' && used[number % PART] === 0) this.#unused -= 1;
+    used[number % PART] = 1;
     return text;
   }
 
@@ -109,42 +114,22 @@ class Strings implements SharedStrings {
     return this.#unused;
   }
 
-  #use(number: number, text: string): void {
-    const used = this.#used[Math.floor(number / PART)];
-    if (!used || used[number % PART] === 1) return;
-    used[number % PART] = 1;
-    if (text !== '') this.#unused -= 1;
+  /** The last page, or a new one if the text does not fit. */
+  #pageFor(text: string): Page {
+    const last = this.#pages.at(-1);
+    const room = last ? PAGE_BYTES - 1 - last.filled : -1;
+    // In UTF-8, a UTF-16 unit takes at most three bytes.
+    if (last && (text.length * 3 <= room || Buffer.byteLength(text) <= room)) return last;
+    const page = { bytes: Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, Buffer.byteLength(text))), filled: 0 };
+    this.#pages.push(page);
+    return page;
   }
 
-  #append(bytes: Uint8Array): void {
-    for (let from = 0; from < bytes.length; ) {
-      const at = this.#bytes % PAGE_BYTES;
-      if (at === 0) this.#pages.push(Buffer.allocUnsafeSlow(PAGE_BYTES));
-      const piece = bytes.subarray(from, from + PAGE_BYTES - at);
-      this.#pages.at(-1)?.set(piece, at);
-      from += piece.length;
-      this.#bytes += piece.length;
-    }
+  #placeOf(number: number): number {
+    return this.#partOf(number).places[number % PART] as number;
   }
 
-  #startAt(number: number, start: number): void {
-    const part = Math.floor(number / PART);
-    this.#starts[part] ??= new Uint32Array(PART);
-    this.#used[part] ??= new Uint8Array(PART);
-    this.#starts[part][number % PART] = start;
-  }
-
-  #startOf(number: number): number {
-    return this.#starts[Math.floor(number / PART)]?.[number % PART] ?? 0;
-  }
-
-  #read(from: number, to: number): string {
-    const first = Math.floor(from / PAGE_BYTES);
-    const last = Math.floor(Math.max(from, to - 1) / PAGE_BYTES);
-    const pieceOf = (page: number) =>
-      this.#pages[page]?.subarray(Math.max(0, from - page * PAGE_BYTES), to - page * PAGE_BYTES) ?? Buffer.alloc(0);
-    if (first === last) return pieceOf(first).toString('utf8');
-    const pages = Array.from({ length: last - first + 1 }, (_, place) => pieceOf(first + place));
-    return Buffer.concat(pages).toString('utf8');
+  #partOf(number: number): Part {
+    return this.#parts[Math.floor(number / PART)] as Part;
   }
 }

@@ -49,10 +49,8 @@ export async function sheetFacts(
   const excused = starts.filter((start) => start !== counted && expected.otherSheets.includes(start.sheet.name));
   for (const { sheet } of excused) for await (const _ of sheet.rows());
   const others = starts.filter((start) => start !== counted && !excused.includes(start));
-  const besides = [
-    ...others.filter(({ filled }) => filled).map(({ sheet }) => sheetWords(sheet)),
-    ...partsWithValues(workbook),
-  ];
+  const otherSheets = others.filter(({ filled }) => filled).map(({ sheet: { visible } }) => sheetWords(visible));
+  const besides = [...otherSheets, ...partsWithValues(workbook)];
   if (!counted?.header) return withoutHeader(workbook, starts, besides, expected);
   const { sheet, header } = counted;
   const names = namesOf(workbook, header, expected);
@@ -60,15 +58,19 @@ export async function sheetFacts(
   const seen: SheetSeen = { unknownResults: 0, text: new AllowedText('sheet', names, (what) => here.add(what)) };
   const { content, recordsAbove } = await countRows(sheet.rows(seen), header, expected);
   await workbook.archive.verify();
-  if (recordsAbove > 0) besides.push('rows above its header that may be records');
-  // If other sheets have values, their shared texts were not read and do not count.
-  if ((workbook.strings?.unused() ?? 0) > 0 && besides.length === 0) besides.push('texts that no cell has');
-  if (workbook.archive.unlisted() > 0) besides.push('bytes outside of its parts');
+  const hasUnused = (workbook.strings?.unused() ?? 0) > 0;
+  const outside = [
+    ...(recordsAbove > 0 ? ['rows above its header that may be records'] : []),
+    // If other sheets have values, their shared texts were not read and do not count.
+    ...(hasUnused && recordsAbove === 0 && besides.length === 0 ? ['texts that no cell has'] : []),
+    ...(workbook.archive.unlisted() > 0 ? ['bytes outside of its parts'] : []),
+  ];
   const elsewhere = [
-    ...others.flatMap(({ sheet: other, filled, text }) => (filled ? [sheetWords(other)] : [...text])),
+    ...otherSheets,
+    ...others.flatMap(({ filled, text }) => (filled ? [] : [...text])),
     ...here,
     ...(await textOutsideSheets(workbook, names)),
-    ...besides.filter((what) => OUTSIDE_PARTS.includes(what)),
+    ...outside,
   ];
   return {
     header: counted.kind === 'known' ? header.found.names : null,
@@ -81,15 +83,9 @@ export async function sheetFacts(
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
-    remarks: remarksOf(besides, seen),
+    remarks: remarksOf([...besides, ...outside], seen),
   };
 }
-
-const OUTSIDE_PARTS = [
-  'rows above its header that may be records',
-  'texts that no cell has',
-  'bytes outside of its parts',
-];
 
 interface Start extends SheetStart {
   sheet: Sheet;
@@ -117,7 +113,7 @@ const namesOf = (
   mentioned: new Set([...sheets.map(({ name }) => name), ...cells]),
 });
 
-const sheetWords = ({ visible }: Sheet) => (visible ? 'other sheets' : 'hidden sheets');
+const sheetWords = (visible: boolean) => (visible ? 'other sheets' : 'hidden sheets');
 
 /** @throws UnreadableFile if the sheet of the settings does not exist */
 function countedSheet(starts: Start[], { sheet: wanted, otherSheets }: ExpectedColumns): Start | undefined {

@@ -23,8 +23,8 @@ const DEEPEST = 200;
  * @throws UnreadableFile if the document is malformed, or has a tag, text or nesting beyond the limits
  */
 export class XmlReader {
-  private decoder: XmlDecoder | undefined;
-  /** The first bytes, until they show the encoding. */
+  private decoder: Decoder | undefined;
+  /** The first bytes until they show the encoding, and then each chunk. */
   private start: Uint8Array = new Uint8Array();
   private depth = 0;
   /** Characters since the last tag, which the parser holds in memory. */
@@ -56,27 +56,20 @@ export class XmlReader {
   }
 
   write(chunk: Uint8Array): void {
-    if (this.decoder) {
-      this.parse(this.decoder.write(chunk));
-      return;
-    }
-    this.start = this.start.length === 0 ? chunk : Buffer.concat([this.start, chunk]);
-    if (this.start.length >= DECLARATION_BYTES) this.begin();
+    this.start = this.decoder || this.start.length === 0 ? chunk : Buffer.concat([this.start, chunk]);
+    if (this.start.length >= DECLARATION_BYTES || this.decoder) this.parse(this.start);
   }
 
   end(): void {
-    const decoder = this.decoder ?? this.begin();
-    this.parse(decoder.end());
+    if (!this.decoder) this.parse(this.start);
+    this.parse();
     this.guarded(() => this.parser.close());
   }
 
-  private begin(): XmlDecoder {
-    this.decoder = xmlDecoder(this.start);
-    this.parse(this.decoder.write(this.start));
-    return this.decoder;
-  }
-
-  private parse(text: string): void {
+  /** @param bytes are missing at the end of the document */
+  private parse(bytes?: Uint8Array): void {
+    this.decoder ??= decoderOf(encodingOf(this.start));
+    const text = decode(this.decoder, bytes);
     this.held += text.length;
     this.guarded(() => this.parser.write(text));
     if (this.held > LONGEST_PIECE) throw new UnreadableFile('has a part with a text of several megabytes');
@@ -106,28 +99,20 @@ export async function readXml(chunks: AsyncIterable<Uint8Array>, handler: XmlHan
   reader.end();
 }
 
-/** Decodes the chunks of a document. @throws UnreadableFile if the bytes do not fit the encoding */
-interface XmlDecoder {
-  write(chunk: Uint8Array): string;
-  end(): string;
-}
+type Decoder = InstanceType<typeof TextDecoder>;
 
 /** The number of bytes that show the encoding. */
 const DECLARATION_BYTES = 200;
 
-function xmlDecoder(start: Uint8Array): XmlDecoder {
-  const decoder = decoderOf(encodingOf(start));
-  const decode = (bytes?: Uint8Array) => {
-    try {
-      return decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch {
-      throw new UnreadableFile('has a part with bytes that are not of its encoding');
-    }
-  };
-  return { write: decode, end: () => decode() };
+function decode(decoder: Decoder, bytes: Uint8Array | undefined): string {
+  try {
+    return decoder.decode(bytes, { stream: bytes !== undefined });
+  } catch {
+    throw new UnreadableFile('has a part with bytes that are not of its encoding');
+  }
 }
 
-function decoderOf(label: string) {
+function decoderOf(label: string): Decoder {
   try {
     return new TextDecoder(label, { fatal: true });
   } catch {
