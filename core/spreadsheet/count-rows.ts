@@ -18,18 +18,8 @@ const NARROWEST_RECORD_ABOVE = 2;
 /** With fewer rows below the header there is no usual width to compare the last row with. */
 const FEWEST_COMPARED = 3;
 
-/** Reads all rows of a sheet whose header was found. */
-export async function countRows(
-  rows: AsyncIterable<SheetRow>,
-  header: SheetHeader,
-  known: KnownColumns,
-): Promise<RowCount> {
-  const count = new RowCounter(header, known);
-  for await (const row of rows) count.add(row);
-  return count.result();
-}
-
-class RowCounter {
+/** Counts the rows of a sheet whose header was found. */
+export class RowCounter {
   private readonly header: SheetHeader;
   private readonly end: number;
   /** Columns of the sheet whose header cell has no text. */
@@ -82,7 +72,10 @@ class RowCounter {
     if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
     this.records += 1;
     if (longer || this.behindGap) this.irregular += 1;
-    this.compareLast();
+    if (this.last.number > 0) {
+      this.fewest = Math.min(this.fewest, this.last.columns.length);
+      this.beginsWithWords ||= beginsWithWords(this.last);
+    }
     this.last = row;
   }
 
@@ -96,13 +89,6 @@ class RowCounter {
 
   private isUnderHeader(column: number): boolean {
     return column >= this.header.first && column < this.end && !this.nameless.has(column);
-  }
-
-  private compareLast(): void {
-    const { number, columns, texts } = this.last;
-    if (number === 0) return;
-    this.fewest = Math.min(this.fewest, columns.length);
-    this.beginsWithWords ||= /\s/.test(texts[0]?.trim() ?? '');
   }
 
   result(): RowCount {
@@ -138,7 +124,7 @@ class RowCounter {
     const { length } = this.last.columns;
     if (behind <= FEWEST_COMPARED) return false;
     if (2 * length < this.fewest) return true;
-    return length === 1 && this.fewest > 1 && !this.beginsWithWords && /\s/.test(this.last.texts[0]?.trim() ?? '');
+    return length === 1 && this.fewest > 1 && !this.beginsWithWords && beginsWithWords(this.last);
   }
 
   private addAbove({ columns }: SheetRow): void {
@@ -155,3 +141,5 @@ class RowCounter {
     }
   }
 }
+
+const beginsWithWords = ({ texts }: SheetRow) => /\s/.test(texts[0]?.trim() ?? '');

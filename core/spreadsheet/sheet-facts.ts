@@ -6,7 +6,7 @@ import type { ReadingLimits } from '../file/reading-limits.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
-import { countRows } from './count-rows.ts';
+import { RowCounter } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
 import { type ExpectedSheet, findHeader, type SheetHeader, type SheetStart } from './find-header.ts';
 import type { SheetSeen } from './sheet-rows.ts';
@@ -56,7 +56,9 @@ export async function sheetFacts(
   const names = namesOf(workbook, header, expected);
   const here = new Set<string>();
   const seen: SheetSeen = { unknownResults: 0, text: new AllowedText('sheet', names, (what) => here.add(what)) };
-  const { content, recordsAbove } = await countRows(sheet.rows(seen), header, expected);
+  const counter = new RowCounter(header, expected);
+  for await (const row of sheet.rows(seen)) counter.add(row);
+  const { content, recordsAbove } = counter.result();
   await workbook.archive.verify();
   const hasUnused = (workbook.strings?.unused() ?? 0) > 0;
   const outside = [

@@ -51,18 +51,11 @@ test('a left-out column is counted, and the header is not repeated', async () =>
   expect(facts).toMatchObject({ header: null, content: { headed: true, excepted: 1, unlisted: 0 } });
 });
 
-describe('rows are counted right, or not at all', () => {
-  test.each<[string, string, number | null, object?]>([
-    ['where the first record may be a header', 'a,b,c\nd,e,f\n', null, { columns: ['id', 'name', 'phone'] }],
-    ['where a carriage return may end a record', 'id,name\n1,a\rb\n', null],
-    ['where it begins a quoted part for some', 'id,name\n1,a\r"b\nc\nd"\n', null],
-    ['where a line feed may be a part of a field', 'id,name\r1,a\nb\r', null],
-    ['where empty lines may be values', 'id\n1\n\n2\n\n', null, { columns: ['id'] }],
-    ['where a text of DOS may end', 'id,name\n1,a\n\x1a2,b\n3,c\n', null],
-    ['with empty lines beside several columns', 'id,name\n1,a\n\n2,b\n', 2],
-  ])('%s', async (_, text, rows, settings = {}) => {
-    expect(await contentOf(text, settings)).toMatchObject({ rows });
-  });
+test.each<[string, string]>([
+  ['where a lone carriage return begins a quoted part for some', 'id,name\n1,a\r"b\nc\nd"\n'],
+  ['where a line feed may be a part of a field', 'id,name\r1,a\nb\r'],
+])('rows are not counted %s', async (_, text) => {
+  expect(await contentOf(text)).toMatchObject({ rows: null });
 });
 
 test('an unknown header that is as wide as was requested has a digest, and nothing else of it is told', async () => {
