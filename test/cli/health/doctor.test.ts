@@ -14,14 +14,14 @@ import {
   storedFinding,
 } from '../../../cli/health/grant-checks.ts';
 import { columnsFindings } from '../../../cli/health/service-checks.ts';
-import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
+import { deployment } from '../../support/builders.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
-import { halfStack } from '../support/cloud/stack.ts';
+import { configured, halfStack } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
 import { useCommands } from '../support/run-cli.ts';
 
@@ -43,22 +43,21 @@ const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ vers
 
 const checkedAs = (id: string, finding: Finding): Checked => ({ ...finding, id, question: 'Is it?', rights: [] });
 
+const client = { clientId: 'a', clientSecret: 's' };
+
 describe('the stored OAuth client', () => {
-  const client = { clientId: 'a', clientSecret: 's' };
-  const look = (stored: typeof client & { former?: typeof client }, clientId?: string) =>
-    clientFinding(stored, tokens(clientId === undefined ? {} : { clientId }), undefined, around).verdict;
+  it.each([
+    ['of a grant that does not say whose it is, from an earlier release', client, undefined, 'holds'],
+    ['of the grant', client, 'a', 'holds'],
+    ['of the grant, beside a new one', { ...client, clientId: 'b', former: client }, 'a', 'holds'],
+    ['of another grant', client, 'b', 'broken'],
+    ['without the secret that the configuration needs', { clientId: 'a', clientSecret: '' }, 'a', 'broken'],
+  ])('%s', (_, stored, clientId, verdict) => {
+    const of = tokens(clientId === undefined ? {} : { clientId });
 
-  it('is that of the grant, or keeps it beside a new one; a grant of an earlier release does not say whose it is', () => {
-    expect(look(client)).toBe('holds');
-    expect(look(client, 'a')).toBe('holds');
-    expect(look({ ...client, clientId: 'b', former: client }, 'a')).toBe('holds');
-  });
-
-  it('of which the grant is not is broken', () => {
-    expect(clientFinding(client, tokens({ clientId: 'b' }), undefined, around)).toMatchObject({
-      verdict: 'broken',
-      found: 'Another OAuth client is stored than the grant was given to.',
-      advice: 'Authorize again: AUTHORIZE.',
+    expect(clientFinding(stored, of, deployment().crm, around)).toMatchObject({
+      verdict,
+      exitCode: verdict === 'broken' ? 2 : 0,
     });
   });
 });
@@ -174,9 +173,16 @@ describe('checks', () => {
     expect({ code, rules: verdictOf('rules') }).toEqual({ code: 1, rules: 'broken' });
   });
 
+  it('ask for no address of alarms in a local cloud, which sends no mail', async () => {
+    expect((await found()).verdictOf('alarm-addresses')).toBeUndefined();
+  });
+
   it('of what a night does without are unknown where AWS lets nobody look', async () => {
     const denied = refused('AccessDenied', 'no', { status: 403 });
-    const { verdictOf } = await found({ '*': denied });
+    const { verdictOf } = await found(
+      { '*': denied },
+      configured({ alarms: { email: ['operator@example.com'], runbookUrl: 'https://example.com' } }),
+    );
 
     expect(['rules', 'alarm-addresses', 'column-settings', 'grant'].map(verdictOf)).toEqual(Array(4).fill('unknown'));
   });
@@ -272,36 +278,31 @@ describe('the grant', () => {
     if (verdict === 'broken') expect(check.advice).toContain('AUTHORIZE');
   });
 
-  it('holds the scopes that are needed, or fails only for those that an export needs', () => {
-    const needed = ['openid', 'profile', 'global:export'];
-    expect(scopesFinding(tokens({ scope: 'profile openid global:export' }), needed, around).verdict).toBe('holds');
-    expect(scopesFinding(tokens({ scope: 'global:export' }), needed, around)).toMatchObject({
-      verdict: 'warning',
-      found: expect.stringMatching(/^Lacking: openid profile /),
-    });
-    const withUpdates = ['global:export', 'customers:update'];
-    expect(scopesFinding(tokens({ scope: 'global:export' }), withUpdates, around).verdict).toBe('warning');
-    expect(scopesFinding(tokens({ scope: '' }), needed, around)).toMatchObject({
-      verdict: 'broken',
-      found: expect.stringContaining('held: none'),
-      advice: expect.stringContaining('AUTHORIZE'),
-    });
+  it.each<[string, string[], object]>([
+    ['profile openid global:export', ['openid', 'profile', 'global:export'], { verdict: 'holds' }],
+    [
+      'global:export',
+      ['openid', 'profile', 'global:export'],
+      { verdict: 'warning', found: expect.stringMatching(/^Lacking: openid profile /) },
+    ],
+    ['global:export', ['global:export', 'customers:update'], { verdict: 'warning' }],
+    [
+      '',
+      ['openid', 'global:export'],
+      { verdict: 'broken', found: expect.stringContaining('held: none'), advice: expect.stringContaining('AUTHORIZE') },
+    ],
+  ])('holds the scopes "%s" of %j', (scope, needed, finding) => {
+    expect(scopesFinding(tokens({ scope }), needed, around)).toMatchObject(finding);
   });
 
-  it('has an access token that lives, is stale, lives too short, or for nobody knows how long', () => {
-    const of = (changes: Partial<Tokens>) => accessTokenFinding(tokens(changes), around);
-    expect(of({})).toMatchObject({ verdict: 'holds', found: 'It lives for 1 h and has 50 min left.' });
-    expect(of({ obtainedAt: minutes(-70), expiresAt: minutes(-10) })).toMatchObject({
-      verdict: 'warning',
-      found: expect.stringContaining('is stale'),
-      advice: expect.stringContaining('REFRESH'),
-    });
-    expect(of({ expiresAt: minutes(10) })).toMatchObject({ verdict: 'holds' });
-    expect(of({ expiresAt: minutes(9) })).toMatchObject({
-      verdict: 'warning',
-      found: expect.stringContaining('19 min'),
-    });
-    expect(of({ expiresAt: null })).toMatchObject({ verdict: 'warning', found: expect.stringContaining('expires_in') });
+  it.each<[string, Partial<Tokens>, string, RegExp]>([
+    ['lives', {}, 'holds', /^It lives for 1 h and has 50 min left\.$/],
+    ['lives for 20 minutes', { expiresAt: minutes(10) }, 'holds', /20 min/],
+    ['is stale', { obtainedAt: minutes(-70), expiresAt: minutes(-10) }, 'warning', /is stale/],
+    ['lives too short', { expiresAt: minutes(9) }, 'warning', /19 min; .* 100 a day/],
+    ['does not say how long it lives', { expiresAt: null }, 'warning', /expires_in/],
+  ])('has an access token that %s', (_, changes, verdict, found) => {
+    expect(accessTokenFinding(tokens(changes), around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
   });
 });
 
@@ -311,82 +312,79 @@ describe('a refresh', () => {
     milliseconds: 41,
   });
   const lostAnswer = { answer: { kind: 'lost' as const, message: 'No answer.' }, milliseconds: 20_000 };
-  const judged = (changes: Partial<Refreshed>) =>
-    refreshFinding({ before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes }, around);
 
-  it('tells rotation, life and latency', () => {
-    expect(judged({ calls: [granted('rt-new')] })).toMatchObject({
-      verdict: 'holds',
-      found:
-        'Answered in 41 ms; rotation observed: the refresh token is a new one; expires_in 3600 s; stored as generation v2.',
-    });
-    for (const same of ['rt-canary', undefined]) {
-      expect(judged({ calls: [granted(same)] }).found).toContain('no rotation');
-    }
-  });
+  it.each<[string, Partial<Refreshed>, string, RegExp]>([
+    [
+      'tells rotation, life and latency',
+      { calls: [granted('rt-new')] },
+      'holds',
+      /^Answered in 41 ms; rotation observed: .*; expires_in 3600 s; stored as generation v2\.$/,
+    ],
+    ['tells that the refresh token stays', { calls: [granted('rt-canary')] }, 'holds', /no rotation/],
+    ['tells that no refresh token came', { calls: [granted(undefined)] }, 'holds', /no rotation/],
+    [
+      'warns of odd and lost answers',
+      { calls: [lostAnswer, granted('rt-new', ['status 201'])] },
+      'warning',
+      /Odd: the first answer was lost, status 201\.$/,
+    ],
+    ['warns of a refresh by another', {}, 'warning', /^Another function/],
+    ['fails where the new grant could not be stored', { calls: [granted('rt-new')], lost: true }, 'broken', /^/],
+  ])('%s', (_, changes, verdict, found) => {
+    const refreshed = { before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes };
 
-  it('warns of odd and lost answers, and of a refresh by another', () => {
-    expect(judged({ calls: [lostAnswer, granted('rt-new', ['status 201'])] })).toMatchObject({
-      verdict: 'warning',
-      found: expect.stringContaining('Odd: the first answer was lost, status 201.'),
-    });
-    expect(judged({})).toMatchObject({ verdict: 'warning', found: expect.stringContaining('Another function') });
-  });
-
-  it('fails where the new grant could not be stored', () => {
-    expect(judged({ calls: [granted('rt-new')], lost: true })).toMatchObject({ verdict: 'broken', exitCode: 1 });
+    expect(refreshFinding(refreshed, around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
   });
 });
 
 describe('the configuration', () => {
-  const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };
-  const deployment = (entities: object) => deploymentSchema.parse({ crm, entities });
-
-  const found = (given: Parameters<typeof deployment>[0], entity: 'leads' | 'contacts', names: string[]) => {
+  const found = (columns: object, names: string[]) => {
     const fields = names.map((name) => ({ name, label: name === 'phone' ? 'טלפון נייד' : null, type: null }));
-    return columnsFindings(deployment(given), { entity, fields, last: undefined, date: '2026-11-20' });
+    const settings = deployment({ entities: { leads: { columns } } });
+    return columnsFindings(settings, { entity: 'leads', fields, last: undefined, date: '2026-11-20' });
   };
 
   it('is held against the columns that there are', () => {
-    expect(found({}, 'leads', ['id', 'name'])).toMatchObject([{ found: expect.stringMatching(/^All 2 columns/) }]);
-    const some = { leads: { columns: ['id'] }, contacts: { columns: ['nmae'] } };
-    expect(found(some, 'leads', ['id', 'name'])).toMatchObject([{ found: expect.stringMatching(/^1 of 2 columns/) }]);
-    expect(found(some, 'contacts', ['id', 'name'])).toMatchObject([
-      { verdict: 'broken', exitCode: 2, found: expect.stringContaining('"nmae" (did you mean "name"?)') },
+    const [all] = columnsFindings(deployment(), {
+      ...{ entity: 'leads', last: undefined, date: '2026-11-20' },
+      fields: ['id', 'name'].map((name) => ({ name, label: null, type: null })),
+    });
+    expect(all?.found).toMatch(/^All 2 columns/);
+    const chosen = { except: ['name'], required: ['phone'] };
+    expect(found(['id'], ['id', 'name'])).toMatchObject([
+      { verdict: 'holds', found: expect.stringMatching(/^1 of 2/) },
     ]);
-    const chosen = { leads: { columns: { except: ['name'], required: ['phone'] } } };
-    expect(found(chosen, 'leads', ['id', 'name', 'phone'])).toMatchObject([
-      { verdict: 'holds', found: expect.stringMatching(/^2 of 3 columns/) },
-    ]);
-    expect(found(chosen, 'leads', ['id', 'name'])).toMatchObject([
-      { verdict: 'broken', found: expect.stringContaining('SchemaChanged: leads must have "phone"') },
+    expect(found(chosen, ['id', 'name', 'phone'])).toMatchObject([{ found: expect.stringMatching(/^2 of 3/) }]);
+  });
+
+  it.each([
+    ['that the CRM does not list', ['nmae'], 2, /"nmae" \(did you mean "name"\?\)/],
+    ['that is required', { required: ['phone'] }, 1, /^SchemaChanged: leads must have "phone"/],
+    [
+      'that columns.except names and the CRM does not list',
+      { except: ['nmae'] },
+      2,
+      /^ConfigInvalid: columns\.except of leads names "nmae" \(did you mean "name"\?\), which/,
+    ],
+  ])('fails for a column %s, with the sentence of the run', (_, columns, exitCode, text) => {
+    expect(found(columns, ['id', 'name'])).toMatchObject([
+      { verdict: 'broken', exitCode, found: expect.stringMatching(text) },
     ]);
   });
 
-  it('leaves out what the CRM spells otherwise, and what its labels name', () => {
-    const written = (entry: string) => found({ leads: { columns: { except: [entry] } } }, 'leads', ['id', 'phone']);
-
-    for (const entry of ['PHONE', 'p_h_one', 'טלפון נייד', 'טלפון-נייד:']) {
-      expect(written(entry)).toMatchObject([{ verdict: 'holds', found: expect.stringMatching(/^1 of 2 columns/) }]);
-    }
-  });
-
-  it('fails where an entry of columns.except names nothing, with the sentence of the run', () => {
-    expect(found({ leads: { columns: { except: ['phnoe'] } } }, 'leads', ['id', 'phone'])).toMatchObject([
-      {
-        verdict: 'broken',
-        exitCode: 2,
-        found: expect.stringMatching(
-          /^ConfigInvalid: columns\.except of leads names "phnoe" \(did you mean "phone"\?\), which/,
-        ),
-      },
-    ]);
-  });
+  it.each(['PHONE', 'p_h_one', 'טלפון נייד', 'טלפון-נייד:'])(
+    'leaves out "%s", which the CRM spells otherwise',
+    (entry) => {
+      expect(found({ except: [entry] }, ['id', 'phone'])).toMatchObject([
+        { verdict: 'holds', found: expect.stringMatching(/^1 of 2 columns/) },
+      ]);
+    },
+  );
 
   it('warns of an entry that means several columns, and of a label for a column that there is not', () => {
     const columns = { except: ['cell'], labels: { Town: 'city', Mobile: 'PHONE' } };
 
-    expect(found({ leads: { columns } }, 'leads', ['id', 'phone', 'Cell', 'c-ell'])).toMatchObject([
+    expect(found(columns, ['id', 'phone', 'Cell', 'c-ell'])).toMatchObject([
       { verdict: 'holds' },
       { verdict: 'warning', found: expect.stringContaining('"Cell", "c-ell"') },
       { verdict: 'warning', found: expect.stringContaining('"city" (for "Town").') },
