@@ -13,8 +13,6 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ doctor: addDoctor });
 
-/** Tests answers that the local cloud does not give; the rest is in `test/e2e/network.test.ts`. */
-
 const [subnet = ''] = NETWORK.subnetIds;
 const [group = ''] = NETWORK.securityGroupIds;
 const network = { ...NETWORK, subnetIds: [subnet] };
@@ -26,61 +24,112 @@ const listed = (operation: string, list: string, ...items: string[]) => ({
   ),
 });
 
-/** A VPC that reaches AWS only by interface endpoints. @param names whether AWS's host names resolve to them */
-const endpointsWith = (names: boolean) =>
-  ['s3', 'dynamodb', 'secretsmanager'].map(
-    (service) =>
-      `<serviceName>com.amazonaws.eu-west-1.${service}</serviceName><vpcEndpointType>Interface</vpcEndpointType>` +
-      `<state>available</state><privateDnsEnabled>${names}</privateDnsEnabled>`,
-  );
-
 const VPC = `<vpcId>${network.vpcId}</vpcId>`;
-/** A VPC with only the subnet and the group. */
+const TABLE = 'rtb-0123456789abcdef0';
+const subnets = (...items: string[]) => listed('DescribeSubnets', 'subnetSet', ...items);
+const groups = (...items: string[]) => listed('DescribeSecurityGroups', 'securityGroupInfo', ...items);
 const bare = {
-  ...listed('DescribeSubnets', 'subnetSet', `<subnetId>${subnet}</subnetId>${VPC}`),
-  ...listed('DescribeSecurityGroups', 'securityGroupInfo', `<groupId>${group}</groupId>${VPC}`),
+  ...subnets(`<subnetId>${subnet}</subnetId>${VPC}`),
+  ...groups(`<groupId>${group}</groupId>${VPC}`),
   ...listed('DescribeRouteTables', 'routeTableSet'),
   ...listed('DescribeVpcEndpoints', 'vpcEndpointSet'),
 };
 
-async function look(...parts: Part[]) {
-  const cloud = await aws(...parts, bare);
-  const deployment = exampleDeployment({ network, crm: CRM });
-  return networkFindings({ ec2: cloud.client(EC2Client) }, deployment, deployment);
-}
-
-test("an interface endpoint counts where AWS's own names lead to it", async () => {
-  const through = (names: boolean) => look(listed('DescribeVpcEndpoints', 'vpcEndpointSet', ...endpointsWith(names)));
-
-  expect(await through(true)).toMatchObject([{ verdict: 'holds', of: subnet }]);
-  expect(await through(false)).toMatchObject([
-    { verdict: 'broken', found: expect.stringContaining('It has no endpoint for S3, DynamoDB, Secrets Manager.') },
-  ]);
-});
-
-/** The main route table of the VPC with these routes. */
-const routes = (...targets: string[]) =>
+/** A route table with these routes, which the subnet or only the VPC names. */
+const routes = (association: string, ...targets: string[]) =>
   listed(
     'DescribeRouteTables',
     'routeTableSet',
-    '<routeTableId>rtb-0123456789abcdef0</routeTableId><associationSet><item><main>true</main></item></associationSet>' +
+    `<routeTableId>${TABLE}</routeTableId><associationSet><item>${association}</item></associationSet>` +
       `<routeSet>${targets.map((target) => `<item>${target}<state>active</state></item>`).join('')}</routeSet>`,
   );
+const OWN = `<subnetId>${subnet}</subnetId>`;
+const MAIN = '<main>true</main>';
 const block = (cidr: string) => `<destinationCidrBlock>${cidr}</destinationCidrBlock>`;
+const NAT = `${block('0.0.0.0/0')}<natGatewayId>nat-0123456789abcdef0</natGatewayId>`;
+const IGW = `${block('0.0.0.0/0')}<gatewayId>igw-0123456789abcdef0</gatewayId>`;
+const PEERING = `${block('10.0.0.0/8')}<vpcPeeringConnectionId>pcx-0123456789abcdef0</vpcPeeringConnectionId>`;
+const TRANSIT = `${block('0.0.0.0/0')}<transitGatewayId>tgw-0123456789abcdef0</transitGatewayId>`;
 
-test('behind a route to an internet gateway, one to another network is no way to AWS', async () => {
-  const peering = `${block('10.0.0.0/8')}<vpcPeeringConnectionId>pcx-0123456789abcdef0</vpcPeeringConnectionId>`;
-  const internet = `${block('0.0.0.0/0')}<gatewayId>igw-0123456789abcdef0</gatewayId>`;
+const endpoint = (service: string, more: string) =>
+  `<serviceName>com.amazonaws.eu-west-1.${service}</serviceName><state>available</state>${more}`;
+/** @param names whether AWS's host names resolve to the endpoint */
+const byInterface = (service: string, names = true) =>
+  endpoint(service, `<vpcEndpointType>Interface</vpcEndpointType><privateDnsEnabled>${names}</privateDnsEnabled>`);
+const byGateway = (service: string, table = TABLE) =>
+  endpoint(
+    service,
+    `<vpcEndpointType>Gateway</vpcEndpointType><routeTableIdSet><item>${table}</item></routeTableIdSet>`,
+  );
+const endpoints = (...items: string[]) => listed('DescribeVpcEndpoints', 'vpcEndpointSet', ...items);
+const THROUGH_ENDPOINTS = endpoints(byGateway('s3'), byGateway('dynamodb'), byInterface('secretsmanager'));
 
-  expect(await look(routes(peering, internet))).toMatchObject([
-    {
-      verdict: 'broken',
-      found: expect.stringMatching(/has no way out: .* An internet gateway is none.* no endpoint for S3/),
-    },
+async function look(parts: Part, { planned = false, privateHosts = CRM.privateHosts } = {}) {
+  const cloud = await aws(parts, bare);
+  const deployment = exampleDeployment({ network, crm: { ...CRM, privateHosts } });
+  return networkFindings({ ec2: cloud.client(EC2Client) }, planned ? exampleDeployment() : deployment, deployment);
+}
+
+test.each<[string, Part, string, RegExp]>([
+  ['a route to a NAT gateway is a way out', routes(OWN, NAT), 'holds', /leads to the NAT gateway nat-/],
+  ['without a table of its own, that of the VPC counts', routes(MAIN, NAT), 'holds', /leads to the NAT gateway nat-/],
+  [
+    'a route to an internet gateway is none',
+    routes(OWN, IGW),
+    'broken',
+    /An internet gateway is none, .*endpoint for S3/,
+  ],
+  [
+    'no route is no way out',
+    {},
+    'broken',
+    /no route to a NAT gateway\. It has no endpoint for S3, DynamoDB, Secrets M/,
+  ],
+  ['what is behind another gateway cannot be told', routes(OWN, TRANSIT), 'unknown', /leads to tgw-0123/],
+  ['beside an internet gateway a peering is no way to AWS', routes(OWN, PEERING, IGW), 'broken', /no endpoint for S3/],
+  [
+    'with endpoints it may lead to the CRM',
+    { ...routes(OWN, PEERING, IGW), ...THROUGH_ENDPOINTS },
+    'unknown',
+    /leads to pcx-0123/,
+  ],
+  ['endpoints are enough for a CRM in the network', { ...routes(OWN), ...THROUGH_ENDPOINTS }, 'holds', /^/],
+  [
+    'a gateway endpoint counts for its route tables',
+    { ...routes(OWN), ...endpoints(byGateway('s3', 'rtb-1'), byGateway('dynamodb'), byInterface('secretsmanager')) },
+    'broken',
+    /It has no endpoint for S3\./,
+  ],
+  [
+    "an interface endpoint counts where AWS's own names lead to it",
+    endpoints(byInterface('s3'), byInterface('dynamodb', false), byInterface('secretsmanager')),
+    'broken',
+    /It has no endpoint for DynamoDB\./,
+  ],
+  [
+    'a subnet of another VPC is none',
+    subnets(`<subnetId>${subnet}</subnetId><vpcId>vpc-1</vpcId>`),
+    'broken',
+    /is in vpc-1, not in vpc-/,
+  ],
+  ['a subnet that is not there is none', subnets(), 'broken', /^There is no subnet-\w+ in this account and region\.$/],
+])('%s', async (_, parts, verdict, found) => {
+  expect(await look(parts)).toMatchObject([{ of: subnet, verdict, found: expect.stringMatching(found) }]);
+});
+
+test('a security group of another VPC is named; endpoints are not enough for a CRM elsewhere', async () => {
+  const foreign = groups(`<groupId>${group}</groupId><vpcId>vpc-1</vpcId>`);
+  const findings = await look({ ...foreign, ...THROUGH_ENDPOINTS, ...routes(OWN) }, { privateHosts: [] });
+
+  expect(findings).toMatchObject([
+    { of: subnet, verdict: 'broken' },
+    { of: group, verdict: 'broken', found: expect.stringContaining('is in vpc-1, not in vpc-') },
   ]);
-  const throughEndpoints = listed('DescribeVpcEndpoints', 'vpcEndpointSet', ...endpointsWith(true));
-  expect(await look(routes(peering, internet), throughEndpoints)).toMatchObject([
-    { verdict: 'unknown', found: expect.stringContaining('leads to pcx-0123456789abcdef0') },
+});
+
+test('a network that is not deployed yet fails no night', async () => {
+  expect(await look({}, { planned: true })).toMatchObject([
+    { verdict: 'warning', exitCode: 0, found: expect.stringMatching(/So it would be after the next deployment\.$/) },
   ]);
 });
 

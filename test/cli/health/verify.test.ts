@@ -37,39 +37,11 @@ test('without credentials it says so in one sentence, and in a document', async 
   expect(JSON.parse(stdout)).toEqual({ ok: false, error: stderr.trim() });
 });
 
-test('there are twelve checks, each of which docs/verify.md explains', async () => {
+test('docs/verify.md explains every check', async () => {
   const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
   const document = await readFile('docs/verify.md', 'utf8');
 
-  expect(ids).toEqual([
-    'export',
-    'read-back',
-    'log-lines',
-    'encryption',
-    'plain-http',
-    'foreign-key',
-    'metrics',
-    'alarm',
-    'rules',
-    'rule-start',
-    'grant-stored',
-    'left-overs',
-  ]);
   expect(ids.filter((id) => !new RegExp(`^\\|[^|]*\`${id}\`[^|]*\\|`, 'm').test(document))).toEqual([]);
-});
-
-test('each row of what could only be reasoned is settled by a check that there is, by hand, or not now', async () => {
-  const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
-  const document = await readFile('docs/verify.md', 'utf8');
-  const [, section = ''] = document.split('## What could only be reasoned');
-  const rows = [...section.matchAll(/^\| (?!What|---).* \| (.*) \|$/gm)].map(([, settled = '']) => settled);
-
-  expect(rows.length).toBeGreaterThan(5);
-  for (const settled of rows.filter((one) => !/^(by hand|not now): /.test(one))) {
-    const named = [...settled.matchAll(/`([a-z-]+)`/g)].flatMap(([, id = '']) => (id.startsWith('--') ? [] : id));
-    expect(named.length, settled).toBeGreaterThan(0);
-    expect(named.filter((id) => !ids.includes(id))).toEqual([]);
-  }
 });
 
 test('what cannot be told is no failure, and nothing told no proof', () => {

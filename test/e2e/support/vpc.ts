@@ -1,12 +1,4 @@
-import {
-  AssociateRouteTableCommand,
-  CreateRouteCommand,
-  CreateRouteTableCommand,
-  CreateSecurityGroupCommand,
-  CreateSubnetCommand,
-  CreateVpcCommand,
-  EC2Client,
-} from '@aws-sdk/client-ec2';
+import { CreateSecurityGroupCommand, CreateSubnetCommand, CreateVpcCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { inject } from 'vitest';
 
 /** The settings with which clients reach the local cloud. */
@@ -19,8 +11,7 @@ export function localPlace() {
 export interface Vpc {
   vpcId: string;
   group: string;
-  /** Creates a subnet with its own route table and, if given, this default route. */
-  subnet: (route?: object) => Promise<{ subnetId: string; routeTableId: string }>;
+  subnet: () => Promise<{ subnetId: string }>;
 }
 
 export async function newVpc(): Promise<Vpc> {
@@ -32,16 +23,10 @@ export async function newVpc(): Promise<Vpc> {
   return {
     vpcId,
     group,
-    subnet: async (route) => {
+    subnet: async () => {
       subnets += 1;
       const block = { VpcId: vpcId, CidrBlock: `10.77.${subnets}.0/24` };
-      const SubnetId = (await ec2.send(new CreateSubnetCommand(block))).Subnet?.SubnetId ?? '';
-      const { RouteTable } = await ec2.send(new CreateRouteTableCommand({ VpcId: vpcId }));
-      const RouteTableId = RouteTable?.RouteTableId ?? '';
-      await ec2.send(new AssociateRouteTableCommand({ SubnetId, RouteTableId }));
-      const DestinationCidrBlock = '0.0.0.0/0';
-      if (route) await ec2.send(new CreateRouteCommand({ RouteTableId, DestinationCidrBlock, ...route }));
-      return { subnetId: SubnetId, routeTableId: RouteTableId };
+      return { subnetId: (await ec2.send(new CreateSubnetCommand(block))).Subnet?.SubnetId ?? '' };
     },
   };
 }
