@@ -169,7 +169,7 @@ function showTables(screen: Screen, runs: FinishedRun[]): boolean {
 }
 
 /** The parts of a session that the lines name. */
-type Running = Pick<Session, 'updates' | 'configurationFile'> & {
+type Running = Pick<Session, 'updates'> & {
   cloud: { endpoint: string };
   crm: { url: string; authUrl: string };
   target: { StateMachineArn: string; BucketName: string };
@@ -178,10 +178,9 @@ type Running = Pick<Session, 'updates' | 'configurationFile'> & {
 
 /** The endpoints, and commands to paste into another terminal. */
 export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
-  const { cloud, crm, target, sandbox, updates, configurationFile } = running;
+  const { cloud, crm, target, sandbox, updates } = running;
   const arn = runs[0]?.report.executionArn ?? 'ARN';
   const aws = `AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_DEFAULT_REGION=${LOCAL_REGION}`;
-  const configuration = `--configuration ${quoted(configurationFile)}`;
   return [
     'Everything is left running; Ctrl-C ends it.',
     `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
@@ -194,9 +193,9 @@ export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
     'See what a run did, all nights as a page, and whether the next run would work:',
     `  ${CRM_EXPORT} show leads`,
     `  ${CRM_EXPORT} report`,
-    `  ${CRM_EXPORT} doctor ${configuration}`,
+    `  ${CRM_EXPORT} doctor`,
     'Compare what the CRM answers with what is assumed (docs/operating.md, "First contact"):',
-    `  ${CRM_EXPORT} probe ${configuration}`,
+    `  ${CRM_EXPORT} probe`,
     ...(updates ? ['Update customers by a file (docs/updates.md):', `  ${CRM_EXPORT} update FILE.csv`] : []),
     'Authorize again:',
     `  ${CRM_EXPORT} authorize`,

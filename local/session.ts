@@ -45,8 +45,6 @@ export interface Session extends SessionDeps {
   target: Target;
   /** Whether customers can be updated. */
   updates: boolean;
-  /** The deployed configuration: `config/local.json` with the addresses of this start. */
-  configurationFile: string;
   /** The sandbox CRM of this process, unless another CRM is used. */
   sandbox: Sandbox | undefined;
   /** Ends the parts in this process. The record of the start ends the other processes. */
@@ -160,7 +158,7 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
     () => authorize(target, consent),
     ({ scope }) => `scopes: ${scope}`,
   );
-  return { target, updates: deployment.customerUpdates, configurationFile: file };
+  return { target, updates: deployment.customerUpdates };
 }
 
 /**

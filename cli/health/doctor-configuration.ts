@@ -29,7 +29,7 @@ export interface Configured {
  */
 export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
   if (deployed?.local && options.deployment === 'local' && options.configuration === undefined) {
-    const text = 'npm start deploys config/local.json with addresses and options of its own';
+    const text = 'The local deployment has addresses and options of its own, which npm start adds to config/local.json';
     return judgedBy(deployed, undefined, [], holds(`${text}. What is deployed is looked at here.`));
   }
   const found = fileOrError(options);

@@ -56,7 +56,6 @@ const RUNNING = {
   cloud: { endpoint: 'http://127.0.0.1:4566' },
   crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
   target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
-  configurationFile: '/cache/local.json',
 };
 const lines = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true }, []);
 const commands = lines.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exec(line)?.[1] ?? []);
