@@ -5,7 +5,7 @@ import { asStep } from '../../../core/step/export-run.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext } from '../../support/deps.ts';
-import { asked, cutInThirdPart, goingOn, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
+import { asked, cutInThirdPart, goingOn, linkTo, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, busy, EXPIRED } from '../../support/origin/origin.ts';
@@ -61,14 +61,6 @@ describe('an invocation whose time is up', () => {
     expect(servers.store.uploads()).toEqual([]);
     const again = file.requests.slice(before).map(({ offset }) => offset >= 2 * PART);
     expect(again, 'only ranges begin where the last invocation stopped').toEqual([how === 'in ranges']);
-  });
-
-  test('stops a transfer in which nothing comes', async () => {
-    const file = servers.origin.file({ size: SIZE, script: () => ({ stallAfter: 10 }) });
-
-    const answer = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: () => 0.3 }));
-
-    expect(answer).toMatchObject({ outcome: 'CONTINUE', moving: { invocations: 1 } });
   });
 
   test('hands on what another release has written into the state, unknown as it is', async () => {
@@ -254,23 +246,6 @@ test('an upload that the bucket does not end is waited for no longer than the in
 
   expect(performance.now()).toBeLessThan(end);
   expect(deps.log.lines).toMatchObject([{ message: 'left an upload behind', fields: { error: 'StorageUnavailable' } }]);
-});
-
-test('how far a file has come is said in the log while it moves', async () => {
-  const file = servers.origin.file({ size: SIZE });
-  let seconds = 0;
-  const now = () => {
-    seconds += 6;
-    return new Date(Date.parse('2026-11-20T01:10:00Z') + seconds * 1000);
-  };
-  const deps = servers.depsFor(file, { now, deployment: oneConnection() });
-
-  await downloadFile(runState(), deps);
-
-  const moved = deps.log.lines.filter(({ message }) => message === 'moved').map(({ fields }) => fields.bytes);
-  expect(moved.length).toBeGreaterThan(2);
-  expect(moved).toEqual(moved.toSorted((a, b) => Number(a) - Number(b)));
-  expect(moved.at(-1)).toBe(SIZE);
 });
 
 describe('the speed of a file', () => {

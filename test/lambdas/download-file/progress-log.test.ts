@@ -2,38 +2,21 @@ import { expect, test } from 'vitest';
 import { progressLog } from '../../../lambdas/download-file/download-file.ts';
 import { recordingLog } from '../../support/deps.ts';
 
-/** Reports progress at these seconds, one byte more each time. */
-function toldAt(seconds: number[], total: number | null = 100) {
+test.each<[what: string, seconds: number[], bytes: number[]]>([
+  ['says how far a file has come', [5], [1]],
+  ['is written every five seconds at most', Array.from({ length: 200 }, (_, index) => index / 10), [51, 101, 151]],
+  ['is not written for a transfer of less', [0, 1, 4.9], []],
+])('a line %s', (_, seconds, bytes) => {
   const log = recordingLog();
   let time = 0;
   const progress = progressLog({ log, now: () => new Date(time * 1000) });
-  seconds.forEach((second, index) => {
+
+  for (const [index, second] of seconds.entries()) {
     time = second;
-    progress(index + 1, total);
-  });
-  return log.lines;
-}
+    progress(index + 1, null);
+  }
 
-test('a line says how far a file has come', () => {
-  expect(toldAt([5])).toEqual([
-    {
-      level: 'info',
-      message: 'moved',
-      fields: { bytes: 1, totalBytes: 100 },
-    },
-  ]);
-});
-
-test('there is a line every five seconds at most, however many parts are stored', () => {
-  const often = Array.from({ length: 200 }, (_, index) => index / 10);
-
-  expect(toldAt(often).map(({ fields }) => fields.bytes)).toEqual([51, 101, 151]);
-});
-
-test('a transfer of less than five seconds has none', () => {
-  expect(toldAt([0, 1, 4.9])).toEqual([]);
-});
-
-test('a size that is not known is reported as such', () => {
-  expect(toldAt([7], null)[0]?.fields.totalBytes).toBe(null);
+  expect(log.lines).toEqual(
+    bytes.map((each) => ({ level: 'info', message: 'moved', fields: { bytes: each, totalBytes: null } })),
+  );
 });
