@@ -1,14 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Entity } from '../config/entities.ts';
 import { CHECKS } from '../gate/checks.ts';
-import { failedChecks } from '../gate/report.ts';
-import {
-  type History,
-  NO_HISTORY,
-  NOTHING_RELEASED,
-  type PublishedExport,
-  type ReleasedBefore,
-} from '../gate/subject.ts';
+import { failedChecks, NOTHING_RELEASED, type ReleasedBefore } from '../gate/report.ts';
+import { type History, NO_HISTORY } from '../gate/subject.ts';
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { type Manifest, storedManifestSchema } from './manifest.ts';
@@ -57,17 +51,10 @@ async function pointersOf(bucket: Pick<Bucket, 'list'>, entity: Entity): Promise
 
 /** Adds an export. The export of the file's own date is compared with only if the history begins at it. */
 function add(history: History, manifest: Manifest, { newNormal, released }: Pointer, own: boolean): void {
-  const published = publishedOf(manifest);
-  if (own) history.ofDate = published;
-  if (!own || newNormal) history.comparedWith.push(published);
+  if (own) history.ofDate = manifest;
+  if (!own || newNormal) history.comparedWith.push(manifest);
   if (released) remember(history.releasedBefore, releasedOf(manifest));
   if (manifest.releasedBefore) remember(history.releasedBefore, manifest.releasedBefore);
-}
-
-function publishedOf(manifest: Manifest): PublishedExport {
-  const { execution, unchangedSince, file, run } = manifest;
-  const { date, exportId } = run;
-  return { date, execution, unchangedSince, exportId, crc32: file.crc32, facts: file };
 }
 
 /** What the release of a file allows for later files: its header, and the findings of its failed checks. */

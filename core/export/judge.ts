@@ -61,7 +61,7 @@ export function unchangedSince(
   date: string,
   { bytes, crc32 }: Pick<Manifest['file'], 'bytes' | 'crc32'>,
 ): string | null {
-  const before = comparedWith.find((other) => other.date < date);
-  if (!before || before.facts.bytes !== bytes || before.crc32 !== crc32) return null;
-  return before.unchangedSince ?? before.date;
+  const before = comparedWith.find(({ run }) => run.date < date);
+  if (!before || before.file.bytes !== bytes || before.file.crc32 !== crc32) return null;
+  return before.unchangedSince ?? before.run.date;
 }

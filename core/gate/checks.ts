@@ -73,7 +73,7 @@ export const CHECKS: GateCheck[] = [
     stops: 'whose rows cannot be counted',
     promised: true,
     measure: ({ facts, history }) =>
-      history.comparedWith.some(({ facts: other }) => rowsThatCount(other) !== null)
+      history.comparedWith.some(({ file }) => rowsThatCount(file) !== null)
         ? { measured: rowsThatCount(facts) === null ? null : 1, atLeast: 1 }
         : undefined,
     words: (_, { medianRows }) => `has rows that cannot be counted, ${usualText(medianRows)}`,
@@ -232,7 +232,7 @@ export const CHECKS: GateCheck[] = [
     setting: 'always',
     stops: 'with the export id of a compared file of another date: the CRM served an old export again',
     measure: ({ date, exportId, history: { comparedWith } }) => ({
-      measured: comparedWith.filter((other) => other.date !== date && other.exportId === exportId).length,
+      measured: comparedWith.filter(({ run }) => run.date !== date && run.exportId === exportId).length,
       atMost: 0,
     }),
     words: () => 'is an export that the CRM has given for another date already, by its id',

@@ -39,8 +39,8 @@ export function passGate(given: Subject, readable: boolean): Verdict {
 }
 
 function reportOf(checks: GateCheckResult[], { history }: Subject): GateReport {
-  const comparedWith = history.comparedWith.map(({ date, execution, facts }) => {
-    return { date, execution, rows: rowsThatCount(facts) };
+  const comparedWith = history.comparedWith.map(({ execution, run, file }) => {
+    return { date: run.date, execution, rows: rowsThatCount(file) };
   });
   return { checks, comparedWith, medianRows: usualRows(history) };
 }
@@ -91,7 +91,7 @@ function historyRemarks(subject: Subject): string[] {
       unreadable > 0,
       `The pointers or manifests of ${unreadable} published exports are gone, unreadable or of an earlier release: the file is not compared with them.`,
     ],
-    [ofDate?.exportId === exportId && !subject.adopted, SAME_EXPORT],
+    [ofDate?.run.exportId === exportId && !subject.adopted, SAME_EXPORT],
     [
       isCapped(subject),
       'It has exactly as many rows as the last published file, a round number or a known limit: rows may be missing.',
@@ -103,7 +103,7 @@ function historyRemarks(subject: Subject): string[] {
   ];
   return [
     ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : [])),
-    ...changesOfForm(facts, comparedWith[0]?.facts),
+    ...changesOfForm(facts, comparedWith[0]?.file),
   ];
 }
 
@@ -116,7 +116,7 @@ const KNOWN_LIMITS = [65_535, 65_536, 1_048_575, 1_048_576];
 /** Whether the CRM may have stopped the export at a limit. */
 function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
   const rows = rowsOf(facts) ?? 0;
-  const before = comparedWith[0] && rowsOf(comparedWith[0].facts);
+  const before = comparedWith[0] && rowsOf(comparedWith[0].file);
   // Exports may count their header as a row.
   const isLimit = KNOWN_LIMITS.includes(rows) || rows % 1000 === 0 || (rows + 1) % 1000 === 0;
   return rows >= FEWEST_CAPPED - 1 && rows === before && isLimit;

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { endingSchema } from './facts.ts';
 
 const checkSchema = z.object({
   guard: z.string(),
@@ -30,6 +31,21 @@ export const gateReportSchema = z.object({
   medianRows: z.nullable(z.number()).check(z.describe('Of their rows; null = none of them has counted rows.')),
 });
 export type GateReport = z.infer<typeof gateReportSchema>;
+
+/** Releases by a person for earlier files of a plan. Later files of the same kind need no release. */
+export const releasedBeforeSchema = z.object({
+  headers: z
+    .array(z.object({ firstRecord: z.string(), columns: z.array(z.string()) }))
+    .check(z.describe('SHA-256 of first records, and the columns that each was released for.')),
+  endings: z
+    .array(z.extend(endingSchema, { width: z.nullable(z.int()), format: z.nullable(z.string()) }))
+    .check(z.describe('How such files end, with the width and format of the released one.')),
+  empty: z.boolean().check(z.describe('A file may hold nothing.')),
+  laterHeaders: z.boolean().check(z.describe('A file may have headers further down.')),
+});
+export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
+
+export const NOTHING_RELEASED: ReleasedBefore = { headers: [], endings: [], empty: false, laterHeaders: false };
 
 export function failedChecks({ checks }: Pick<GateReport, 'checks'>): GateCheckResult[] {
   return checks.filter(({ passed }) => !passed);

@@ -1,31 +1,10 @@
-import * as z from 'zod/mini';
 import type { DriftPolicy, GuardSettings } from '../config/entity-settings.ts';
-import { type Content, type Ending, endingSchema, type Facts, isEmptyFile } from './facts.ts';
-
-/** Releases by a person for earlier files of a plan. Later files of the same kind need no release. */
-export const releasedBeforeSchema = z.object({
-  headers: z
-    .array(z.object({ firstRecord: z.string(), columns: z.array(z.string()) }))
-    .check(z.describe('SHA-256 of first records, and the columns that each was released for.')),
-  endings: z
-    .array(z.extend(endingSchema, { width: z.nullable(z.int()), format: z.nullable(z.string()) }))
-    .check(z.describe('How such files end, with the width and format of the released one.')),
-  empty: z.boolean().check(z.describe('A file may hold nothing.')),
-  laterHeaders: z.boolean().check(z.describe('A file may have headers further down.')),
-});
-export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
-
-export const NOTHING_RELEASED: ReleasedBefore = { headers: [], endings: [], empty: false, laterHeaders: false };
+import type { Manifest } from '../export/manifest.ts';
+import { type Content, type Ending, type Facts, isEmptyFile } from './facts.ts';
+import { NOTHING_RELEASED, type ReleasedBefore } from './report.ts';
 
 /** A published export that a file is compared with. */
-export interface PublishedExport {
-  date: string;
-  execution: string;
-  exportId: string;
-  crc32: string;
-  unchangedSince: string | null;
-  facts: Facts;
-}
+type PublishedExport = Pick<Manifest, 'execution' | 'unchangedSince' | 'run' | 'file'>;
 
 /** The published exports of one plan, as far as a file is compared with them. */
 export interface History {
@@ -88,7 +67,7 @@ export function rowsThatCount({ format, content }: Pick<Facts, 'format' | 'conte
 
 /** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
 export function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
-  const before = comparedWith.find(({ facts }) => !isEmptyFile(facts))?.facts;
+  const before = comparedWith.find(({ file }) => !isEmptyFile(file))?.file;
   return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
@@ -99,7 +78,7 @@ export function releasedEndings({ endings }: History['releasedBefore'], { format
 
 /** The median over the exports with counted rows; `null` if there is no such export. */
 export function usualRows({ comparedWith }: History): number | null {
-  return medianOf(comparedWith.flatMap(({ facts }) => rowsThatCount(facts) ?? []));
+  return medianOf(comparedWith.flatMap(({ file }) => rowsThatCount(file) ?? []));
 }
 
 /** The median; for an even number of values, the mean of the middle two. */

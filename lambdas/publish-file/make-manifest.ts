@@ -4,7 +4,7 @@ import { type JudgedFile, unchangedSince } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { rowsOf } from '../../core/gate/facts.ts';
-import { NOTHING_RELEASED } from '../../core/gate/subject.ts';
+import { NOTHING_RELEASED } from '../../core/gate/report.ts';
 import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
 
 interface Read {

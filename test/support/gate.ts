@@ -1,7 +1,9 @@
+import type { Manifest } from '../../core/export/manifest.ts';
 import { type Content, type Facts, UNSEEN } from '../../core/gate/facts.ts';
 import type { Promised, Subject } from '../../core/gate/subject.ts';
-import { type History, NO_HISTORY, type PublishedExport } from '../../core/gate/subject.ts';
+import { type History, NO_HISTORY } from '../../core/gate/subject.ts';
 import { deployment } from './builders.ts';
+import { manifestOf } from './manifests.ts';
 
 /** Facts of a good file with the columns `id` and `name`. @param rows the number of rows; `null` = not counted */
 export function factsOf(rows: number | null, content: Partial<Content> = {}, overrides: Partial<Facts> = {}): Facts {
@@ -27,18 +29,11 @@ export function factsOf(rows: number | null, content: Partial<Content> = {}, ove
 }
 
 /** The export of a night the given number of days before 2026-11-20. */
-export function night(facts: Facts, daysAgo: number, overrides: Partial<PublishedExport> = {}): PublishedExport {
+export function night(facts: Facts, daysAgo: number, overrides: Partial<Manifest['run']> = {}): Manifest {
   const date = new Date(Date.UTC(2026, 10, 20 - daysAgo)).toISOString().slice(0, 10);
   const execution = `n${daysAgo}`;
-  return {
-    date,
-    execution,
-    exportId: `export-${daysAgo}`,
-    crc32: execution,
-    unchangedSince: null,
-    facts,
-    ...overrides,
-  };
+  const manifest = manifestOf({ date, execution, file: { ...facts, crc32: execution } });
+  return { ...manifest, run: { ...manifest.run, exportId: `export-${daysAgo}`, ...overrides } };
 }
 
 export const historyOf = (...nights: Facts[]): History => ({

@@ -3,7 +3,8 @@ import { RunError } from '../../../core/errors.ts';
 import { readHistory } from '../../../core/export/history.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
-import { NO_HISTORY, NOTHING_RELEASED } from '../../../core/gate/subject.ts';
+import { NOTHING_RELEASED } from '../../../core/gate/report.ts';
+import { NO_HISTORY } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
@@ -31,7 +32,7 @@ function published(
   return bucket;
 }
 const datesOf = async (bucket: FakeBucket, wanted: Partial<Parameters<typeof readHistory>[1]> = {}) =>
-  (await readHistory(bucket, { ...OF, ...wanted })).comparedWith.map(({ date }) => date);
+  (await readHistory(bucket, { ...OF, ...wanted })).comparedWith.map(({ run }) => run.date);
 
 test('the newest seven dates are compared with, newest first, the own one aside', async () => {
   const days = dates(10, '2026-11-22');
@@ -58,7 +59,7 @@ test('what an earlier release published is counted and left out, the own date as
 
   expect(await readHistory(bucket, OF)).toMatchObject({
     ...{ unreadable: 2, ofDate: undefined },
-    comparedWith: [{ date: '2026-11-18' }, { date: '2026-11-16' }],
+    comparedWith: [{ run: { date: '2026-11-18' } }, { run: { date: '2026-11-16' } }],
   });
 });
 
@@ -90,7 +91,10 @@ test('a manifest that is gone, one that is none and a pointer that is none are c
 
   const history = await readHistory(bucket, OF);
 
-  expect(history).toMatchObject({ unreadable: 3, comparedWith: [{ date: '2026-11-16' }, { date: '2026-11-15' }] });
+  expect(history).toMatchObject({
+    unreadable: 3,
+    comparedWith: [{ run: { date: '2026-11-16' } }, { run: { date: '2026-11-15' } }],
+  });
 });
 
 test('what was kept until today may be gone, and is not missed', async () => {
