@@ -91,7 +91,6 @@ export function runsText(
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
   const notes = [
     ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
-    ...(leftOut.includes('standing') ? [] : legendOf(runs)),
     ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
   ];
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
@@ -118,7 +117,7 @@ const COLUMNS = [
   { name: 'took', optional: 5 },
   { name: 'rows', optional: 1 },
   { name: 'bytes', optional: 2 },
-  { name: 'standing', heading: '', optional: 4 },
+  { name: 'standing', optional: 4 },
   { name: 'run' },
 ];
 
@@ -150,17 +149,6 @@ function lineOf(run: Run): string {
 /** The outcome, with a mark for a run that only has a manifest. */
 function cellOf(run: Run): string {
   return `${outcomeWord(run)}${run.status === null ? '*' : ''}`;
-}
-
-/** A legend of the words in the column without a heading: a line for each word that occurs. */
-function legendOf(runs: Run[]): string[] {
-  const words = {
-    latest: 'latest: of the newest date, where readers begin.',
-    superseded: 'superseded: a later run counts for its date.',
-  };
-  return Object.entries(words).flatMap(([word, text]) =>
-    runs.some(({ standing }) => standing === word) ? [text] : [],
-  );
 }
 
 interface Wanted {

@@ -10,8 +10,6 @@ export function textTable(headings: string[], rows: string[][]): string {
 }
 
 interface Column {
-  /** The heading of the column; by default its name. */
-  heading?: string;
   name: string;
   /** The column may be left out if there is not enough room; the highest number goes first. */
   optional?: number;
@@ -25,7 +23,7 @@ interface Column {
 export function fittedTable(columns: Column[], rows: string[][], width: number) {
   const lines = (shown: Column[], cells: string[][]) =>
     textTable(
-      shown.map(({ heading, name }) => heading ?? name),
+      shown.map(({ name }) => name),
       cells,
     ).split('\n');
   const fits = (text: string[]) => text.every((line) => line.length <= width);

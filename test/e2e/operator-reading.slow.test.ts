@@ -85,15 +85,6 @@ it('lists the runs with what the manifests say of them, newest first', async () 
   expect(runs[0]).toMatchObject({ status: 'FAILED', date: today, rows: null, standing: null });
 });
 
-it('lists a line for each run in a pipe, and only what was requested', async () => {
-  const { stdout } = await cli('list', 'leads', 'contacts');
-  const lines = stdout.trimEnd().split('\n');
-  expect(lines.map((line) => line.split('\t')[1])).toEqual(['contacts', 'leads', 'leads']);
-  expect(lines[1]?.split('\t')).toHaveLength(9);
-  const only = await cli('list', '--failed');
-  expect(only.stdout).toMatch(/^\S+\tcustomers\t\S+\tExportFailed\t[^\n]*\n$/);
-});
-
 it('shows a published run as a timeline, by its name or as the newest of its entity', async () => {
   const shown = await json('show', 'leads');
   expect(shown).toMatchObject({
@@ -110,19 +101,6 @@ it('shows a published run as a timeline, by its name or as the newest of its ent
   expect(shown.timeline.map(({ phase }: { phase: string }) => phase)).toEqual(
     expect.arrayContaining(['begin', 'create', 'check', 'download', 'publish', 'end']),
   );
-  const { stdout } = await cli('show', nameOf(newer));
-  expect(stdout).toContain(`Export ${newer.exportId} of ${today} created`);
-  expect(stdout).toMatch(/Status: 3 checks over .*: the export is ready\./);
-  expect(stdout).toMatch(/File moved: .*B in 1 invocation at .*B\/s\./);
-  expect(stdout).toContain('Checked every byte and 300 rows, then published.');
-  expect(stdout).toContain(`s3://${system.target.BucketName}/${newer.key}`);
-});
-
-it('shows a failed run with error, cause and the entry of the runbook', async () => {
-  const { stdout } = await cli('show', failed.executionArn);
-  expect(stdout).toMatch(/Failed with ExportFailed, .* after the start\./);
-  expect(stdout).toContain(`ExportFailed: ${failed.cause}`);
-  expect(stdout).toContain('Runbook: docs/runbook.md#exportfailed');
 });
 
 it('downloads the newest file, a date and a run, each as its manifest says', async () => {

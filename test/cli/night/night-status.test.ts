@@ -215,17 +215,6 @@ describe('of a date', () => {
   });
 });
 
-test('before its first night nothing is due, which is said', async () => {
-  vi.setSystemTime('2026-11-01T00:30:00Z');
-  const { cli } = await aws(SIX_HOURS, grant(), alarms());
-
-  const { code, stdout } = await cli('status');
-
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^… Nothing is due yet: no run is known \(test\)\n/);
-  expect(stdout).toContain('Next start: 2026-11-01 01:00 UTC, leads of 2026-11-01');
-});
-
 describe('after a night that is whole', () => {
   const DEAD = { state: { S: 'DEAD' }, owner: { S: '' }, deadline: { N: '0' }, reason: { S: 'Revoked.' } };
 
@@ -249,17 +238,6 @@ describe('after a night that is whole', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✕ Last night: 7 of 7 published; the grant cannot be used \(test\)\n/);
     expect(stdout).toContain('-> npx --no -- crm-export authorize ');
-  });
-
-  test('readers that lack the night before are told as long as the new one is under way', async () => {
-    vi.setSystemTime('2026-11-21T01:30:00Z');
-    const { cli } = await deployed({ ...whole, leads: '2026-11-19' });
-
-    const { code, stdout } = await cli('status', '--json');
-
-    const status: Status = JSON.parse(stdout);
-    expect({ code, ok: status.ok }).toEqual({ code: 1, ok: false });
-    expect(status.entities.find(({ entity }) => entity === 'leads')).toMatchObject({ date: NIGHT, missing: true });
   });
 
   test('a clock that is a day behind is said', async () => {

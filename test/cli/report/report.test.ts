@@ -90,15 +90,6 @@ test('tables have captions and headings, and each drawing has a name', () => {
   expect(document.querySelectorAll('svg path[d]').length).toBeGreaterThan(2 * ENTITIES.length);
 });
 
-test('the headline names the deployment', () => {
-  const document = pageOf({ ...madeUpMonth(), deployment: 'prod-eu' });
-  for (const name of ['h1', 'title']) {
-    const all = ENTITIES.length;
-    const end = `Last night: ${all} of ${all} published (prod-eu)`;
-    expect(document.querySelector(name)?.textContent?.endsWith(end)).toBe(true);
-  }
-});
-
 test.each([1, 2, 3, 30, 90])('no label of a drawing is clipped, with %d nights', (nights) => {
   const month = madeUpMonth();
   // The widest labels, such as `100.0 MB`.

@@ -189,7 +189,7 @@ test('a pipe gets a line for each run, a terminal a table that says what is know
     `${cells}\t\tWaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 01:01:00 UTC`,
   ]);
   const shown = runsText([row, forgotten], { isTTY: true }, asked);
-  expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +took +rows +bytes +run/);
+  expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +took +rows +bytes +standing +run/);
   expect(shown).toMatch(/2026-11-20 01:00:00 +leads +2026-11-20 +published +12\.5 s +1,240 +80\.1 kB +latest +leads-1/);
   expect(shown).toMatch(/published\* .*\n\n\* Step Functions forgets runs after 90 days/s);
 });
@@ -260,15 +260,6 @@ test('what a narrow terminal has no room for is named', () => {
   const shown = (columns: number) => runsText([failure], { isTTY: true, columns }, asked);
   expect(shown(40)).toMatch(/\nNo room for: took, standing, date, bytes, rows; --json has all\.$/);
   expect(shown(200)).not.toContain('No room');
-});
-
-test('each word of the column without a heading is explained once', () => {
-  const replaced: Run = { ...row, run: RULE_RUN, standing: 'superseded' };
-  const shown = stripVTControlCharacters(runsText([row, row, replaced], { isTTY: true }, asked));
-  expect(shown.split('\n').slice(-2)).toEqual([
-    'latest: of the newest date, where readers begin.',
-    'superseded: a later run counts for its date.',
-  ]);
 });
 
 test('running and limit: only runs under way, only the newest', async () => {

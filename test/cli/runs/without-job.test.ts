@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { findRun } from '../../../cli/runs/find-run.ts';
 import { listRuns } from '../../../cli/runs/list-runs.ts';
 import { addRetry } from '../../../cli/runs/retry-run.ts';
 import { shownText, showRun } from '../../../cli/runs/show-run.ts';
-import { deployment, runState } from '../../support/builders.ts';
+import { runState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { useCommands } from '../support/run-cli.ts';
@@ -73,19 +72,4 @@ test('a start that ended without a job is shown with the reason', async () => {
   expect(await text('event-1')).toMatch(
     /^event-1: leads of 2026-11-19, not due: another start .*\n.*Requested nothing: not due: another start of the rule is the one for this date\./s,
   );
-});
-
-test('the report counts the runs of a night, not the starts of its rules', async () => {
-  const { target } = await aws(executions(night));
-  const now = new Date('2026-11-20T12:00:00Z');
-
-  const facts = await gatherFacts(target, {
-    deployment: 'test',
-    configured: deployment(),
-    nights: 3,
-    now,
-    warn: () => undefined,
-  });
-
-  expect(facts.attempts.map(({ run, error }) => `${run} ${error}`)).toEqual(['event-2 ExportFailed']);
 });
