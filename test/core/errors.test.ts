@@ -14,7 +14,9 @@ const THROWN = new Set(
     // The names for the reasons of the transfer engine (`download-file/download-file.ts`).
     ...SOURCE.matchAll(/Record<TransferReason, RunErrorName> = \{([^}]+)\}/g),
     // The names in the tables of answers (`core/crm/answers.ts`).
-    ...SOURCE.matchAll(/outcome: '\w+',\s+name: ('\w+')/g),
+    ...SOURCE.matchAll(/'(?:notTaken|unknown|refused|contradiction)',\s+('\w+')/g),
+    // The names of what was not written (`core/table/not-written.ts`).
+    ...SOURCE.matchAll(/\{ name: ('\w+'), what: /g),
     ...SOURCE.matchAll(/const name = ([^;]+);\s+return new RunError\(name/g),
   ].flatMap(([, chosen = '']) => [...chosen.matchAll(/'(\w+)'/g)].map(([, name]) => name)),
 );
