@@ -1,26 +1,21 @@
 import * as z from 'zod/mini';
 import { isPlainName } from '../suggestion.ts';
+import { ownValue } from './error-code.ts';
 
 /** Reads the bodies of good answers: the id, record and file address of an export, in every accepted shape. */
 
 const ID_FIELDS = ['id', 'uuid', 'exportId'];
 
-/** The id as a string, or under one of three names, at the top level or under `data`. */
-const idSchema = z.union([z.guid(), ...ID_FIELDS.map((field) => fieldSchema(field, z.guid()))]);
-const createdSchema = z.union([idSchema, fieldSchema('data', idSchema)]);
+/** The body itself, and what it holds under `data`. */
+const levelsOf = (body: unknown) => [body, ownValue(body, 'data')];
+const guidIn = (value: unknown) => z.guid().safeParse(value).data;
 
-/** Extracts one field of an object. */
-function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
-  return z.pipe(
-    z.object({ [field]: schema }),
-    z.transform((answer: Record<string, T>) => answer[field]),
-  );
-}
-
-/** Stage 1: the id of the new export; `undefined` if the body has none. */
+/** Stage 1: the id of the new export, as a text or under one of three names; `undefined` if the body has none. */
 export function exportIdIn(body: unknown): string | undefined {
-  const id = createdSchema.safeParse(body);
-  return id.success && id.data ? id.data : undefined;
+  return levelsOf(body)
+    .flatMap((level) => [level, ...ID_FIELDS.map((field) => ownValue(level, field))])
+    .map(guidIn)
+    .find((id) => id !== undefined);
 }
 
 /** The statuses of an export; the CRM may write them in any letter case. */
@@ -34,7 +29,6 @@ export function statusOf(word: string): ExportStatus | undefined {
 }
 
 const plainRecord = z.looseObject({ status: z.string() });
-const wrappedRecord = fieldSchema('data', plainRecord);
 
 /**
  * Stage 2: the record is the body itself or under `data`. Both levels may have a `status` and an id. The body itself
@@ -42,17 +36,16 @@ const wrappedRecord = fieldSchema('data', plainRecord);
  */
 export function recordSchema(exportId: string) {
   const recordIn = (body: unknown): unknown => {
-    const bare = plainRecord.safeParse(body).data;
-    if (bare && (statusOf(bare.status) || idsOf(bare).some((id) => isSameId(id, exportId)))) return body;
-    const wrapped = wrappedRecord.safeParse(body);
-    return wrapped.success ? wrapped.data : body;
+    const [bare, wrapped] = levelsOf(body).map((level) => plainRecord.safeParse(level).data);
+    const isRecord = bare && (statusOf(bare.status) || idsOf(bare).some((id) => isSameId(id, exportId)));
+    return isRecord ? bare : (wrapped ?? body);
   };
   return z.pipe(z.transform(recordIn), plainRecord);
 }
 
 /** Whether a body has a status, listed in the interface document or not. */
 export function hasStatus(body: unknown): boolean {
-  return plainRecord.safeParse(body).success || wrappedRecord.safeParse(body).success;
+  return levelsOf(body).some((level) => typeof ownValue(level, 'status') === 'string');
 }
 
 export function isSameId(one: string, other: string): boolean {
@@ -61,25 +54,20 @@ export function isSameId(one: string, other: string): boolean {
 
 /** The ids of a record, under every name that may hold the id of an export. */
 export function idsOf(record: Record<string, unknown>): string[] {
-  return ID_FIELDS.flatMap((field) => z.guid().safeParse(record[field]).data ?? []);
+  return ID_FIELDS.flatMap((field) => guidIn(record[field]) ?? []);
 }
 
 /** Stage 3: the address of the file. */
 export const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
-const addressSchema = z.looseObject({ url: z.optional(z.unknown()), status: z.optional(z.unknown()) });
-
 /** Stage 3: whether a body has no address: it is empty, has an empty `url`, or is only the record of the export. */
 export function isWithoutAddress(body: unknown): boolean {
-  const bare = addressSchema.safeParse(body).data?.url;
-  const inner = bare === undefined ? unwrap(body, 'data') : body;
-  if (inner === null || (Array.isArray(inner) && inner.length === 0)) return true;
-  const record = addressSchema.safeParse(inner);
-  if (!record.success) return false;
-  const { url, status } = record.data;
-  if (typeof url === 'string') return url.trim() === '';
-  const saysWait = typeof status === 'string' && statusOf(status) !== undefined;
-  return url === null || (url === undefined && (saysWait || Object.keys(record.data).length === 0));
+  const inner = ownValue(body, 'url') === undefined ? unwrap(body, 'data') : body;
+  if (typeof inner !== 'object' || inner === null) return inner === null;
+  if (Object.keys(inner).length === 0) return true;
+  const [url, status] = [ownValue(inner, 'url'), ownValue(inner, 'status')];
+  if (url === undefined) return typeof status === 'string' && statusOf(status) !== undefined;
+  return url === null || (typeof url === 'string' && url.trim() === '');
 }
 
 /** Accepts a value itself, or in an object under one of these keys. */
@@ -91,9 +79,9 @@ export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: str
 }
 
 function unwrap(value: unknown, ...wrappers: string[]): unknown {
-  const object = z.record(z.string(), z.unknown()).safeParse(value);
-  const wrapper = object.success ? wrappers.find((key) => Object.hasOwn(object.data, key)) : undefined;
-  return wrapper && object.success ? object.data[wrapper] : value;
+  const isObject = typeof value === 'object' && value !== null;
+  const wrapper = isObject ? wrappers.find((key) => Object.hasOwn(value, key)) : undefined;
+  return wrapper === undefined ? value : ownValue(value, wrapper);
 }
 
 /** Describes the shape of an answer for messages: it names keys and types, no values. */

@@ -110,22 +110,3 @@ test('a try to store that began in time is ended in time, before the claim is', 
   expect(done).toContain('GrantRotatedButNotStored');
   expect(ledger.plain()).toMatchObject([{ state: 'DEAD' }]);
 });
-
-test('what the answer does not say stays as it was', async () => {
-  const { getAccessToken, secrets } = await composed({ json: { access_token: 'access-2-of-the-night' } });
-
-  await getAccessToken();
-
-  expect(secrets.tokens).toMatchObject({ refreshToken: 'refresh-1-of-the-night', scope: 'openid', expiresAt: null });
-});
-
-test('the ledger holds no token', async () => {
-  const error = { error: 'invalid_grant', error_description: 'refresh-1-of-the-night is unknown' };
-  const { getAccessToken, ledger } = await composed({ status: 400, json: error });
-
-  const failure = await getAccessToken().catch((thrown: Error) => thrown);
-
-  const texts = [JSON.stringify(ledger.plain()), JSON.stringify(failure), String((failure as Error).message)];
-  for (const text of texts) expect(text).not.toContain('of-the-night');
-  expect(texts[0]).toContain('invalid_grant.');
-});
