@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import {
-  GetSecretValueCommand,
   PutSecretValueCommand,
   ResourceExistsException,
-  ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
-import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
+import { parseSecret, readSecret, secretError, type Tokens, tokensSchema, withoutValue } from './secrets.ts';
 
 /** Stored token sets: the id of a token set, the id of its successor, its freshness, and when it may be refreshed. */
 
@@ -100,32 +97,20 @@ export interface GrantStore {
 }
 
 export function createGrantStore(client: SecretsManagerClient, secretId: string): GrantStore {
-  const read = async (which: { VersionId: string } | { VersionStage: string }) => {
-    try {
-      const { SecretString, VersionId } = await client.send(
-        new GetSecretValueCommand({ SecretId: secretId, ...which }),
-      );
-      // AWS refuses to read a secret without a value; the local cloud returns an empty text.
-      return SecretString && VersionId ? { versionId: VersionId, text: SecretString } : undefined;
-    } catch (error) {
-      if (error instanceof ResourceNotFoundException) return undefined;
-      throw secretError('read', secretId, error);
-    }
-  };
   const parse = ({ versionId, text }: { versionId: string; text: string }): Generation => ({
     versionId,
     tokens: parseSecret(secretId, text, tokensSchema),
   });
+  const current = () => readSecret(client, secretId, { VersionStage: 'AWSCURRENT' });
   return {
-    currentVersionId: async () => (await read({ VersionStage: 'AWSCURRENT' }))?.versionId,
+    currentVersionId: async () => (await current())?.versionId,
     current: async () => {
-      const stored = await read({ VersionStage: 'AWSCURRENT' });
-      if (stored) return parse(stored);
-      const what = `The secret ${secretId} has no value yet; to store it: ${CRM_EXPORT} authorize.`;
-      throw new RunError('ConfigInvalid', what);
+      const stored = await current();
+      if (!stored) throw withoutValue(secretId);
+      return parse(stored);
     },
     version: async (VersionId) => {
-      const stored = await read({ VersionId });
+      const stored = await readSecret(client, secretId, { VersionId });
       return stored && parse(stored);
     },
     store: async (versionId, tokens, abortSignal) => {

@@ -55,17 +55,32 @@ export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clien
 
 const FIX = `to store both: ${CRM_EXPORT} authorize`;
 
+/** One version of a secret, by default the current one; `undefined` if it does not exist or has no value. */
+export async function readSecret(
+  client: SecretsManagerClient,
+  secretId: string,
+  which: { VersionId?: string; VersionStage?: string } = {},
+): Promise<{ versionId: string; text: string } | undefined> {
+  try {
+    const command = new GetSecretValueCommand({ SecretId: secretId, ...which });
+    const { SecretString, VersionId = '' } = await client.send(command);
+    // AWS refuses to read a secret without a value; the local cloud returns an empty text.
+    return SecretString ? { versionId: VersionId, text: SecretString } : undefined;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw secretError('read', secretId, error);
+  }
+}
+
 /** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
 export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<StoredClient> {
-  const text = await client.send(new GetSecretValueCommand({ SecretId: secretId })).then(
-    ({ SecretString }) => SecretString,
-    (error: unknown) => {
-      if (error instanceof ResourceNotFoundException) return undefined;
-      throw secretError('read', secretId, error);
-    },
-  );
-  if (!text) throw new RunError('ConfigInvalid', `The secret ${secretId} has no value yet (${FIX}).`);
-  return parseSecret(secretId, text, oauthClientSchema);
+  const stored = await readSecret(client, secretId);
+  if (!stored) throw withoutValue(secretId);
+  return parseSecret(secretId, stored.text, oauthClientSchema);
+}
+
+export function withoutValue(secretId: string): RunError {
+  return new RunError('ConfigInvalid', `The secret ${secretId} has no value yet (${FIX}).`);
 }
 
 /** @throws RunError `TokenStoreUnavailable`, `ConfigInvalid` */

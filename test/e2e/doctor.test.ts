@@ -288,7 +288,7 @@ it('names a grant that nobody can read, and one that is not there, with the comm
 
   expect([broken.code, missing.code]).toEqual([2, 2]);
   expect(broken.verdicts).toMatchObject({ grant: 'broken', ledger: 'holds', refresh: 'unknown', service: 'unknown' });
-  expect(missing.at('grant')?.found).toContain('has no value yet; to store it: npx --no -- crm-export authorize');
+  expect(missing.at('grant')?.found).toContain('has no value yet (to store both: npx --no -- crm-export authorize');
 });
 
 it('has shown no token and no secret in all of this', () => {
