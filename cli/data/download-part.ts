@@ -1,14 +1,18 @@
 import { once } from 'node:events';
 import { constants, createWriteStream, fstatSync } from 'node:fs';
-import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import { crc32 } from 'node:zlib';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { failed } from './find-manifest.ts';
 import { bytesFrom, corruptText, type ExportsBucket, type StoredFile, storedFile } from './stored-file.ts';
+
+type Measure = { bytes: number; crc32: number };
+
+const NOTHING: Measure = { bytes: 0, crc32: 0 };
 
 interface DownloadOptions {
   /** Whether to replace an existing file. */
@@ -34,13 +38,13 @@ export async function downloadTo(
   const file = await storedFile(target, manifest, signal);
   const part = await openPart(path, { wholeBytes: file.bytes, force, signal });
   try {
-    let resumedAt = part.bytes;
-    let crc = await fill(target, file, part, resumedAt, part.crc, options);
+    let resumedAt = part.first.bytes;
+    let crc = await fill(target, file, part, part.first, options);
     if (resumedAt > 0 && crc32Text(crc) !== manifest.file.crc32) {
       // The partial file was of another file.
       await part.reset();
       resumedAt = 0;
-      crc = await fill(target, file, part, 0, 0, options);
+      crc = await fill(target, file, part, NOTHING, options);
     }
     if (crc32Text(crc) !== manifest.file.crc32) {
       await part.reset();
@@ -53,23 +57,20 @@ export async function downloadTo(
   }
 }
 
+/** Appends the bytes that follow the first ones. @param first their number and CRC-32 @returns the CRC-32 of all */
 async function fill(
   target: ExportsBucket,
   file: StoredFile,
   part: { append: (chunk: Uint8Array) => Promise<void> },
-  from: number,
-  before: number,
-  { onProgress, signal }: DownloadOptions,
+  first: Measure,
+  { onProgress, signal }: Pick<DownloadOptions, 'onProgress' | 'signal'>,
 ): Promise<number> {
-  let bytes = from;
-  let crc = before;
-  for await (const chunk of bytesFrom(target, file, from, signal)) {
+  const total = { ...first };
+  for await (const chunk of measured(bytesFrom(target, file, first.bytes, signal), total)) {
     await part.append(chunk);
-    bytes += chunk.byteLength;
-    crc = crc32(chunk, crc);
-    onProgress({ bytes, totalBytes: file.bytes });
+    onProgress({ bytes: total.bytes, totalBytes: file.bytes });
   }
-  return crc;
+  return total.crc32;
 }
 
 /**
@@ -90,7 +91,7 @@ export async function downloadInto(
     if (stream.write(chunk)) return;
     await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), failure]);
   };
-  const crc = await fill(target, file, { append }, 0, 0, { force: false, onProgress: () => undefined });
+  const crc = await fill(target, file, { append }, NOTHING, { onProgress: () => undefined });
   await Promise.race([new Promise<void>((resolve) => stream.write('', () => resolve())), failure]);
   if (crc32Text(crc) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, crc)}`);
 }
@@ -130,8 +131,12 @@ export async function openPart(
     // The file may have existed with other permissions.
     await handle.chmod(OWNER_ONLY).catch(cannot);
     if ((await handle.stat()).size > wholeBytes) await handle.truncate(0);
+    const first = { ...NOTHING };
+    const whole = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: BLOCK_BYTES });
+    for await (const _ of measured(whole, first)) signal?.throwIfAborted();
     return {
-      ...(await measure(handle, signal)),
+      /** The bytes of an earlier attempt. */
+      first,
       append: (chunk: Uint8Array) => handle.appendFile(chunk).catch(cannot),
       reset: () => handle.truncate(0),
       /** Removes the part, so that no later attempt continues it. */
@@ -190,17 +195,4 @@ function cannotText(path: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return `There is no directory ${dirname(path)}: make it first.`;
   return `${path}.part cannot be written (${code || 'unknown trouble'}): name a file elsewhere with -o.`;
-}
-
-async function measure(handle: FileHandle, signal?: AbortSignal) {
-  const block = Buffer.alloc(BLOCK_BYTES);
-  let bytes = 0;
-  let crc = 0;
-  for (;;) {
-    signal?.throwIfAborted();
-    const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, bytes);
-    if (bytesRead === 0) return { bytes, crc };
-    crc = crc32(block.subarray(0, bytesRead), crc);
-    bytes += bytesRead;
-  }
 }

@@ -51,45 +51,36 @@ export async function storedFile(
  * @throws CommandError (exit code 1) if the object was replaced; RunError if S3 does not answer; the signal's reason
  */
 export async function* bytesFrom(
-  target: ExportsBucket,
-  file: StoredFile,
+  { s3, BucketName: Bucket }: ExportsBucket,
+  { key, etag, bytes }: StoredFile,
   offset: number,
-  signal?: AbortSignal,
-  end = file.bytes,
+  abortSignal?: AbortSignal,
+  end = bytes,
 ): AsyncGenerator<Uint8Array> {
   let at = offset;
   let broken = 0;
   while (at < end) {
     try {
-      for await (const chunk of await open(target, file, { at, end }, signal)) {
+      const wanted = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: rangeText(at, end, bytes) });
+      const { Body } = await s3.send(wanted, { abortSignal });
+      for await (const chunk of Body as AsyncIterable<Uint8Array>) {
         yield chunk;
         at += chunk.byteLength;
         broken = 0;
       }
       if (at < end) throw new Error('the bucket closed the connection early');
     } catch (error) {
-      signal?.throwIfAborted();
-      if (refusedCondition(error))
-        throw failed(`The file ${file.key} was replaced while it was read: start again.`, error);
+      abortSignal?.throwIfAborted();
+      if (refusedCondition(error)) throw failed(`The file ${key} was replaced while it was read: start again.`, error);
       broken += 1;
-      if (broken >= BROKEN_IN_A_ROW) throw storageError(error, 'read', file.key);
+      if (broken >= BROKEN_IN_A_ROW) throw storageError(error, 'read', key);
     }
   }
 }
 
-async function open(
-  { s3, BucketName }: ExportsBucket,
-  { key, etag, bytes }: StoredFile,
-  { at, end }: { at: number; end: number },
-  abortSignal: AbortSignal | undefined,
-): Promise<AsyncIterable<Uint8Array>> {
-  const which = { Bucket: BucketName, Key: key, IfMatch: etag };
-  const wanted = new GetObjectCommand({
-    ...which,
-    ...((at > 0 || end < bytes) && { Range: `bytes=${at}-${end < bytes ? end - 1 : ''}` }),
-  });
-  const { Body } = await s3.send(wanted, { abortSignal });
-  return Body as AsyncIterable<Uint8Array>;
+function rangeText(from: number, to: number, whole: number): string | undefined {
+  if (to < whole) return `bytes=${from}-${to - 1}`;
+  return from > 0 ? `bytes=${from}-` : undefined;
 }
 
 export function corruptText({ file }: Manifest, crc: number): string {

@@ -1,4 +1,3 @@
-import { type _Object, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import type * as z from 'zod/mini';
 import { fieldsOf, type ListedField } from '../../core/columns/column-changes.ts';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
@@ -13,7 +12,6 @@ import { stoppedText } from '../../core/gate/gate.ts';
 import { parseJson } from '../../core/json.ts';
 import { nightKey, nightSchema } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { storageError } from '../../core/storage/storage-errors.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -56,16 +54,11 @@ class EarlierObject extends UnreadableObject {
 type Warn = (sentence: string, error: Error) => void;
 
 /** Reads an object that a command can do without: if its content is invalid, reports it and returns `undefined`. */
-export function ifReadable<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
-  return without(UnreadableObject, reading, warn);
-}
-
-/** Reads a required object: reports one of an earlier release and returns `undefined`; a damaged one is an error. */
-export function unlessEarlier<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
-  return without(EarlierObject, reading, warn);
-}
-
-async function without<T>(kind: typeof UnreadableObject | typeof EarlierObject, reading: Promise<T>, warn: Warn) {
+export async function ifReadable<T>(
+  reading: Promise<T>,
+  warn: Warn,
+  kind: typeof UnreadableObject | typeof EarlierObject = UnreadableObject,
+): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
@@ -73,6 +66,11 @@ async function without<T>(kind: typeof UnreadableObject | typeof EarlierObject, 
     warn(error.message, error);
     return undefined;
   }
+}
+
+/** Reads a required object: reports one of an earlier release and returns `undefined`; a damaged one is an error. */
+export function unlessEarlier<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
+  return ifReadable(reading, warn, EarlierObject);
 }
 
 /**
@@ -90,9 +88,10 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     if (value !== undefined) return value;
     throw new UnreadableObject(`The object ${key} does not hold what it should: another program wrote it.`, RUN_FAILED);
   };
+  const list = (prefix: string) => bucket.list(prefix).catch(refused);
   const datesBelow = async (prefix: string) => {
-    const found = await listObjects(target, `${prefix}date=`);
-    return found.flatMap(({ Key = '' }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(Key)?.[1] ?? []).sort();
+    const found = await list(`${prefix}date=`);
+    return found.flatMap(({ key }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(key)?.[1] ?? []);
   };
   const manifest = (key: string) => read(key, storedManifestSchema);
   return {
@@ -113,23 +112,20 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     },
     /** The names of the runs that wrote a manifest, newest first. */
     runNames: async (entity: Entity) => {
-      const found = await listObjects(target, `runs/entity=${entity}/run=`);
-      const written = ({ LastModified }: _Object) => LastModified?.getTime() ?? 0;
+      const found = await list(`runs/entity=${entity}/run=`);
       return found
-        .toSorted((one, other) => written(other) - written(one))
-        .flatMap(({ Key = '' }) => /\/run=([^/]+)\/_manifest\.json$/.exec(Key)?.[1] ?? []);
+        .toSorted((one, other) => (other.at?.getTime() ?? 0) - (one.at?.getTime() ?? 0))
+        .flatMap(({ key }) => /\/run=([^/]+)\/_manifest\.json$/.exec(key)?.[1] ?? []);
     },
     /** The record of who released the file of a run, and why. */
     releaseOf: (entity: Entity, execution: string) =>
       read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),
     /** Runs that wrote their manifests since a time, including superseded ones. */
     runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
-      const found = await listObjects(target, `runs/entity=${entity}/`);
-      const wanted = found.filter(
-        ({ Key = '', LastModified }) => Key.endsWith('/_manifest.json') && (!LastModified || LastModified >= since),
-      );
+      const found = await list(`runs/entity=${entity}/`);
+      const wanted = found.filter(({ key, at }) => key.endsWith('/_manifest.json') && (!at || at >= since));
       let earlier = 0;
-      const runs = await eachOf(wanted, async ({ Key: manifestKey = '' }) => {
+      const runs = await eachOf(wanted, async ({ key: manifestKey }) => {
         const one = await ifReadable(manifest(manifestKey), (sentence, error) => {
           if (error instanceof EarlierObject) earlier += 1;
           else warn(sentence);
@@ -164,18 +160,6 @@ export async function publishedManifests(manifests: Manifests, entity: Entity, w
 function refused(error: unknown): never {
   const trouble = awsErrorText(error);
   throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
-}
-
-async function listObjects({ s3, BucketName: Bucket }: Pick<Target, 's3' | 'BucketName'>, Prefix: string) {
-  const found: _Object[] = [];
-  try {
-    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket, Prefix })) {
-      found.push(...Contents);
-    }
-    return found;
-  } catch (error) {
-    return refused(storageError(error, 'read', Prefix));
-  }
 }
 
 /** The columns of a file, according to its manifest. */
