@@ -106,8 +106,6 @@ function refuseFewerScopes({ generation, dead }: StandingGrant, { scope }: NewTo
   );
 }
 
-const LOOK_MS = 1000;
-
 /**
  * Stores a new grant as the successor of the current generation, dead or not, under a claim as the functions do. Waits
  * for a refresh in progress, so that the new grant is the newest.
@@ -158,7 +156,7 @@ async function claimWhenFree(versionId: string, deps: StoreDeps): Promise<Claim 
     }
     if (await store.version(successorOf(versionId))) return undefined;
     if (look === 0) deps.onWait?.();
-    await sleep(LOOK_MS);
+    await sleep(1000);
     deps.signal?.throwIfAborted();
     const before = item;
     item = await ledger.read(versionId);
