@@ -102,10 +102,11 @@ export class LaterHeaders {
   #judge(record: readonly string[], column: number): Verdict {
     const { header, index, sparse } = this.#search;
     if (header.length > 0 && column === 0 && foldedRecord(record) === this.#header) return 'repeated';
-    const cells = withoutEmptyEnd(record);
     // The header of a narrower table may have empty cells beside its own.
-    const filled = sparse || this.#covers ? cells.filter(isFilled) : cells;
-    const first = sparse || this.#covers ? cells.findIndex(isFilled) : 0;
+    const isPadded = sparse || this.#covers;
+    const cells = isPadded ? withoutEmptyEnd(record) : record;
+    const filled = isPadded ? cells.filter(isFilled) : cells;
+    const first = isPadded ? cells.findIndex(isFilled) : 0;
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
     const { excepted, unlisted, names } = index.readHeader(filled);
     const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
