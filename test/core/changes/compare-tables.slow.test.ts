@@ -26,7 +26,9 @@ async function changesBetween(before: Row[], after: Row[], key: readonly string[
   return { changes, counts: { keys, gone, unmatched } };
 }
 
-test('of a thousand pairs of tables, exactly the rows that differ are told, and rows of one key as updates', async () => {
+test('of a thousand pairs of tables, exactly the rows that differ are told, and rows of one key as updates', {
+  timeout: 900_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(pairs, async ({ tables: [before, after], key, ignore }) => {
       await feedBetween(before, after, key, ignore);

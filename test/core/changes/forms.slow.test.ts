@@ -12,7 +12,9 @@ const place = (name: string) => join(dir, name);
 
 const change = fc.oneof({ weight: 3, arbitrary: fc.constant('another night') }, fc.constant('the same rows'));
 
-test('a second night in another order, dialect, encoding or format has a feed of what differs, and of equal rows none', async () => {
+test('a second night in another order, dialect, encoding or format has a feed of what differs, and of equal rows none', {
+  timeout: 900_000,
+}, async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(nights, change, forms, forms, plans, async (night, what, first, second, plan) => {

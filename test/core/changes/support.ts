@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type FeedInput, writeFeed } from '../../../core/changes/write-feed.ts';
-import { copyTo, type EngineLimits, inFolder, named, stage, withEngine } from '../../../core/table/engine.ts';
+import { type EngineLimits, inFolder, named, stage } from '../../../core/table/engine.ts';
 import { IDENTITY_KEY } from '../../../core/table/table-identity.ts';
-import { limitsIn, rowsIn, type Texts } from '../table/support.ts';
+import { limitsIn, openDuckDb, rowsIn, type Texts } from '../table/support.ts';
 
 type Given = { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>;
 
@@ -61,12 +61,15 @@ export async function judged(
 /** The option of COPY for a table whose rows were made as those of others. */
 export const IDENTITY = `, KV_METADATA {${named(IDENTITY_KEY)}: 'abcdef'}`;
 
+let engine: ReturnType<typeof openDuckDb> | undefined;
+
 /** Writes a table of texts to a file. */
 export function putTexts(path: string, names: readonly string[], rows: readonly (string | null)[][]): Promise<unknown> {
   return inFolder('table-', async (folder) => {
+    engine ??= openDuckDb(folder);
     const records = Readable.from(rows.map((row) => row.map((text) => text ?? undefined)));
     const texts = await stage(records, join(folder, 'rows.csv'), names.length);
     const columns = names.map((name, at) => `c${at} AS ${named(name)}`);
-    return withEngine(limitsIn(folder), (query) => query(copyTo(path, `SELECT ${columns} FROM ${texts}`, IDENTITY)));
+    return (await engine).rows(`COPY (SELECT ${columns} FROM ${texts}) TO '${path}' (FORMAT parquet${IDENTITY})`);
   });
 }

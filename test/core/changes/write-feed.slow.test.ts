@@ -17,7 +17,9 @@ async function putNights({ before, after }: { before: Row[]; after: Row[] }, for
   await putTable(paths.after, await publishedAs(after, form));
 }
 
-test('previous rows, less what the feed takes away, plus what it adds, are the new rows; no other row is in it', async () => {
+test('previous rows, less what the feed takes away, plus what it adds, are the new rows; no other row is in it', {
+  timeout: 900_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(nights, forms, plans, async (night, form, plan) => {
       await putNights(night, form);

@@ -7,7 +7,9 @@ import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, state
 
 /** An invocation that ends at any moment. The model of the chain (`interleavings.test.ts`) has kills between others. */
 
-test('time that runs out anywhere is an error by its name, with the head where it was; the next invocation tells what this one did not', async () => {
+test('time that runs out anywhere is an error by its name, with the head where it was; the next invocation tells what this one did not', {
+  timeout: 180_000,
+}, async () => {
   let tried = 0;
   for (let looks = 0; ; looks += 2) {
     const world = await publishedRuns();
