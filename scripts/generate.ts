@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
-import { changesSchema } from '../cli/changes/feeds.ts';
+import { changesSchema } from '../cli/changes/changes.ts';
 import { checksSchema } from '../cli/health/check.ts';
 import { probeReportSchema } from '../cli/health/probe.ts';
 import { statusSchema } from '../cli/night/status-schema.ts';

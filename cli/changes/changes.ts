@@ -1,7 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
-import { type FeedHead, readHead, writeHead } from '../../core/changes/chain/head.ts';
-import type { Entity } from '../../core/config/entities.ts';
+import * as z from 'zod/mini';
+import { feedObjectOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
+import { type FeedRecord, feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
+import { type FeedHead, readHead, stoppedSchema, writeHead } from '../../core/changes/chain/head.ts';
+import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { parseJson } from '../../core/json.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import {
   commandFor,
@@ -15,12 +19,27 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { type ChangesDocument, feedRecords, feedText, type WantedFeeds } from './feeds.ts';
 
 /**
  * `changes` shows the feeds of an entity from their records: sequence, counts, gaps, and why the chain is stopped.
  * It can release a stopped feed. It reads no rows: docs/recipes has queries for rows.
  */
+
+/** The JSON document of `changes`. */
+export const changesSchema = z.object({
+  entity: entitySchema,
+  feeds: z.array(feedRecordSchema).check(z.describe('In the order of the chain.')),
+  stopped: z.nullable(stoppedSchema).check(z.describe('A mass deletion that was stopped.')),
+  release: z.nullable(z.string()).check(z.describe('Why a person lets the next feed through.')),
+});
+type ChangesDocument = z.infer<typeof changesSchema>;
+
+/** Which feeds are requested; without `date` and `since` the newest. */
+interface WantedFeeds {
+  date?: string | undefined;
+  /** Feeds after this sequence in the chain. */
+  since?: number | undefined;
+}
 
 interface ChangesOptions extends TargetOptions {
   date?: string;
@@ -75,6 +94,56 @@ async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   }
   printOut(feeds.length > 0 ? feeds.map(feedText).join('\n') : noFeedText(entity, head, options));
   for (const line of stopText(entity, head, options)) printErr(line);
+}
+
+/**
+ * The head, and the records of feeds in the order of the chain. Without a date they are those of the current chain.
+ * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
+ */
+export async function feedRecords(
+  bucket: Bucket,
+  entity: Entity,
+  { date, since }: WantedFeeds,
+): Promise<{ head: FeedHead; feeds: FeedRecord[] }> {
+  // The head is read first: a run writes a feed before the head that points to it.
+  const { head } = await readHead(bucket, entity);
+  const sorted = await recordsAt(bucket, entity, date);
+  if (date !== undefined) return { head, feeds: sorted };
+  const chain = chainOf(sorted, head);
+  return { head, feeds: since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since) };
+}
+
+/** A feed on one line: its sequence, its first and last date, and its counts. */
+function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates, rows }: FeedRecord): string {
+  const between = from ? `${from.date} to ${to.date}` : to.date;
+  const what =
+    kind === 'snapshot'
+      ? `all ${manyText(rows, 'row')}, which replace everything`
+      : `${inserts} inserted, ${deletes} deleted, ${updates} updated`;
+  return `${entity}, feed ${sequence}, ${between}: ${what} (${to.run})`;
+}
+
+/**
+ * The consecutive feeds up to the head. After a chain restarts, feeds of the former chain remain with the same
+ * sequence numbers.
+ */
+function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'sequence' | 'end'>): FeedRecord[] {
+  const chain: FeedRecord[] = [];
+  let next = { sequence, run: end?.run };
+  for (;;) {
+    const feed = records.find((each) => each.sequence === next.sequence && each.to.run === next.run);
+    if (!feed) return chain.toReversed();
+    chain.push(feed);
+    next = { sequence: feed.sequence - 1, run: feed.from?.run };
+  }
+}
+
+async function recordsAt(bucket: Bucket, entity: Entity, date = ''): Promise<FeedRecord[]> {
+  const listed = await bucket.list(`${feedsOf(entity)}date=${date}`);
+  const ofRecords = listed.map(({ key }) => key).filter((key) => feedObjectOfKey(key)?.kind === 'record');
+  const texts = await eachOf(ofRecords, async (key) => (await bucket.read(key))?.text);
+  const records = texts.flatMap((text) => parseJson(feedRecordSchema, text) ?? []);
+  return records.toSorted((one, other) => one.sequence - other.sequence);
 }
 
 /**

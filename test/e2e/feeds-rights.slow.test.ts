@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { PutResourcePolicyCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { feedRecords } from '../../cli/changes/feeds.ts';
+import { feedRecords } from '../../cli/changes/changes.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { clientSettings } from '../../cli/support/target.ts';
 import { nightKey } from '../../core/night/marker.ts';

@@ -5,7 +5,7 @@ import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { feedRecords } from '../../cli/changes/feeds.ts';
+import { feedRecords } from '../../cli/changes/changes.ts';
 import { lastSeen } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
