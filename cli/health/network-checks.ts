@@ -14,7 +14,7 @@ import { about, asRemark, broken, type Finding, holds, nameCalls, unknown } from
 
 /** Whether the functions in the user's own subnets have a way to the CRM and to AWS. */
 
-export type Network = NonNullable<Deployment['network']>;
+type Network = NonNullable<Deployment['network']>;
 
 /** Data from EC2 about a network. */
 interface NetworkFacts {
