@@ -128,10 +128,15 @@ export async function fillDate(
   signal: AbortSignal,
   change: (date: BackfillDate, to: Partial<BackfillDate>) => void,
 ): Promise<void> {
-  for (;;) {
+  for (let attempt = 1; ; ) {
     if (await isPublished(target, entity, date.date)) return change(date, { state: 'published' });
     const found = (await runsUnderWay(target, entity)).get(date.date);
-    const begun = found ?? (await startOf(target, entity, date.date, signal));
+    const begun = found ?? (await startOf(target, entity, date.date, attempt, signal));
+    if (!begun) {
+      // A run of this name has ended, and may have published the date since it was looked up.
+      attempt += 1;
+      continue;
+    }
     change(date, { state: 'running', run: begun });
     const run = await followRun(target.sfn, entity, begun.executionArn ?? '', { signal });
     // Only the pointer counts: a run may succeed without publishing a file.
@@ -204,18 +209,23 @@ async function isPublished(target: Target, entity: Entity, date: string): Promis
 /**
  * Starts the run of a date. Concurrent commands start only one, because its name contains the date, and Step Functions
  * starts only one execution of a name: while it runs, each of them gets its ARN.
+ * @returns `undefined` if a run of this attempt has ended
  * @throws the reason of the signal, before a run is started
  */
-async function startOf(target: Target, entity: Entity, date: string, signal: AbortSignal): Promise<Run> {
-  for (let attempt = 1; ; attempt += 1) {
-    signal.throwIfAborted();
-    try {
-      const executionArn = await startRun(target, entity, { date }, `${entity}-backfill-${date}-${attempt}`);
-      return runOf(executionOf({ executionArn, startDate: new Date(), input: JSON.stringify({ entity, date }) }));
-    } catch (error) {
-      // A run of this name has ended: the next attempt has another name.
-      if (!(error instanceof Error && error.name === 'ExecutionAlreadyExists')) throw error;
-    }
+async function startOf(
+  target: Target,
+  entity: Entity,
+  date: string,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<Run | undefined> {
+  signal.throwIfAborted();
+  try {
+    const executionArn = await startRun(target, entity, { date }, `${entity}-backfill-${date}-${attempt}`);
+    return runOf(executionOf({ executionArn, startDate: new Date(), input: JSON.stringify({ entity, date }) }));
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ExecutionAlreadyExists') return undefined;
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { addBackfill, type BackfillDate, datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
-import { denied } from '../support/cloud/answers.ts';
+import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
@@ -128,6 +128,21 @@ test('a run that was under way and published nothing is followed by one of the b
   const { stdout } = await cloud.cli('backfill', ...args);
 
   expect(stdout).toContain('2026-03-01: under way, by-hand\n');
+  expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
+});
+
+test('a date that another command publishes while this one starts its run gets no second run', async () => {
+  const meanwhile = () => {
+    cloud.publish({ date: '2026-03-01' });
+    return refused('ExecutionAlreadyExists');
+  };
+  const cloud: Awaited<ReturnType<typeof aws>> = await aws({ StartExecution: meanwhile }, executions([]));
+  const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];
+
+  const { code, stdout } = await cloud.cli('backfill', ...args);
+
+  expect(code).toBe(0);
+  expect(stdout).toContain('2026-03-01: published\n');
   expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 
