@@ -83,7 +83,7 @@ export const ERRORS = {
   ),
   StorageUnavailable: transient('Check the health of Amazon S3, then start the run again.'),
   StorageDenied: final(
-    'Check that the bucket exists, that its key is enabled, and that nobody changed a policy. This deployment writes all policies again: npx cdk deploy -c rewrite=policies.',
+    'Check that the bucket exists, that its key is enabled, and that its policies are as deployed. This deployment writes all policies again: npx cdk deploy -c rewrite=policies.',
   ),
   StorageConflict: final(
     'Another object is in the place where this run writes. Start the run again: it writes under a new name.',

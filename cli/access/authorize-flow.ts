@@ -253,7 +253,7 @@ async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<st
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     const advice = nameOf(error.cause) === 'ResourceNotFoundException' ? ` To mend it, ${RESTORE}.` : '';
-    throw new CommandError(`${error.message}${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });
+    throw new CommandError(`${error.message}${advice} No consent was requested yet.`, ENVIRONMENT, { cause: error });
   }
 }
 

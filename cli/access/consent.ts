@@ -62,7 +62,7 @@ export async function consent(
   const { crm, configuration } = settings;
   const wrong = `If the browser showed no page of the CRM, correct crm.authUrl (${crm.authUrl}) in ${configuration} and deploy.`;
   const fail = (sentence: string) => reject(new CommandError(`${sentence} ${wrong}`, RUN_FAILED));
-  const late = `Nobody came back from the CRM within ${timeoutSeconds} seconds. Nothing was stored.`;
+  const late = `The browser did not come back from the CRM within ${timeoutSeconds} seconds. Nothing was stored.`;
   const timer = setTimeout(() => fail(late), timeoutSeconds * 1000);
   const aborting = signal && addAbortListener(signal, () => reject(signal.reason));
   const askPerson = async () => {

@@ -44,7 +44,7 @@ async function byEnd(manifests: Manifests, entity: Entity, end: string) {
 async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
   const dates = await manifests.dates(entity);
   if (dates.length === 0) {
-    return `Nothing of ${entity} is published here yet: start a run, or list ${entity} to see what became of those before.`;
+    return `Nothing of ${entity} is published here yet: start a run, or list ${entity} to see how earlier runs ended.`;
   }
   if (date === undefined)
     return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;

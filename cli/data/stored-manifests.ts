@@ -214,7 +214,7 @@ export function isUnjudged(file: Pick<Manifest['file'], 'format'> | undefined): 
 }
 
 function unjudgedText(format: string | null): string {
-  return `Nobody has looked into this file: it is of the kind ${format}, so its columns and rows are not known.`;
+  return `This file was published unread, because it is of the kind ${format}: its columns and rows are not known.`;
 }
 
 /** Why a run has another plan than the configured one: the keys in which they differ. */

@@ -276,7 +276,7 @@ function conclusionOf(checks: Checked[]): string {
   const broken = checks.filter(({ verdict }) => verdict === 'broken');
   const ends = broken.every(({ id }) => id === 'rules') ? 'not come as it was deployed' : 'fail';
   if (broken.length > 0) return `A nightly run would ${ends}: see ✗ (${broken.length}).`;
-  if (exitCodeOf(checks) !== 0) return 'Whether a nightly run would work cannot be told: see ?.';
+  if (exitCodeOf(checks) !== 0) return 'doctor could not find out whether a nightly run would work: see ?.';
   const doubt = doubtOf(checks);
   return doubt ? `Nothing was found that stops a nightly run, but ${doubt}.` : 'A nightly run would work.';
 }

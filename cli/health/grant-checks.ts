@@ -64,7 +64,7 @@ const CLOCKS_MS = 15_000;
 export function ledgerFinding(item: LedgerItem | undefined, advising: Advising): Finding {
   const { now, authorizeCommand } = advising;
   const authorize = `Authorize again: ${authorizeCommand}.`;
-  if (!item) return holds('Reachable; nobody has claimed the current generation.');
+  if (!item) return holds('Reachable. The current generation is not claimed.');
   const { state, deadline, refusals } = item;
   const reason = plain(item.reason).replace(/[.!?]*$/, '');
   const isPast = deadline < now.getTime();

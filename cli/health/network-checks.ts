@@ -102,7 +102,7 @@ function subnetFinding(id: string, { routeTables, endpoints }: NetworkFacts, int
   const toInternet = outward?.GatewayId?.startsWith('igw-') === true;
   const gateway = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
   if (gateway) {
-    const found = `${id} leads to ${gateway}, and what is behind it cannot be told here.${lacking}`;
+    const found = `${id} leads to ${gateway}. What follows it is not visible here.${lacking}`;
     return unknown(found, 'verify makes an export this way.');
   }
   const igw = toInternet ? ' An internet gateway is none, because functions have no public address.' : '';

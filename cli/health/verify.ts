@@ -65,7 +65,7 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
     countOf(checks, verdict),
   );
   if (json) printJson(documentOf(checks, ok));
-  else printOut(`${held} held, ${warned} with a warning, ${broken} did not, ${untold} could not be told.`);
+  else printOut(`${held} held, ${warned} with a warning, ${broken} did not, ${untold} unknown.`);
   printErr(runs.length > 0 ? `Runs that it made: ${runs.join(', ')}.` : 'It made no run.');
   process.exitCode = ok ? 0 : RUN_FAILED;
 }

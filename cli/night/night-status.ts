@@ -41,7 +41,7 @@ export function addStatus(command: Command): void {
     'status --all-deployments --profile exports': 'which deployments of the account and region lack last night?',
   }).addHelpText(
     'after',
-    '\nExit code 0: every date that is due is whole, or none is due yet. 1: something is missing. 3: it cannot be told.',
+    '\nExit code 0: every date that is due is whole, or none is due yet. 1: something is missing. 3: status could not find out.',
   );
 }
 

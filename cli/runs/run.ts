@@ -116,7 +116,7 @@ export const runSchema = z.object({
   of: z.nullable(z.string()).check(z.describe('That other run; of an update, its batch.')),
   entity: z.nullable(entitySchema),
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
-  outcome: z.enum(OUTCOME_NAMES).check(z.describe('What became of it.')),
+  outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or how far it is.')),
   needsPerson: z.boolean().check(z.describe('Whether somebody has to do something.')),
   status: z.nullable(z.string()).check(z.describe('By Step Functions; null = only the manifest is left.')),
   error: z.nullable(z.string()),
@@ -145,7 +145,7 @@ export const runSchema = z.object({
   changedColumns: z
     .nullable(z.int())
     .check(z.describe('Columns that came, went or have another type since the export before.')),
-  unjudged: z.boolean().check(z.describe('Nobody has looked into the file: its columns and rows are not known.')),
+  unjudged: z.boolean().check(z.describe('The file was published unread: its columns and rows are not known.')),
   table: z.nullable(tableSchema).check(z.describe('The table that was written.')),
 });
 export type Run = z.infer<typeof runSchema>;

@@ -33,7 +33,7 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);
   if (!options.yes) {
     if (!process.stdin.isTTY)
-      throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
+      throw new CommandError('Standard input is not a terminal, so stop cannot ask: add --yes. Nothing was stopped.', USAGE);
     await askHere(`Stop ${found.name} of the deployment ${options.deployment}?`, 'nothing was stopped.');
   }
   await stopRun(target, found);
@@ -46,8 +46,8 @@ function consequences(found: Execution, state: string, last: RunState | undefine
   return [
     `${name} (${input.entity ?? 'unknown entity'}) has been running for ${durationText(secondsBetween(startDate, new Date()))} and is at ${state || 'its start'}.`,
     exportId
-      ? `Export ${exportId} stays at the CRM, which cannot cancel it; nobody collects it, and it expires there.`
-      : 'If the CRM has taken on an export already, it stays there and expires; nobody collects it.',
+      ? `Export ${exportId} stays at the CRM, which cannot cancel it. No run collects it, and it expires there.`
+      : 'If the CRM has taken on an export already, it stays there and expires. No run collects it.',
     'What is stored of the file is named by no pointer: parts are removed after 2 days, objects when their retention ends.',
     state === 'PublishFile'
       ? 'PublishFile is at work and is not broken off: it may still publish the file.'

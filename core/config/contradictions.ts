@@ -151,7 +151,7 @@ const ENTITY: EntityRow[] = [
   [
     'columns.header',
     (plan) => isHeaderless(plan) && exceptedOf(plan).length > 0,
-    'must not be "none" beside `except`: nobody could see that a column is not there',
+    'must not be "none" beside `except`: a missing column would go unnoticed',
   ],
   [
     'columns.header',
@@ -174,7 +174,7 @@ const ENTITY: EntityRow[] = [
   [
     'changes',
     ({ changes, filters }) => changes !== undefined && dependsOnDate(filters),
-    'must not be beside a "$date" in `filters`: of another day there are other rows, and the others would be told as deleted',
+    'must not be beside a "$date" in `filters`: on another day it selects other rows, and the feed would report the former ones as deleted',
   ],
 ];
 

@@ -17,7 +17,7 @@ const fileFactsSchema = z.object({
     .nullable(z.int().check(z.minimum(0)))
     .check(
       z.describe(
-        'Records without the header and those that repeat it; null where programs count differently, or nobody looked.',
+        'Records without the header and those that repeat it; null where programs count differently, or the file was not read.',
       ),
     ),
 });

@@ -112,6 +112,6 @@ export function compareRuns(a: OrderedRun, b: OrderedRun): number {
 function parseNamedRun(key: string, text: string): NamedRun {
   const run = parseJson(namedRunSchema, text);
   if (run) return run;
-  const what = `The object at ${key} is no pointer of this software; remove it if nobody needs it.`;
+  const what = `The object at ${key} is no pointer of this software; remove it if it is not needed.`;
   throw new RunError('StorageConflict', what);
 }

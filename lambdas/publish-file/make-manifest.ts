@@ -46,7 +46,7 @@ function warningsOf({ unansweredCreates, restarts, undeclaredEnd }: Transferred)
   const warnings: [holds: boolean, warning: string][] = [
     [
       unansweredCreates > 0,
-      'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the CRM may hold a further export that nobody collects.',
+      'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the CRM may hold a further export, which no run collects.',
     ],
     [restarts > 0, `The file was restarted ${many}: it had changed at its origin, or what was stored of it was gone.`],
     [undeclaredEnd, 'Nothing but the closing of the connection marked the end of the file: rows may be missing there.'],

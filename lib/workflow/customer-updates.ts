@@ -146,7 +146,7 @@ class CustomerUpdateWorkflow extends Construct {
   }
 
   private child(lambdaFunction: IFunction): IChainable {
-    const comment = 'Sends the lines of one chunk, notes what became of each';
+    const comment = 'Sends the lines of one chunk, and stores the outcome of each';
     const apply = stepTask(this, 'ApplyChunk', comment, lambdaFunction);
     const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk goes on in another invocation', apply);
     const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
@@ -157,7 +157,7 @@ class CustomerUpdateWorkflow extends Construct {
 
   /** A failed chunk ends well: the error is in the child's history, and its lines are in the batch's result. */
   private chunkEnds(): Ends {
-    const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary tells what became of its lines' });
+    const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary reports the outcome of its lines' });
     const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
     return {
       failed: end('ChunkFailed', 'A step ended it: see failure'),

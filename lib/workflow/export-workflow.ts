@@ -155,12 +155,12 @@ export class ExportWorkflow extends Construct {
    */
   private recordNight({ RecordNight, WriteTable, WriteChanges }: OfExportRun<IFunction>): LambdaInvoke {
     const record = new LambdaInvoke(this, RECORDER, {
-      comment: 'Records what there is of the date, whatever became of the run',
+      comment: 'Records what the date has, however the run ended',
       lambdaFunction: RecordNight,
       resultPath: JsonPath.DISCARD,
       retryOnServiceExceptions: false,
     });
-    const end = new Choice(this, `After${RECORDER}`, { comment: 'What became of the run before?' });
+    const end = new Choice(this, `After${RECORDER}`, { comment: 'How did the run end?' });
     for (const retry of retriesOf(RECORDER)) record.addRetry(retry);
     record.addCatch(end, { resultPath: JsonPath.DISCARD });
     record.next(end);

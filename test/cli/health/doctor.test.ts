@@ -137,7 +137,7 @@ describe('checks', () => {
       'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.',
     );
     expect(lastLine(grant, checkedAs('ledger', unknown('No right.', null, 3)))).toBe(
-      'Whether a nightly run would work cannot be told: see ?.',
+      'doctor could not find out whether a nightly run would work: see ?.',
     );
   });
 
@@ -221,7 +221,7 @@ describe('the grant', () => {
   });
   const passed = { deadline: NOW.getTime() - 1000 };
   const states: [string, LedgerItem | undefined, string, RegExp][] = [
-    ['unclaimed', undefined, 'holds', /nobody has claimed/],
+    ['unclaimed', undefined, 'holds', /is not claimed/],
     ['given back', item({ deadline: 0 }), 'holds', /given back unspent/],
     ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
     ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],

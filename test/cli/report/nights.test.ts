@@ -99,7 +99,7 @@ test('a file that nobody has looked into has a warning in its night, which says 
   const facts = { ...month, published: unjudged };
 
   expect(headlineOf(nightsOf(facts)).notes).toContain('with a warning: leads');
-  expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('Nobody has looked into this file');
+  expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('This file was published unread');
 });
 
 const recordOf = (...night: Parameters<typeof recordedNight>): Night => JSON.parse(recordedNight(...night)[1]);

@@ -168,7 +168,7 @@ test('more than one customer is not changed unless somebody says so', async () =
   const { code, stderr } = await cli('update', await fileOf(jsonl(people(2))));
   expect(code).toBe(2);
   expect(stderr).toMatch(
-    /changes 2 customers of local \(account 000000000000, us-east-1\), and nobody is there to be asked: add --yes\. Nothing was sent\.\n$/,
+    /changes 2 customers of local \(account 000000000000, us-east-1\), and standard input is not a terminal, so it cannot ask: add --yes\. Nothing was sent\.\n$/,
   );
   expect(asked).toEqual([]);
 });
