@@ -223,8 +223,12 @@ const checkedSchema = z.strictObject({
   question: z.string(),
   verdict: z
     .enum(VERDICTS)
-    .check(z.describe('broken: it does not hold. warning: nothing fails by it. unknown: the command could not find out.')),
-  found: z.string().check(z.describe('What was found; where the verdict is unknown, why the command could not find out.')),
+    .check(
+      z.describe('broken: it does not hold. warning: nothing fails by it. unknown: the command could not find out.'),
+    ),
+  found: z
+    .string()
+    .check(z.describe('What was found; where the verdict is unknown, why the command could not find out.')),
   advice: z.nullable(z.string()).check(z.describe('What to do.')),
   rights: z.array(z.string()).check(z.describe('The actions of AWS that the check needs.')),
 });

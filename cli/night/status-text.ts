@@ -16,7 +16,8 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
   const paint = painterOf(stream);
   const tone = toneOf(status);
   if (entities.length === 0) return paint(tone)(`${SIGNS[tone]} ${headline} (${deployment}).`);
-  const told = ok === null ? `status could not find out whether every date that is due is whole. ${headline}` : headline;
+  const told =
+    ok === null ? `status could not find out whether every date that is due is whole. ${headline}` : headline;
   return [
     paint(tone)(`${SIGNS[tone]} ${told} (${deployment})`),
     '',

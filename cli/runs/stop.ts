@@ -33,7 +33,10 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);
   if (!options.yes) {
     if (!process.stdin.isTTY)
-      throw new CommandError('Standard input is not a terminal, so stop cannot ask: add --yes. Nothing was stopped.', USAGE);
+      throw new CommandError(
+        'Standard input is not a terminal, so stop cannot ask: add --yes. Nothing was stopped.',
+        USAGE,
+      );
     await askHere(`Stop ${found.name} of the deployment ${options.deployment}?`, 'nothing was stopped.');
   }
   await stopRun(target, found);

@@ -164,7 +164,8 @@ async function askBefore(
   if (yes || records === 1) return;
   const [, , , region = '', account = ''] = UpdatesStateMachineArn.split(':');
   const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment} (account ${account}, ${region})`;
-  if (!process.stdin.isTTY) throw refused(`${what}, and standard input is not a terminal, so it cannot ask: add --yes.`);
+  if (!process.stdin.isTTY)
+    throw refused(`${what}, and standard input is not a terminal, so it cannot ask: add --yes.`);
   const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
 }

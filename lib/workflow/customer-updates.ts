@@ -157,7 +157,9 @@ class CustomerUpdateWorkflow extends Construct {
 
   /** A failed chunk ends well: the error is in the child's history, and its lines are in the batch's result. */
   private chunkEnds(): Ends {
-    const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary reports the outcome of its lines' });
+    const unfinished = new Succeed(this, 'ChunkUnfinished', {
+      comment: 'The summary reports the outcome of its lines',
+    });
     const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
     return {
       failed: end('ChunkFailed', 'A step ended it: see failure'),
