@@ -293,7 +293,7 @@ describe('before anybody is asked', () => {
       const askSecret = async (id: string) => String(asked.push(id));
       await expect(go({ clientSecret: '', onUrl: (url) => asked.push(url), askSecret })).rejects.toMatchObject({
         exitCode: 3,
-        message: expect.stringMatching(new RegExp(`${advice}.* Nobody was asked`)),
+        message: expect.stringMatching(new RegExp(`${advice}.* No consent was requested`)),
       });
       expect(asked).toEqual([]);
     }
