@@ -89,7 +89,7 @@ it('moves a file through many invocations and links that expire, and every byte 
   sandbox.settings.urlSeconds = 300;
   const { sha256, uploads } = bucketTools(target);
   expect(await sha256(manifest.file.key)).toBe(await originSha256('leads', report.exportId));
-  expect(manifest).toMatchObject({ export: { restarts: 0 }, warnings: [] });
+  expect(manifest).toMatchObject({ file: { restarts: 0 }, warnings: [] });
   expect(manifest.file.rows).toBeGreaterThan(10_000);
   expect(await uploads()).toEqual([]);
 });
