@@ -55,7 +55,7 @@ export async function lookUntil<T>(
   }
 }
 
-const ANSWERS_WITHIN_MS = 5000;
+const ANSWERS_WITHIN_MS = 20_000;
 
 /**
  * Turns a finding that does not hold into `unknown` if the cloud enforces less than AWS: it lets a request without

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
@@ -23,10 +22,11 @@ test('a client with a fixed redirect address is authorized locally, and the prin
   const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
   expect(new URL(url).searchParams.get('redirect_uri')).toBe(redirectUri);
   expect(await approveConsent(url)).toMatch(/^200 /);
-  const [, line = ''] = await start.says(/^ {2}npx --no -- crm-export (probe .+)$/m);
+  const [, exported = ''] = await start.says(/^ {2}export (.+)$/m);
+  await start.says(/^ {2}npx --no -- crm-export probe$/m);
 
-  const words = execFileSync('sh', ['-c', `printf '%s\\n' ${line}`], { encoding: 'utf8' });
-  const probe = run('cli/main.js', words.trimEnd().split('\n'));
+  const environment = Object.fromEntries(exported.split(' ').map((each) => each.split('=')));
+  const probe = run('cli/main.js', ['probe'], environment);
   expect(await probe.ended, probe.stderr()).toBe(0);
   expect(probe.stdout()).toMatch(/^ {2}GET \/leads\/fields -> 200 application\/json /m);
   expect(probe.stdout()).toMatch(/^✓ file-format +as assumed: It is csv\.$/m);
