@@ -11,7 +11,7 @@ import { addExports } from './api/export-routes.ts';
 import { Records } from './data/records.ts';
 import { Faults, faultSchema } from './faults.ts';
 import { addFiles } from './files/route.ts';
-import { addAuthorizeEndpoint } from './oauth/authorize.ts';
+import { addAuthorizeEndpoint } from './oauth/authorization.ts';
 import { Grants, type IssuedTokens, SCOPES } from './oauth/grants.ts';
 import { addTokenEndpoint } from './oauth/token.ts';
 import { Clock, resolveSettings, type SandboxOptions } from './sandbox-settings.ts';
