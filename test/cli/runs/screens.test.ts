@@ -9,11 +9,12 @@ import { addRetry } from '../../../cli/runs/retry-run.ts';
 import { addShow } from '../../../cli/runs/show-run.ts';
 import { addStart } from '../../../cli/runs/start-run.ts';
 import { addStop } from '../../../cli/runs/stop.ts';
-import { run, runState, storedFile } from '../../support/builders.ts';
+import { run, runState } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
 import { expectScreen } from '../../support/screen.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
+import { begun, leadsNight, stored } from '../support/leads-night.ts';
 import { useCommands } from '../support/run-cli.ts';
 
 useCommands({
@@ -27,44 +28,19 @@ const DATE = '2026-11-20';
 clockAt(`${DATE}T05:00:00Z`);
 const at = (time: string) => `${DATE}T${time}.000Z`;
 
-const begun = runState({ checks: 0, run: run({ prefix: 'runs/entity=leads/run=leads-night/' }) });
-const ready = { ...begun, checks: 2, outcome: 'READY' };
-const stored = { ...ready, outcome: 'STORED', file: storedFile({ bytes: 96_000_000 }) };
-const key = (entity: string) => `runs/entity=${entity}/run=${entity}-night/_manifest.json`;
-const published = { ...stored, outcome: 'PUBLISHED', manifestKey: key('leads'), rows: 240, warningCount: 1 };
-const due = { entity: 'leads', scheduledFor: at('01:00:00') };
-
-/** A run whose create succeeded at the second try, with two status checks and two invocations for the file. */
-const leads: Execution = {
-  ...{ name: 'leads-night', status: 'SUCCEEDED', input: due, start: at('01:00:00'), stop: at('01:02:00') },
-  output: JSON.stringify(published),
-  entered: [
-    ['BeginRun', at('01:00:00'), due],
-    ['CreateExport', at('01:00:00'), runState({ input: due, checks: 0, run: null })],
-    ['WaitBeforeCreate', at('01:00:01'), runState({ input: due, run: null })],
-    ['CreateExport', at('01:00:11'), runState({ input: due, run: null })],
-    ['WaitBeforeCheck', at('01:00:12'), begun],
-    ['CheckStatus', at('01:00:27'), begun],
-    ['WaitBeforeCheck', at('01:00:27'), { ...begun, checks: 1, outcome: 'PENDING' }],
-    ['CheckStatus', at('01:00:50'), { ...begun, checks: 1, outcome: 'PENDING' }],
-    ['DownloadFile', at('01:00:50'), ready],
-    ['WaitBeforeDownload', at('01:01:20'), { ...ready, outcome: 'CONTINUE' }],
-    ['DownloadFile', at('01:01:21'), { ...ready, outcome: 'CONTINUE' }],
-    ['PublishFile', at('01:01:51'), stored],
-    ['ExportPublished', at('01:02:00'), published],
-  ],
-};
+const leads = leadsNight(1);
 const contacts: Execution = {
   ...{ name: 'contacts-night', status: 'FAILED', input: { entity: 'contacts' } },
   ...{ error: 'ExportFailed', cause: 'The CRM reports it as failed.', start: at('01:10:00'), stop: at('01:10:21') },
   entered: [['RunFailed', at('01:10:21'), begun]],
 };
+const shrunk = { ...stored, input: { entity: 'meetings' } };
 const meetings: Execution = {
   ...{ name: 'meetings-night', status: 'FAILED', input: { entity: 'meetings' } },
   ...{ error: 'FileQuarantined', cause: 'It shrank.', start: at('01:20:00'), stop: at('01:25:00') },
   entered: [
-    ['PublishFile', at('01:24:00'), stored],
-    ['RunFailed', at('01:25:00'), { ...stored, outcome: 'FAILED' }],
+    ['PublishFile', at('01:24:00'), shrunk],
+    ['RunFailed', at('01:25:00'), { ...shrunk, outcome: 'FAILED' }],
   ],
 };
 const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: at('07:00:00') };

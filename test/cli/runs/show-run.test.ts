@@ -1,50 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { addShow, linksOf, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { ERRORS } from '../../../core/errors.ts';
-import { run, runState, storedFile } from '../../support/builders.ts';
+import { run, runState } from '../../support/builders.ts';
 import { runbookEntries } from '../../support/runbook.ts';
 import { expectScreen } from '../../support/screen.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
+import { begun, input, LEADS_MANIFEST, leadsNight, ready } from '../support/leads-night.ts';
 import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ show: addShow });
 
 const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const at = (time: string) => `2026-11-20T${time}.000Z`;
-const input = { entity: 'leads', scheduledFor: at('01:00:00') };
-const begun = runState({ input, checks: 0, run: run({ prefix: 'runs/entity=leads/run=leads-night/' }) });
-const ready = { ...begun, checks: 2, outcome: 'READY' };
-const stored = { ...ready, outcome: 'STORED', file: storedFile({ bytes: 96_000_000 }) };
-const MANIFEST = 'runs/entity=leads/run=leads-night/_manifest.json';
-const published = { ...stored, outcome: 'PUBLISHED', manifestKey: MANIFEST, rows: 240 };
-
-/** A run whose create succeeded at the second attempt, with two status checks and two invocations for the file. */
-const night: Execution = {
-  name: 'leads-night',
-  status: 'SUCCEEDED',
-  input,
-  start: at('01:00:00'),
-  stop: at('01:02:00'),
-  output: JSON.stringify(published),
-  entered: [
-    ['BeginRun', at('01:00:00'), input],
-    ['CreateExport', at('01:00:00'), runState({ input, checks: 0, run: null })],
-    ['WaitBeforeCreate', at('01:00:01'), runState({ input, run: null })],
-    ['CreateExport', at('01:00:11'), runState({ input, run: null })],
-    ['WaitBeforeCheck', at('01:00:12'), begun],
-    ['CheckStatus', at('01:00:27'), begun],
-    ['WaitBeforeCheck', at('01:00:27'), { ...begun, checks: 1, outcome: 'PENDING' }],
-    ['CheckStatus', at('01:00:50'), { ...begun, checks: 1, outcome: 'PENDING' }],
-    ['DownloadFile', at('01:00:50'), ready],
-    ['WaitBeforeDownload', at('01:01:20'), { ...ready, outcome: 'CONTINUE' }],
-    ['DownloadFile', at('01:01:21'), { ...ready, outcome: 'CONTINUE' }],
-    ['PublishFile', at('01:01:51'), stored],
-    ['ExportPublished', at('01:02:00'), published],
-  ],
-};
+const night = leadsNight();
 
 test('a failed run has its error, its cause and the entry of the runbook, and no input of a person', async () => {
   const secret = { entity: 'leads', filters: [{ field: 'email', operator: 'eq', value: 'someone@example.org' }] };
@@ -264,7 +235,7 @@ test('a run whose manifest or pointer cannot be read is reported as far as it is
   cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(shown).toMatchObject({ standing: 'current', warnings: [expect.stringMatching(/latest\.json does not hold/)] });
-  cloud.objects.set(MANIFEST, Buffer.from('{"schemaVersion":9}'));
+  cloud.objects.set(LEADS_MANIFEST, Buffer.from('{"schemaVersion":9}'));
   const without = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(without).toMatchObject({ standing: null, rows: 240, status: 'SUCCEEDED' });
   expect(shownText(without, {})).toMatch(/Warning: The object \S+_manifest\.json does not hold what it should/);
