@@ -32,15 +32,15 @@ export interface FinishedRun {
   published?: Verified;
 }
 
-type NightOptions = Pick<StartOptions, 'entities' | 'secondNight' | 'tables'>;
+type NightOptions = Pick<StartOptions, 'entities' | 'secondNight' | 'tables' | 'keep'>;
 
 /** Runs the night, and shows its results and where to look next. @returns the runs, and whether all ended well */
-export async function night(session: Session, { entities, secondNight, tables }: NightOptions) {
+export async function night(session: Session, { entities, secondNight, tables, keep }: NightOptions) {
   const { screen } = session;
   screen.line(`Runs of ${entities.join(', ')}`);
   const runs = await runAll(session, entities, secondNight ? 1 : 0);
   for (const { report, published } of runs) if (!published) await crmExport(session, ['logs', report.run]);
-  showSummary(screen, runs, session.target.BucketName);
+  showSummary(screen, runs, session.target.BucketName, keep);
   const written = !tables || showTables(screen, runs);
   return { ok: written && runs.every(({ published }) => published !== undefined), runs };
 }
@@ -117,7 +117,7 @@ async function crmExport({ screen, record, cloud, interrupt }: Session, words: s
 }
 
 /** Shows the results of the runs, the beginning of one file, and where to look next. */
-export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
+export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string, keep: boolean): void {
   screen.line(`\n${runsTable(runs)}\n`);
   for (const { report } of runs) {
     if (report.error) screen.line(`${report.entity}: ${failureText(report)}\n`);
@@ -133,9 +133,8 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
   screen.line(
     `\nReaders start at s3://${bucket}/published/entity=${run.entity}/latest.json, which names the manifest, which names the file.`,
   );
-  screen.line(
-    'Next: README.md says how to deploy this to an account; npm start -- --keep leaves it running here to look around.',
-  );
+  const toKeep = keep ? '' : '; npm start -- --keep leaves it running here to look around';
+  screen.line(`Next: README.md says how to deploy this to an account${toKeep}.`);
 }
 
 function runsTable(runs: FinishedRun[]): string {

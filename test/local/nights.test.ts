@@ -17,9 +17,9 @@ function published(entity: NamedRun['entity'], content: string, warnings: string
   return { report: report({ entity }), published: { manifest, start: Buffer.from(content) } };
 }
 
-function shown(runs: FinishedRun[]): string {
+function shown(runs: FinishedRun[], keep = false): string {
   const { stream, raw } = terminal(false);
-  showSummary(createScreen(stream), runs, 'the-bucket');
+  showSummary(createScreen(stream), runs, 'the-bucket', keep);
   return raw();
 }
 
@@ -43,6 +43,12 @@ test('a summary shows every run, each warning once, the first lines of a file, a
   expect(text).toMatch(/^leads, meetings: The first night\.$/m);
   expect(text).toContain('The first lines of runs/leads.csv:\n  id,name');
   expect(text).toContain('s3://the-bucket/published/entity=leads/latest.json');
+});
+
+test('a start with --keep is not told of --keep', () => {
+  const runs = [published('leads', 'id\n')];
+  expect(shown(runs)).toContain('npm start -- --keep');
+  expect(shown(runs, true)).not.toContain('--keep');
 });
 
 test('control characters of a file do not reach the terminal', () => {
