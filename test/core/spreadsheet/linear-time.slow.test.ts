@@ -99,8 +99,12 @@ test.each<[string, number, (size: number) => [bytes: Uint8Array, columns?: strin
 ])('twice as many %s take at most three times as long', async (_, size, make) => {
   const [small, large] = [make(size), make(2 * size)];
   await cpuOf(...small);
-  const once = Math.min(await cpuOf(...small), await cpuOf(...small));
-  const twice = Math.min(await cpuOf(...large), await cpuOf(...large));
+  let [once, twice] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  // A single measurement may contain a collection of garbage, or work of another test.
+  for (let round = 0; round < 4; round += 1) {
+    once = Math.min(once, await cpuOf(...small));
+    twice = Math.min(twice, await cpuOf(...large));
+  }
 
   expect(twice).toBeLessThan(3 * Math.max(20, once));
 });
