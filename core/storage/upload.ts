@@ -1,6 +1,12 @@
 import type { Readable } from 'node:stream';
-import { AbortMultipartUploadCommand, type PutObjectCommandInput, type S3Client } from '@aws-sdk/client-s3';
+import {
+  AbortMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  type PutObjectCommandInput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { RunError } from '../errors.ts';
 import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 /** Two parts are sent at the same time. Parts of this size allow objects of 80 GB, because S3 takes 10,000 parts. */
@@ -26,7 +32,7 @@ export async function uploadOver(
 ): Promise<boolean> {
   const condition = etag === undefined ? { IfNoneMatch: '*' } : { IfMatch: etag };
   const upload = new Upload({
-    client,
+    client: withUploadIds(client, object.Key),
     params: { ...object, ...condition },
     partSize,
     queueSize: 2,
@@ -44,4 +50,16 @@ export async function uploadOver(
     if (refusedCondition(error) || (etag !== undefined && isGone(error))) return false;
     throw storageError(error, 'write', Key);
   }
+}
+
+/** lib-storage continues without an upload id, and S3 would then store each part as the whole object. */
+function withUploadIds(client: S3Client, key: string): S3Client {
+  const send = async (...args: Parameters<S3Client['send']>) => {
+    const answer: unknown = await client.send(...args);
+    const hasId = typeof answer === 'object' && answer !== null && 'UploadId' in answer && answer.UploadId;
+    if (args[0] instanceof CreateMultipartUploadCommand && !hasId)
+      throw new RunError('StorageUnavailable', `S3 returned no upload id for ${key}.`);
+    return answer;
+  };
+  return Object.create(client, { send: { value: send } });
 }
