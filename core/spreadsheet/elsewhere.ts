@@ -1,5 +1,5 @@
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { AllowedText, isKnownName, type KnownNames, type PartKind } from './allowed-text.ts';
+import { AllowedText, isKnownName, type KnownNames } from './allowed-text.ts';
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
@@ -20,30 +20,19 @@ const CALLED: [type: RegExp, what: string][] = [
 /** Parts that hold no copies of cells. */
 const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'settings of a printer', 'formats', 'document properties']);
 
-/** Parts that are allowed if columns are left out, and the rules for their text. */
-const JUDGED: [type: RegExp, kind: PartKind][] = [
-  [/\bpackage\.relationships\+xml$/, 'relationships'],
-  [/\bpackage\.core-properties\+xml$/, 'core'],
-  [/\bextended-properties\+xml$/, 'application'],
-  [/\bspreadsheetml\.(sheet|template)\.main\+xml$/, 'workbook'],
-  [/\bspreadsheetml\.styles\+xml$/, 'styles'],
-  [/\bspreadsheetml\.table\+xml$/, 'table'],
-  [/\bspreadsheetml\.calcchain\+xml$/, 'calculation'],
-  [/\bofficedocument\.theme\+xml$/, 'theme'],
-];
+/** Parts that are allowed if columns are left out, as far as `AllowedText` finds no text in them. */
+const JUDGED =
+  /\b(package\.(relationships|core-properties)|extended-properties|spreadsheetml\.((sheet|template)\.main|styles|table|calcchain)|officedocument\.theme)\+xml$/;
 
-/** The rules for a part; `undefined` for a part that is not allowed if columns are left out. */
-const kindOf = ({ parts }: Workbook, part: string) =>
-  part.toLowerCase() === '[content_types].xml'
-    ? 'types'
-    : JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
+const isJudged = ({ parts }: Workbook, part: string) =>
+  part.toLowerCase() === '[content_types].xml' || JUDGED.test(parts.typeOf(part));
 
-/** Parts that are neither read nor allowed, with a word for each; '' for an empty part. */
+/** Parts that are neither read nor judged, with a word for each; '' for an empty part. */
 function otherParts(workbook: Workbook): Map<string, string> {
   const { parts, archive, read } = workbook;
   const sizes = new Map(archive.entries.map(({ size }, place) => [parts.names[place], size]));
   const calledOf = (part: string) => CALLED.find(([called]) => called.test(parts.typeOf(part)))?.[1] ?? 'other parts';
-  const others = parts.names.filter((part) => !kindOf(workbook, part) && !read.has(part.toLowerCase()));
+  const others = parts.names.filter((part) => !isJudged(workbook, part) && !read.has(part.toLowerCase()));
   return new Map(others.map((part) => [part, sizes.get(part) === 0 ? '' : calledOf(part)]));
 }
 
@@ -70,8 +59,8 @@ export async function textOutsideSheets(workbook: Workbook, names: KnownNames): 
   const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
   for (const part of parts.names.filter((name) => !others.has(name))) {
     const here = new Set(isKnownName(part) ? [] : ['a name of a part']);
-    const kind = kindOf(workbook, part);
-    if (kind) await judgePart(parts.read(part), new AllowedText(kind, all, (what) => here.add(what)), here);
+    if (isJudged(workbook, part))
+      await judgePart(parts.read(part), new AllowedText(all, (what) => here.add(what)), here);
     found.push(...here);
   }
   return archive.texts() > 0 ? [...found, 'comments or extra fields of the archive'] : found;

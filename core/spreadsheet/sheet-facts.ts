@@ -55,7 +55,7 @@ export async function sheetFacts(
   const { sheet, header } = counted;
   const names = namesOf(workbook, header, expected);
   const here = new Set<string>();
-  const seen: SheetSeen = { unknownResults: 0, text: new AllowedText('sheet', names, (what) => here.add(what)) };
+  const seen: SheetSeen = { unknownResults: 0, text: new AllowedText(names, (what) => here.add(what)) };
   const counter = new RowCounter(header, expected);
   for await (const row of sheet.rows(seen)) counter.add(row);
   const { content, recordsAbove } = counter.result();
@@ -100,7 +100,7 @@ async function startsOf({ sheets }: Workbook, { listed, headerless }: ExpectedCo
   const starts: Start[] = [];
   for (const sheet of sheets) {
     const text = new Set<string>();
-    const seen = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => text.add(what)) };
+    const seen = { unknownResults: 0, text: new AllowedText(NO_NAMES, (what) => text.add(what)) };
     starts.push({ sheet, text, ...(await findHeader(sheet.rows(seen), expected)) });
   }
   return starts;

@@ -44,7 +44,7 @@ export async function openWorkbook(source: ByteSource, limits: ReadingLimits): P
   const main = await readMain(parts);
   const formats = main.styles === null ? [] : await readStyles(parts.read(main.styles));
   const stringsText = new Set<string>();
-  const text = new AllowedText('strings', NO_NAMES, (what) => stringsText.add(what));
+  const text = new AllowedText(NO_NAMES, (what) => stringsText.add(what));
   const strings = main.sharedStrings === null ? null : await readSharedStrings(parts.read(main.sharedStrings), text);
   const context = { calendar: main.calendar, formats, strings };
   const sheets = main.sheets.map((sheet) => ({
