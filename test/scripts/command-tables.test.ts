@@ -8,6 +8,7 @@ import { callsIn } from '../support/aws-calls.ts';
 
 /** Calls whose right has another name. */
 const ACTIONS: Record<string, string> = {
+  CreateMultipartUpload: 'PutObject',
   HeadObject: 'GetObject',
   ListObjectsV2: 'ListBucket',
   ListObjectVersions: 'ListBucketVersions',

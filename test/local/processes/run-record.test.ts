@@ -24,7 +24,9 @@ async function starter(cacheDir: string) {
   if (child.stdout === null) throw new Error('no output');
   const [line] = await once(createInterface(child.stdout), 'line');
   const said = announcement.parse(JSON.parse(line));
-  const printed = (name: string) => readFile(join(cacheDir, 'runs', said.id, `${name}.log`), 'utf8').then(Number);
+  const logOf = (name: string) => join(cacheDir, 'runs', said.id, `${name}.log`);
+  // A log is opened in the background, so it may not exist yet when the starter announces itself.
+  const printed = (name: string) => (existsSync(logOf(name)) ? readFile(logOf(name), 'utf8').then(Number) : 0);
   await eventually(async () => (await printed('plain')) > 0 && (await printed('stubborn')) > 0);
   return { ...said, child, pids: [said.pid, await printed('plain'), await printed('stubborn')] };
 }
