@@ -16,7 +16,7 @@ export function quotedName(typed: string, known: readonly string[] = []): string
 }
 
 /** Quotes at most ten names from outside in a message. */
-export function quotedNames(typed: readonly string[], known: readonly string[]): string {
+export function quotedNames(typed: readonly string[], known: readonly string[] = []): string {
   return typed
     .slice(0, 10)
     .map((name) => quotedName(name, known))

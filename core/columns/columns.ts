@@ -7,21 +7,22 @@ import type { Manifest } from '../export/manifest.ts';
 import type { Plan } from '../export/plan.ts';
 import { folded, meansOrContains } from '../folded.ts';
 import type { Drift, Since } from '../step/states.ts';
-import { isPlainLabel, isPlainName, quotedName, suggestion } from '../suggestion.ts';
-import { changesBetween, comparable, driftOf, fieldsOf, judgeChanges, type ListedField } from './column-changes.ts';
-import { exceptedIn, type LeftOut, labelsIn, meantBy } from './left-out.ts';
+import { isPlainLabel, isPlainName, quotedName, quotedNames, suggestion } from '../suggestion.ts';
+import {
+  changesBetween,
+  comparable,
+  driftOf,
+  fieldsOf,
+  judgeChanges,
+  type ListedField,
+  withLastTypes,
+} from './column-changes.ts';
+import { exceptedIn, type LeftOut, labelsIn, meantBy, type Named } from './left-out.ts';
 
 /**
  * Decides once, in CreateExport, which columns a run requests, which it leaves out, and how the columns of the CRM have
  * changed since the last published export.
  */
-
-export interface Columns extends ChosenColumns {
-  /** How the columns of the CRM differ from those of the last published export; `null` = they were not compared. */
-  drift: Drift | null;
-  /** Changed columns that `warnings` name or count. */
-  schemaChanges: number;
-}
 
 export interface ChosenColumns {
   /** The columns to request, in order. */
@@ -32,11 +33,18 @@ export interface ChosenColumns {
   warnings: string[];
 }
 
+export interface Columns extends ChosenColumns {
+  /** How the columns of the CRM differ from those of the last published export; `null` = they were not compared. */
+  drift: Drift | null;
+  /** Changed columns that `warnings` name or count. */
+  schemaChanges: number;
+  /** All columns that the CRM lists now. A type that it does not give is that of the last published export. */
+  fields: ListedField[];
+}
+
 /** The columns of the last published export. */
 export interface PublishedColumns {
   since: Since;
-  /** Digest of the plan of that export. */
-  plan: string;
   fields: ListedField[];
   leftOut: LeftOut[];
 }
@@ -46,25 +54,18 @@ export type LastColumns = PublishedColumns | 'unknown' | undefined;
 
 /** Replaces a type or label that is not plain text with null. Only another program can have written such a value. */
 export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
-  const { date, plan, excepted } = run;
   const fields = fieldsOf(run);
   if (fields === null) return 'unknown';
   const plainLabel = (label: string | null) => (label !== null && isPlainLabel(label) ? label : null);
   return {
-    since: { date, execution },
-    plan,
+    since: { date: run.date, execution },
     fields: fields.map(({ name, type, label }) => ({
       name,
       type: type !== null && isPlainName(type) ? type : null,
       label: plainLabel(label),
     })),
-    leftOut: excepted.map((field) => ({ ...field, label: plainLabel(field.label) })),
+    leftOut: run.excepted.map((field) => ({ ...field, label: plainLabel(field.label) })),
   };
-}
-
-/** The columns of the last published export; `undefined` if they are not known. */
-export function publishedColumns(last: LastColumns): PublishedColumns | undefined {
-  return last === 'unknown' ? undefined : last;
 }
 
 /**
@@ -72,14 +73,15 @@ export function publishedColumns(last: LastColumns): PublishedColumns | undefine
  * @throws RunError `ConfigInvalid` or `InvalidInput` if no column can be requested; `SchemaChanged` if the
  *   configuration stops runs at a change that no person has accepted
  */
-export function columnsFor(
-  plan: Plan & { input: { date: string } },
-  fields: readonly ListedField[],
-  last: LastColumns,
-): Columns {
+export function columnsFor(plan: Plan, fields: readonly ListedField[], last: LastColumns): Columns {
   const chosen = chooseColumns(plan, fields, last);
   const { warnings, ...compared } = compareColumns(plan, fields, chosen, last);
-  return { ...chosen, ...compared, warnings: [...chosen.warnings, ...warnings] };
+  const known = withLastTypes(fields, publishedColumns(last)?.fields ?? []);
+  return { ...chosen, ...compared, warnings: [...chosen.warnings, ...warnings], fields: known };
+}
+
+function publishedColumns(last: LastColumns): PublishedColumns | undefined {
+  return last === 'unknown' ? undefined : last;
 }
 
 /** @throws RunError `ConfigInvalid`, `InvalidInput`, or `SchemaChanged` if the CRM does not list a required column */
@@ -88,7 +90,11 @@ export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: 
   const { leftOut, warnings } = leftOutOf(plan, fields, publishedColumns(last));
   refuseLeftOut(leftOut, configured, input);
   const requested = requestedOf(plan, fields, leftOut);
-  refuseMissing(requiredOf(configured), requested, input.entity);
+  const missing = requiredOf(configured).filter((name) => !requested.includes(name));
+  if (missing.length > 0) {
+    const what = `${input.entity} must have ${quotedNames(missing, requested)} (columns.required), which GET /${input.entity}/fields does not list.`;
+    throw new RunError('SchemaChanged', what);
+  }
   return { requested, leftOut, warnings: [...warnings, ...labelsThatGiveWay(plan, fields)] };
 }
 
@@ -119,66 +125,53 @@ export function compareColumns(
 }
 
 /**
- * The columns that the configuration leaves out. If an entry matches no listed column, it keeps the column that it
- * matched last, unless the CRM has listed a new column since: that could be the same column under another name.
+ * The columns that the configuration leaves out. An entry also keeps the columns that it named last: if its label has
+ * moved to another column, or if it names no column now and the CRM has listed no new one since, which could be the
+ * same column under another name.
  * @throws RunError `ConfigInvalid` for an entry without a known column: a typo would export the column every night
  */
 function leftOutOf(
-  { configured, configuredDigest, input: { entity } }: Plan,
+  { configured, input: { entity } }: Plan,
   fields: readonly ListedField[],
-  published: PublishedColumns | undefined,
-): { leftOut: LeftOut[]; warnings: string[] } {
-  const last = published?.plan === configuredDigest ? published : undefined;
+  last: PublishedColumns | undefined,
+): Pick<ChosenColumns, 'leftOut' | 'warnings'> {
   const entries = exceptedOf(configured);
   const now = meantBy(entries, fields);
-  const moved = movedSince(last, now, fields);
-  const leftOut = [...now, ...moved];
-  const warnings = [...severalTexts(entries, now), ...moved.map((each) => movedText(each, last?.since.date))];
-  const unknown = entries.filter((entry) => !now.some((each) => each.entry === entry));
-  if (unknown.length === 0) return { leftOut, warnings };
-  const kept = keptSince(last, fields).filter(({ entry }) => unknown.includes(entry));
-  const lost = unknown.filter((each) => !kept.some(({ entry }) => entry === each));
+  const listed = new Set(fields.map(({ name }) => name));
+  const known = new Set([...(last?.fields ?? []), ...(last?.leftOut ?? [])].map(({ name }) => name));
+  const isNewListed = fields.some(({ name }) => !known.has(name));
+  const since = `the export of ${last?.since.date}`;
+  const lost: string[] = [];
+  const found = entries.map((entry) => {
+    const meant = now.filter((each) => each.entry === entry);
+    const before = last?.leftOut.filter((each) => each.entry === entry) ?? [];
+    if (meant.length > 0) {
+      const moved = before.filter(({ name }) => listed.has(name) && !now.some((each) => each.name === name));
+      return { leftOut: [...meant, ...moved], warnings: [...severalTexts(entry, meant), ...movedTexts(moved, since)] };
+    }
+    if (before.length === 0 || isNewListed) lost.push(entry);
+    const gone = `The CRM no longer lists what columns.except names: "${entry}". No column has come since ${since}.`;
+    return { leftOut: before, warnings: [gone] };
+  });
   if (lost.length > 0) throw namesNothing(lost, entity, fields);
-  const gone = unknown.slice(0, 10).map((entry) => `"${entry}"`);
-  const text = `The CRM no longer lists what columns.except names: ${gone.join(', ')}. No column has come since the export of ${last?.since.date}.`;
-  return { leftOut: [...leftOut, ...kept], warnings: [...warnings, text] };
+  return { leftOut: found.flatMap(({ leftOut }) => leftOut), warnings: found.flatMap(({ warnings }) => warnings) };
 }
 
-function severalTexts(entries: readonly string[], leftOut: readonly LeftOut[]): string[] {
-  return entries.flatMap((entry) => {
-    const meant = leftOut.filter((each) => each.entry === entry);
-    const names = meant.slice(0, 10).map(({ name }) => quotedName(name));
-    const text = `"${entry}" of columns.except means ${meant.length} columns, which are all left out: ${names.join(', ')}.`;
-    return meant.length > 1 ? [text] : [];
+function severalTexts(entry: string, meant: readonly LeftOut[]): string[] {
+  if (meant.length < 2) return [];
+  const names = quotedNames(meant.map(({ name }) => name));
+  return [`"${entry}" of columns.except means ${meant.length} columns, which are all left out: ${names}.`];
+}
+
+function movedTexts(moved: readonly LeftOut[], since: string): string[] {
+  return moved.map(({ entry, name }) => {
+    const before = `"${entry}" of columns.except named ${quotedName(name)} in ${since}, and names another column now`;
+    return `${before}: both are left out. Name the columns themselves.`;
   });
 }
 
-/** Listed columns that an entry matched last but not now, because their label has moved to another column. */
-function movedSince(
-  last: PublishedColumns | undefined,
-  now: readonly LeftOut[],
-  fields: readonly ListedField[],
-): LeftOut[] {
-  const listed = new Set(fields.map(({ name }) => name));
-  return (last?.leftOut ?? []).filter(
-    ({ entry, name }) =>
-      listed.has(name) && now.some((each) => each.entry === entry) && !now.some((each) => each.name === name),
-  );
-}
-
-function movedText({ entry, name }: LeftOut, date: string | undefined): string {
-  const before = `"${entry}" of columns.except named ${quotedName(name)} in the export of ${date}, and names another column now`;
-  return `${before}: both are left out. Name the columns themselves.`;
-}
-
-function keptSince(last: PublishedColumns | undefined, fields: readonly ListedField[]): readonly LeftOut[] {
-  if (!last) return [];
-  const known = new Set([...last.fields, ...last.leftOut].map(({ name }) => name));
-  return fields.every(({ name }) => known.has(name)) ? last.leftOut : [];
-}
-
 function namesNothing(entries: string[], entity: Entity, fields: readonly ListedField[]): RunError {
-  const known = fields.flatMap(({ name, label }) => (label === null ? [name] : [name, label]));
+  const known = fields.flatMap(textsOf);
   const named = entries.slice(0, 10).map((entry) => `"${entry}"${suggestion(entry, known)}`);
   const what = `columns.except of ${entity} names ${named.join(', ')}, which is no column in the list of the CRM (GET /${entity}/fields, ${fields.length} columns).`;
   return new RunError(
@@ -192,28 +185,23 @@ function namesNothing(entries: string[], entity: Entity, fields: readonly Listed
  * @throws RunError `InvalidInput` if the input uses the column, `ConfigInvalid` if the configuration does
  */
 function refuseLeftOut(leftOut: readonly LeftOut[], configured: EntityPlan, input: ExportInput): void {
-  const byInput = namedIn(leftOut, input.columns, [input.filters, input.sorts]);
-  if (byInput.length > 0) {
-    const what = `The configuration leaves out ${quotedAll(byInput)} (columns.except): no input can ask for it.`;
+  const asked = namedIn(leftOut, Array.isArray(input.columns) ? input.columns : [], [input.filters, input.sorts]);
+  if (asked.length > 0) {
+    const what = `The configuration leaves out ${quotedNames(asked)} (columns.except): no input can ask for it.`;
     throw new RunError('InvalidInput', what);
   }
-  const byFile = namedIn(
-    leftOut,
-    [...((input.columns === undefined && onlyOf(configured)) || []), ...requiredOf(configured)],
-    [
-      input.filters === undefined ? configured.filters : undefined,
-      input.sorts === undefined ? configured.sorts : undefined,
-    ],
-  );
-  if (byFile.length === 0) return;
-  const what = `The configuration of ${input.entity} names ${quotedAll(byFile)} in columns, filters or sorts, which columns.except leaves out.`;
+  const { columns, filters = configured.filters, sorts = configured.sorts } = input;
+  const chosen = columns === undefined ? (onlyOf(configured) ?? []) : [];
+  const named = namedIn(leftOut, [...chosen, ...requiredOf(configured)], [filters, sorts]);
+  if (named.length === 0) return;
+  const what = `The configuration of ${input.entity} names ${quotedNames(named)} in columns, filters or sorts, which columns.except leaves out.`;
   throw new RunError('ConfigInvalid', what);
 }
 
-function namedIn(leftOut: readonly LeftOut[], columns: ExportInput['columns'], selected: unknown): string[] {
+function namedIn(leftOut: readonly LeftOut[], columns: readonly string[], selected: unknown): string[] {
   const named = leftOut.filter(
     ({ entry, name, label }) =>
-      (Array.isArray(columns) && columns.includes(name)) ||
+      columns.includes(name) ||
       exceptedIn(selected, [name, entry]).length > 0 ||
       labelsIn(selected, label === null ? [] : [label]).length > 0,
   );
@@ -230,7 +218,7 @@ function requestedOf(
   if (Array.isArray(columns)) {
     const unknown = columns.filter((column) => !names.includes(column));
     if (unknown.length === 0) return columns;
-    const what = `${entity} has no column ${quotedAll(unknown, names)}; GET /${entity}/fields lists ${names.length} columns.`;
+    const what = `${entity} has no column ${quotedNames(unknown, names)}; GET /${entity}/fields lists ${names.length} columns.`;
     throw new RunError('ConfigInvalid', what);
   }
   const left = new Set(leftOut.map(({ name }) => name));
@@ -241,27 +229,18 @@ function requestedOf(
   throw new RunError('ConfigInvalid', none);
 }
 
-/** @throws RunError `SchemaChanged` if a column that the configuration requires is missing */
-function refuseMissing(required: string[], requested: string[], entity: Entity): void {
-  const missing = required.filter((name) => !requested.includes(name));
-  if (missing.length === 0) return;
-  const what = `${entity} must have ${quotedAll(missing, requested)} (columns.required), which GET /${entity}/fields does not list.`;
-  throw new RunError('SchemaChanged', what);
-}
-
 /**
  * Warnings for texts that `columns.labels` maps to null although the CRM now lists them.
  * @throws RunError `ConfigInvalid` if such a text, or a part of it, names a left-out or hashed column
  */
 function labelsThatGiveWay({ configured, input: { entity } }: Plan, fields: readonly ListedField[]): string[] {
   const { except = [], hash = [] } = configured.tables ?? {};
-  const hidden = meantBy([...exceptedOf(configured), ...except, ...hash], fields);
+  const hidden = meantBy([...exceptedOf(configured), ...except, ...hash], fields).flatMap(textsOf);
   const texts = Object.entries(labelsOf(configured)).flatMap(([text, value]) => (value === null ? [text] : []));
-  for (const text of texts) {
-    if (hidden.some((field) => textsOf(field).some((each) => meansOrContains(text, each)))) {
-      const what = `columns.labels of ${entity} maps "${text}" to null, which means a column that the configuration leaves out or hashes. Remove the text.`;
-      throw new RunError('ConfigInvalid', what);
-    }
+  const secret = texts.find((text) => hidden.some((each) => meansOrContains(text, each)));
+  if (secret !== undefined) {
+    const what = `columns.labels of ${entity} maps "${secret}" to null, which means a column that the configuration leaves out or hashes. Remove the text.`;
+    throw new RunError('ConfigInvalid', what);
   }
   return texts.flatMap((text) => {
     const field = fields.find((each) => textsOf(each).some((name) => folded(name) === folded(text)));
@@ -270,14 +249,4 @@ function labelsThatGiveWay({ configured, input: { entity } }: Plan, fields: read
   });
 }
 
-const textsOf = ({ name, label }: Pick<ListedField, 'name' | 'label'>) => (label === null ? [name] : [name, label]);
-
-/** The most names in one message. */
-const MOST_NAMED = 20;
-
-function quotedAll(names: readonly string[], known: readonly string[] = []): string {
-  return names
-    .slice(0, MOST_NAMED)
-    .map((name) => quotedName(name, known))
-    .join(', ');
-}
+const textsOf = ({ name, label }: Named) => (label === null ? [name] : [name, label]);

@@ -58,17 +58,11 @@ export function leftOutToday(
   const { columns } = run.request;
   const names = [...columns, ...(header ?? [])];
   const labelled = new Set((fieldsOf(run) ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
-  const found = entries.map((entry) => {
-    const own = meantInRuns(entry, names, [run]);
-    return { entry, own, later: newest ? meantInRuns(entry, [], [newest]) : [] };
-  });
-  const untold = found.find(({ own, later }) => own.length + later.length === 0)?.entry;
+  const found = entries.map((entry) => ({ entry, meant: meantInRuns(entry, names, newest ? [run, newest] : [run]) }));
+  const untold = found.find(({ meant }) => meant.length === 0)?.entry;
   return {
-    // An entry that names no column of the run counts as a column name itself.
-    leftOut: found.flatMap(({ entry, own, later }) => [
-      ...(own.length > 0 ? own : [{ entry, name: entry, label: null }]),
-      ...later,
-    ]),
+    // An entry that names no column of a run counts as a column name itself.
+    leftOut: found.flatMap(({ entry, meant }) => (meant.length > 0 ? meant : [{ entry, name: entry, label: null }])),
     untold: columns.every((name) => labelled.has(name)) ? undefined : untold,
   };
 }

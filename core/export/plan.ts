@@ -24,8 +24,6 @@ export interface Plan extends PlanParts {
   input: ExportInput;
   /** SHA-256, hexadecimal: files with equal digests can be compared. */
   digest: string;
-  /** The digest of the plan without the input. */
-  configuredDigest: string;
   /** Keys of the input that make the plan differ from the configured one. */
   differs: string[];
   kind: z.infer<typeof kindSchema>;
@@ -43,7 +41,6 @@ export function planFor<Input extends ExportInput>(configured: EntityPlan, input
     configured,
     input,
     digest: digestOf(input.entity, parts),
-    configuredDigest: digestOf(input.entity, ours),
     differs,
     kind: differs.length > 0 ? 'partial' : dependsOnDate(parts.filters) ? 'window' : 'full',
   };

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { bytesOf, LARGEST_CARRIED, listedOf, withLastTypes } from '../columns/column-changes.ts';
-import { type Columns, type LastColumns, publishedColumns } from '../columns/columns.ts';
+import { bytesOf, LARGEST_CARRIED, listedOf } from '../columns/column-changes.ts';
+import type { Columns } from '../columns/columns.ts';
 import type { LeftOut } from '../columns/left-out.ts';
 import type { Deployment } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
-import type { Field } from '../crm/fields.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest, Run } from '../step/states.ts';
 import type { ExportInput } from './input.ts';
@@ -15,22 +14,14 @@ import { resolveDates } from './relative-dates.ts';
 /** The request as it is sent, and the fields that identify its file. */
 export type Request = Pick<Run, 'request' | 'fingerprint' | 'listed'>;
 
-interface Listed {
-  fields: readonly Field[];
-  last: LastColumns;
-  deployment: Pick<Deployment, 'crm' | 'timeZone'>;
-}
-
 /** Builds the request and sends nothing. @throws RunError `ConfigInvalid` if it is too large */
 export function requestFor(
   { configured, input }: Plan & { input: { date: string } },
-  { requested }: Columns,
-  { fields, last, deployment: { crm, timeZone } }: Listed,
+  { requested, fields }: Columns,
+  { crm, timeZone }: Pick<Deployment, 'crm' | 'timeZone'>,
 ): Request {
-  const asWritten = buildRequest(input, configured, crm, requested);
-  const request = resolveDates(asWritten, { date: input.date, timeZone });
-  const listed = listedOf(withLastTypes(fields, publishedColumns(last)?.fields ?? []), request);
-  return { request, fingerprint: fingerprintOf(input.entity, request), listed };
+  const request = resolveDates(buildRequest(input, configured, crm, requested), { date: input.date, timeZone });
+  return { request, fingerprint: fingerprintOf(input.entity, request), listed: listedOf(fields, request) };
 }
 
 /** Builds the request; the input overrides the configuration. @throws RunError `ConfigInvalid` if it is too large */

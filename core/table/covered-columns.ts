@@ -4,13 +4,6 @@ import type { EntityPlan } from '../config/entity-settings.ts';
 import { type Covered, tableColumnName } from './table-columns.ts';
 import { TableError } from './table-error.ts';
 
-type Plan = Pick<EntityPlan, 'columns' | 'tables'>;
-
-/** Whether the settings leave out or hash any column. */
-export function coversAny({ columns, tables }: Plan): boolean {
-  return exceptedOf({ columns }).length + (tables?.except ?? []).length + (tables?.hash ?? []).length > 0;
-}
-
 /**
  * The columns of a file that today's settings leave out of its table or hash. The date of the file does not matter.
  * @param names of the file's columns
@@ -18,7 +11,11 @@ export function coversAny({ columns, tables }: Plan): boolean {
  * @throws TableError if an entry matches no known column, or if an entry of `tables` matches no column of the file:
  *   the column may be there under another name
  */
-export function coveredColumns(names: readonly string[], runs: readonly RunColumns[], plan: Plan): Covered {
+export function coveredColumns(
+  names: readonly string[],
+  runs: readonly RunColumns[],
+  plan: Pick<EntityPlan, 'columns' | 'tables'>,
+): Covered {
   const meaningOf = (entry: string) => meantInRuns(entry, names, runs).map(({ name }) => name);
   const unrequested = new Set(
     exceptedOf(plan).flatMap((entry) => {

@@ -51,9 +51,8 @@ async function beginRun(asked: Asked, state: RunState, deps: CreateExportDeps): 
   const { crm, deployment, read } = deps;
   const plan = planFor(deployment.entities[asked.entity], asked);
   const fields = await readFields(crm, asked.entity);
-  const last = await lastColumns(read, asked.entity);
-  const columns = columnsFor(plan, fields, last);
-  const request = requestFor(plan, columns, { fields, last, deployment });
+  const columns = columnsFor(plan, fields, await lastColumns(read, asked.entity));
+  const request = requestFor(plan, columns, deployment);
   const obtained = await obtainExport(asked, request, state, deps);
   const run = runOf(state, plan, columns, request, obtained, deps);
   await recordExport(state.execution, run, deps);

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
@@ -15,7 +16,7 @@ import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
 import { readObject } from '../../core/storage/read-object.ts';
-import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
+import { coveredColumns } from '../../core/table/covered-columns.ts';
 import { EngineError, inFolder } from '../../core/table/engine.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
@@ -144,7 +145,8 @@ async function replaceTable(
  */
 async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableDeps): Promise<Covered> {
   const { names, told } = fileColumns(manifest);
-  if (!coversAny(plan)) return NOTHING;
+  const { except = [], hash = [] } = plan.tables ?? {};
+  if (exceptedOf(plan).length + except.length + hash.length === 0) return NOTHING;
   const unknown = 'The file does not name its columns itself, so none of them can be left out or hashed';
   if (!told) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
   const { execution } = manifest;

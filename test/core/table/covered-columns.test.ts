@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { listedOf } from '../../../core/columns/column-changes.ts';
 import type { RunColumns } from '../../../core/columns/left-out.ts';
-import { coveredColumns, coversAny } from '../../../core/table/covered-columns.ts';
+import { coveredColumns } from '../../../core/table/covered-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
 /** A plan with these settings of hidden columns. */
 const planOf = (
   except: string[],
   tables?: { except?: string[]; hash?: string[] },
-): Parameters<typeof coversAny>[0] => ({
+): Parameters<typeof coveredColumns>[2] => ({
   columns: except.length > 0 ? { except } : 'all',
   tables: tables && { columns: {}, misfit: 'null', version: 1, ...tables },
 });
@@ -84,14 +84,4 @@ test.each(['except', 'hash'])('a column that `tables.%s` names and the file lack
   const covered = () => coveredColumns(['id'], [told([['id'], ['phone']])], planOf([], { [key]: ['phone'] }));
 
   expect(covered).toThrow(new RegExp(`has no column "phone", which \`tables\\.${key}\` names`));
-});
-
-test.each([
-  ['nothing', planOf([]), false],
-  ['a table without such settings', planOf([], {}), false],
-  ['columns of requests', planOf(['a']), true],
-  ['columns of the table', planOf([], { except: ['a'] }), true],
-  ['hashes', planOf([], { hash: ['a'] }), true],
-])('whether any column is covered is known: %s', (_, plan, expected) => {
-  expect(coversAny(plan)).toBe(expected);
 });

@@ -76,11 +76,12 @@ test('where the configuration stops at a change, nothing is requested', async ()
 test('a column that went away stays left out, night after night, until another comes', async () => {
   const plan = { columns: { except: ['nationalId'] } };
   const national = field('NationalID', 'text', 'תעודת זהות');
-  const night = (listed: typeof BEFORE, before: Awaited<ReturnType<typeof runOf>>, input: object = {}) => {
+  type Before = Awaited<ReturnType<typeof runOf>>;
+  const night = (listed: typeof BEFORE, before: Before, input: object = {}, settings: object = plan) => {
     if (!before) throw new Error('there is no run before');
     const { plan: digest, request, listed: known, excepted } = before;
     const manifest = manifestOf({ ...SINCE, plan: digest, request, listed: known, excepted });
-    return compare(listed, { plan, input, bucket: publishedWith(manifest) }).answer;
+    return compare(listed, { plan: settings, input, bucket: publishedWith(manifest) }).answer;
   };
   const first = await runOf([...BEFORE, national], { plan });
   const second = await night(BEFORE, first);
@@ -92,6 +93,8 @@ test('a column that went away stays left out, night after night, until another c
   // A run with its own filters goes on like the night.
   const other = await night(BEFORE, first, { filters: [{ field: 'phone' }] });
   expect(other.run).toMatchObject({ kind: 'partial', excepted: first?.excepted });
+  const changed = await night(BEFORE, first, {}, { ...plan, filters: [{ field: 'phone' }] });
+  expect(changed.run).toMatchObject({ kind: 'full', excepted: first?.excepted });
   const renamed = await night([...BEFORE, field('passport')], third.run);
   expect(renamed).toMatchObject({ outcome: 'FAILED', failure: { error: 'ConfigInvalid' } });
   expect((await night([...BEFORE, national], third.run)).run).toMatchObject({ excepted: first?.excepted });
