@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { finished } from 'node:stream/promises';
+import { CsvError, type Parser, parse } from 'csv-parse';
 import { RunError } from '../errors.ts';
 import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
 import { type LineBlock, LONGEST_LINE } from './line-blocks.ts';
@@ -21,75 +23,118 @@ const WORTH_MEASURING = LONGEST_LINE / 8;
 /**
  * The reader of CSV (RFC 4180, commas, UTF-8, byte order mark optional). The first record names `id` and fields. An
  * empty cell, quoted or not, does not change its field. Unquoted `\N` means `null`. An empty text needs JSON Lines.
+ * Reading ends at a misplaced quotation mark, because it is not known where the next record begins.
  */
 export const CSV: UpdateReader = { format: 'csv', open: (rules) => new CsvReader(createRecordCheck(rules)) };
 
+type Cells = (string | null)[];
+
+const LONE_CR = 'has a carriage return (CR) without a line feed (LF): save the file with LF or CRLF line breaks';
+const TOO_LONG = `${tooLongLine(0).sentence}, or opens a quotation mark that is never closed`;
+/** Errors of csv-parse about the text. */
+const UNREADABLE: Partial<Record<string, string>> = {
+  CSV_INVALID_CLOSING_QUOTE: 'has characters after the closing quotation mark of a cell',
+  INVALID_OPENING_QUOTE: 'has a quotation mark inside a cell that does not begin with one',
+  CSV_QUOTE_NOT_CLOSED: 'opens a quotation mark that is never closed',
+  CSV_MAX_RECORD_SIZE: TOO_LONG,
+};
+
 class CsvReader {
-  readonly #cells = new CsvCells();
-  readonly #check: RecordCheck;
-  #columns: (CsvColumn | null)[] | undefined;
+  /** The physical line on which the next record begins. */
+  line = 1;
   stopped = false;
+  readonly #check: RecordCheck;
+  readonly #parser: Parser;
+  #columns: (CsvColumn | null)[] | undefined;
+  #to: UpdateEntry[] = [];
+  /** The physical line on which the next block begins. */
+  #blockLine = 1;
+  #hasLoneCr = false;
 
   constructor(check: RecordCheck) {
     this.#check = check;
+    this.#parser = parse({
+      bom: true,
+      relax_column_count: true,
+      record_delimiter: ['\n', '\r\n'],
+      max_record_size: LONGEST_LINE,
+      cast: (cell, { quoting }) => {
+        if (!quoting && cell.includes('\r')) this.#hasLoneCr = true;
+        return !quoting && cell === '\\N' ? null : cell;
+      },
+      on_record: (cells: Cells) => {
+        this.#add(cells);
+        // The parser passes no record on.
+        return null;
+      },
+    });
+    // `read` and `end` report the errors.
+    this.#parser.on('error', () => undefined);
   }
 
-  get line(): number {
-    return this.#cells.line;
-  }
-
-  read({ bytes, from, tooLong }: LineBlock, to: UpdateEntry[]): void {
-    if (tooLong) {
-      this.#tooLong(to);
-      return;
-    }
-    if (!isUtf8(bytes)) to.push(...wrongLines(bytes, this.#cells.nextLine));
+  async read({ bytes, tooLong }: LineBlock, to: UpdateEntry[]): Promise<void> {
+    this.#to = to;
     // Cells without unreadable characters are checked as well.
-    const text = bytes.toString('utf8');
-    this.#add(this.#cells.read(from === 0 ? text.replace(/^\uFEFF/, '') : text, false), to);
-    if (this.#cells.waiting > LONGEST_LINE) this.#tooLong(to);
+    if (!isUtf8(bytes)) to.push(...wrongLines(bytes, this.#blockLine));
+    for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) this.#blockLine += 1;
+    const error = await new Promise((resolve) => this.#parser.write(bytes, resolve));
+    if (error) this.#failed(error);
+    else if (tooLong) this.#stop(TOO_LONG);
   }
 
-  end(to: UpdateEntry[]): void {
-    if (!this.stopped) this.#add(this.#cells.read('', true), to);
+  async end(to: UpdateEntry[]): Promise<void> {
+    if (this.stopped) return;
+    this.#to = to;
+    this.#parser.end();
+    await finished(this.#parser, { readable: false }).catch((error: unknown) => this.#failed(error));
   }
 
-  #tooLong(to: UpdateEntry[]): void {
+  #failed(error: unknown): void {
+    const sentence = error instanceof CsvError ? UNREADABLE[error.code] : undefined;
+    if (!sentence) throw error;
+    this.#stop(sentence);
+  }
+
+  #stop(sentence: string): void {
     this.stopped = true;
-    const { sentence, ...rest } = tooLongLine(this.#cells.line);
-    to.push({ ...rest, sentence: `${sentence}, or opens a quotation mark that is never closed; reading ended here` });
+    this.#to.push({ line: this.line, field: null, sentence: `${sentence}; reading ended here` });
   }
 
-  #add(records: Iterable<CsvRecord>, to: UpdateEntry[]): void {
-    for (const record of records) {
-      if (this.stopped) return;
-      if (this.#columns) this.#record(record, this.#columns, to);
-      else this.#header(record, to);
-    }
+  #add(cells: Cells): void {
+    const { line } = this;
+    for (const cell of cells) if (cell?.includes('\n')) this.line += cell.split('\n').length - 1;
+    this.line += 1;
+    const hasLoneCr = this.#hasLoneCr;
+    this.#hasLoneCr = false;
+    const isEmpty = cells.length === 1 && cells[0] === '';
+    if (this.stopped || isEmpty) return;
+    if (hasLoneCr) {
+      this.#to.push({ line, field: null, sentence: LONE_CR });
+      this.stopped = this.#columns === undefined;
+    } else if (this.#columns) this.#record(line, cells, this.#columns);
+    else this.#header(line, cells);
   }
 
-  #header(record: CsvRecord, to: UpdateEntry[]): void {
-    const { columns, problems } = readHeader(record);
-    to.push(...problems);
+  #header(line: number, cells: Cells): void {
+    const { columns, problems } = readHeader(line, cells);
+    this.#to.push(...problems);
     this.#columns = columns ?? [];
     this.stopped = columns === null;
   }
 
-  #record({ line, cells, wrong }: CsvRecord, columns: (CsvColumn | null)[], to: UpdateEntry[]): void {
-    if (wrong) {
-      to.push({ line, field: null, sentence: wrong });
-    } else if (cells.length !== columns.length) {
+  #record(line: number, cells: Cells, columns: (CsvColumn | null)[]): void {
+    if (cells.length !== columns.length) {
       const sentence = `has ${cells.length} cells where the header has ${columns.length}`;
-      to.push({ line, field: null, sentence });
-    } else {
-      const record = recordOf(cells, columns);
-      if (isTooLong(cells, record)) to.push(tooLongLine(line));
-      else this.#check({ line, from: null, record }, to);
+      this.#to.push({ line, field: null, sentence });
+      return;
     }
+    const record = recordOf(cells, columns);
+    if (isTooLong(cells, record)) this.#to.push(tooLongLine(line));
+    else this.#check({ line, from: null, record }, this.#to);
   }
 }
 
-function recordOf(cells: (string | null)[], columns: (CsvColumn | null)[]): Record<string, unknown> {
+function recordOf(cells: Cells, columns: (CsvColumn | null)[]): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (let at = 0; at < columns.length; at += 1) {
     const cell = cells[at];
@@ -99,7 +144,7 @@ function recordOf(cells: (string | null)[], columns: (CsvColumn | null)[]): Reco
   return record;
 }
 
-function isTooLong(cells: (string | null)[], record: object): boolean {
+function isTooLong(cells: Cells, record: object): boolean {
   let characters = 0;
   for (const cell of cells) characters += cell?.length ?? 0;
   return characters > WORTH_MEASURING && Buffer.byteLength(JSON.stringify(record)) > LONGEST_LINE;
@@ -138,11 +183,7 @@ const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
 };
 
 /** `columns` is `null`, and the file unreadable, if `id` is missing or a name is repeated. Unknown ones are `null`. */
-function readHeader({ line, cells, wrong }: CsvRecord): {
-  columns: (CsvColumn | null)[] | null;
-  problems: Problem[];
-} {
-  if (wrong) return { columns: null, problems: [{ line, field: null, sentence: wrong }] };
+function readHeader(line: number, cells: Cells): { columns: (CsvColumn | null)[] | null; problems: Problem[] } {
   const problems: Problem[] = [];
   const seen = new Set<string>();
   const names = cells.map((cell) => cell ?? '');
@@ -169,98 +210,6 @@ function missingId(names: string[]): string {
   const [only = ''] = names;
   if (names.length === 1 && /[;\t|]/.test(only)) return 'is missing: columns are separated by commas, nothing else';
   return 'is missing: the first line names the columns, one of them id';
-}
-
-/** A record of a CSV file, or the error in its form. */
-export interface CsvRecord {
-  /** Physical line on which it begins, from 1. */
-  line: number;
-  /** `null` is the cell `\N` without quotation marks. */
-  cells: (string | null)[];
-  wrong: string | null;
-}
-
-/** A quoted cell, its closing quotation mark if there is one, or a plain cell. */
-const CELL = /"([^"]*(?:""[^"]*)*)("?)|[^",\r\n]*/y;
-
-const AFTER_QUOTE = 'has characters behind the closing quotation mark of a cell';
-const INSIDE = 'has a quotation mark inside a cell that does not begin with one';
-const LONE_CR = 'has a carriage return (CR) without a line feed (LF): save the file with LF or CRLF line breaks';
-const NEVER_CLOSED = 'opens a quotation mark that is never closed';
-
-/**
- * Cuts the text of a CSV file into records and cells: strict RFC 4180. Line breaks are LF or CRLF, empty lines are not
- * records. After a malformed record, reading continues with the next line. With csv-parse 7.0.3 one misplaced closing
- * quotation mark (`"a" ,b`) loses every line up to the next quotation mark. Its errors quote cells, and with
- * `relax_quotes` it accepts malformed records. A property test compares the two.
- */
-export class CsvCells {
-  #text = '';
-  /** The physical line on which the next record begins. */
-  line = 1;
-
-  /** Number of characters of an incomplete record. */
-  get waiting(): number {
-    return this.#text.length;
-  }
-
-  /** The physical line on which the text of the next `read` begins. */
-  get nextLine(): number {
-    return this.line + countBreaks(this.#text);
-  }
-
-  /** @param last whether this is the end of the file. */
-  *read(text: string, last: boolean): Generator<CsvRecord> {
-    const all = this.#text + text;
-    let at = 0;
-    this.#text = '';
-    while (at < all.length) {
-      const { cells, wrong, end, closed } = recordAt(all, at);
-      const complete = closed && all[end - 1] === '\n';
-      if (!complete && !last) break;
-      const { line } = this;
-      this.line += countBreaks(all.slice(at, end)) + (complete ? 0 : 1);
-      at = end;
-      if (cells.length > 1 || cells[0] !== '' || wrong) yield { line, cells, wrong };
-    }
-    this.#text = all.slice(at);
-  }
-}
-
-interface Found extends Pick<CsvRecord, 'cells' | 'wrong'> {
-  /** Where the next record begins. */
-  end: number;
-  /** Whether every quotation mark that was opened is closed. */
-  closed: boolean;
-}
-
-function recordAt(text: string, begin: number): Found {
-  const cells: (string | null)[] = [];
-  for (let at = begin; ; at += 1) {
-    CELL.lastIndex = at;
-    const match = CELL.exec(text);
-    const plain = match?.[0] ?? '';
-    const quoted = match?.[1];
-    at += plain.length;
-    if (match?.[2] === '') return { cells, wrong: NEVER_CLOSED, end: text.length, closed: false };
-    cells.push(quoted?.replaceAll('""', '"') ?? (plain === '\\N' ? null : plain));
-    if (text[at] === ',') continue;
-    const end = text.indexOf('\n', at) + 1 || text.length;
-    return { cells, wrong: faultBehind(text.slice(at, end), quoted !== undefined), end, closed: true };
-  }
-}
-
-/** @param rest of the line after the last cell */
-function faultBehind(rest: string, quoted: boolean): string | null {
-  if (rest === '\n' || rest === '\r\n' || rest === '') return null;
-  if (rest.startsWith('\r')) return LONE_CR;
-  return quoted ? AFTER_QUOTE : INSIDE;
-}
-
-function countBreaks(text: string): number {
-  let breaks = 0;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) breaks += 1;
-  return breaks;
 }
 
 /**

@@ -45,9 +45,9 @@ interface BlockReader {
   line: number;
   /** Whether the rest of the file cannot be read. */
   stopped: boolean;
-  read: (block: LineBlock, to: UpdateEntry[]) => void;
+  read: (block: LineBlock, to: UpdateEntry[]) => Promise<void> | void;
   /** Reads the incomplete rest at the end of the file. */
-  end: (to: UpdateEntry[]) => void;
+  end?: (to: UpdateEntry[]) => Promise<void>;
 }
 
 /** A reader: `JSONL`, or `CSV` (read-csv.ts), which only the command uses. */
@@ -92,13 +92,13 @@ export async function* readUpdateBlocks(
     if (refused) return yield wholeFile(refused);
     isEmpty = false;
     const entries: UpdateEntry[] = [];
-    reader.read(block, entries);
+    await reader.read(block, entries);
     found += entries.length;
     yield { entries, lines: reader.line - 1 };
     if (reader.stopped) break;
   }
   const entries: UpdateEntry[] = [];
-  reader.end(entries);
+  await reader.end?.(entries);
   yield { entries, lines: reader.line - 1 };
   if (found + entries.length === 0) yield wholeFile(isEmpty ? 'is empty' : 'holds no record to update');
 }
@@ -130,8 +130,6 @@ export class JsonlReader implements BlockReader {
       at = end + 1;
     }
   }
-
-  end(): void {}
 
   #line(text: string, from: number, to: UpdateEntry[]): void {
     const { line } = this;

@@ -140,12 +140,22 @@ test.each([
   ['\\N,x,y', { field: 'id', sentence: 'is missing' }],
   ['17,x,y', { field: 'id', sentence: 'is no UUID' }],
   [`${idOf(1)},,`, { field: null, sentence: 'has no field to change' }],
-  [`${idOf(1)},x"y,z`, { field: null, sentence: 'has a quotation mark inside a cell that does not begin with one' }],
-  [`"${idOf(1)}"x,y,z`, { field: null, sentence: 'has characters behind the closing quotation mark of a cell' }],
+  [`${idOf(1)},x\ry,z`, { field: null, sentence: expect.stringContaining('save the file with LF or CRLF') }],
 ])('%s is refused, and reading goes on', async (row, problem) => {
   expect(await entriesOf('csv', `id,notes,city\n\n${row}\n${idOf(2)},a,b\n`)).toMatchObject([
     { line: 3, ...problem },
     { line: 4, record: { id: idOf(2) } },
+  ]);
+});
+
+test.each([
+  [`${idOf(1)},x"y,z`, 'has a quotation mark inside a cell that does not begin with one; reading ended here'],
+  [`${idOf(1)},"x"y,z`, 'has characters after the closing quotation mark of a cell; reading ended here'],
+  [`${idOf(1)},x,"y`, 'opens a quotation mark that is never closed; reading ended here'],
+])('%s ends the reading, because the cells after it are uncertain', async (row, sentence) => {
+  expect(await entriesOf('csv', `id,notes,city\n${idOf(2)},"a\n",b\n${row}\n${idOf(3)},a,b\n`)).toMatchObject([
+    { line: 2, record: { id: idOf(2) } },
+    { line: 4, field: null, sentence },
   ]);
 });
 
@@ -190,7 +200,7 @@ test('a record that is too long as JSON is refused though its CSV is not', async
 });
 
 test.each([1, 3, 100])('pieces of %i bytes give the same entries', async (size) => {
-  const text = csv('notes,city', '"שלום\n""😀""",x', '\\N,"a,b"', 'bad"cell,x', '"c",d');
+  const text = csv('notes,city', '"שלום\r\n""😀""",x', '\\N,"a,b"', '"c",d', 'bad"cell,x');
 
   expect(await allOf(readUpdates(CSV, bytesOf(text, size), { allowNull: true }))).toEqual(
     await entriesOf('csv', text, { allowNull: true }),
