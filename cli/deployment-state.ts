@@ -1,5 +1,5 @@
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { type CloudWatchClient, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import { type MetricAlarm, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
@@ -62,15 +62,25 @@ export function isGone(error: unknown): boolean {
 
 type Warn = (sentence: string) => void;
 
+type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'TokensSecretId' | 'LedgerTableName'>;
+
+/** Where the grant of a deployment is stored, and where its use is claimed. */
+export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }: GrantTarget) {
+  return {
+    store: createGrantStore(secrets, TokensSecretId),
+    ledger: createLedger(dynamo, LedgerTableName, TokensSecretId),
+  };
+}
+
 /** When the stored tokens were obtained, and why the grant cannot be used; `null` if this could not be read. */
 export async function grantOf(
-  target: Pick<Target, 'secrets' | 'dynamo' | 'TokensSecretId' | 'LedgerTableName'>,
+  target: GrantTarget,
   warn: Warn,
 ): Promise<{ obtainedAt: string; trouble: string | null } | null> {
-  const { secrets, dynamo, TokensSecretId, LedgerTableName } = target;
+  const { store, ledger } = grantPlaces(target);
   try {
-    const { newest } = await newestOf(createGrantStore(secrets, TokensSecretId));
-    const item = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(newest.versionId);
+    const { newest } = await newestOf(store);
+    const item = await ledger.read(newest.versionId);
     const refused =
       item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${plain(item.reason)}` : null;
     const dead =
@@ -82,30 +92,27 @@ export async function grantOf(
   }
 }
 
-/** Names of the raised alarms of all deployments, by the topic of their mails; `null` if they could not be read. */
-export async function raisedAlarms(client: CloudWatchClient, warn: Warn): Promise<Map<string, string[]> | null> {
-  const raised = new Map<string, string[]>();
-  const wanted = { AlarmNamePrefix: 'crm-export-', StateValue: 'ALARM' as const };
+/** The alarms of a deployment. The prefix also matches alarms of other deployments: those of `prod-2` for `prod`. */
+export async function alarmsOf(
+  { cloudwatch: client, stack, AlarmTopicArn }: Pick<Target, 'cloudwatch' | 'stack' | 'AlarmTopicArn'>,
+  only: { StateValue?: 'ALARM' } = {},
+): Promise<MetricAlarm[]> {
+  const alarms: MetricAlarm[] = [];
+  for await (const page of paginateDescribeAlarms({ client }, { AlarmNamePrefix: `${stack}-`, ...only })) {
+    alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmActions = [] }) => AlarmActions.includes(AlarmTopicArn)));
+  }
+  return alarms;
+}
+
+/** The raised alarms, without the name of the stack; `null` if they could not be read. */
+export async function raisedAlarms(target: Parameters<typeof alarmsOf>[0], warn: Warn): Promise<string[] | null> {
   try {
-    for await (const { MetricAlarms = [] } of paginateDescribeAlarms({ client }, wanted)) {
-      for (const { AlarmName = '', AlarmActions = [] } of MetricAlarms) {
-        for (const topic of AlarmActions) raised.set(topic, [...(raised.get(topic) ?? []), AlarmName]);
-      }
-    }
-    return raised;
+    const raised = await alarmsOf(target, { StateValue: 'ALARM' });
+    return raised.map(({ AlarmName = '' }) => AlarmName.slice(target.stack.length + 1));
   } catch (error) {
     warn(`Which alarms are raised is not known: ${ended(error).sentence}`);
     return null;
   }
-}
-
-/** The raised alarms of one deployment, without the name of its stack; `null` if they are not known. */
-export function alarmsOf(
-  raised: Map<string, string[]> | null,
-  { stack, AlarmTopicArn }: Pick<Target, 'stack' | 'AlarmTopicArn'>,
-): string[] | null {
-  const names = raised?.get(AlarmTopicArn) ?? [];
-  return raised && names.map((name) => (name.startsWith(`${stack}-`) ? name.slice(stack.length + 1) : name));
 }
 
 /** The id of the key of a deployment, which its outputs do not have; `undefined` if the stack has no key. */

@@ -8,8 +8,8 @@ import {
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
 import { jsonOrUndefined } from '../../core/json.ts';
-import { BEFORE_THE_FIRST, createGrantStore } from '../../core/oauth/grant.ts';
-import { createLedger, GIVEN_BACK, type Ledger } from '../../core/oauth/ledger.ts';
+import { BEFORE_THE_FIRST } from '../../core/oauth/grant.ts';
+import { GIVEN_BACK, type Ledger } from '../../core/oauth/ledger.ts';
 import {
   type NewTokens,
   type OAuthClient,
@@ -19,6 +19,7 @@ import {
   writeOAuthClient,
 } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
+import { grantPlaces } from '../deployment-state.ts';
 import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, codeOf, ENVIRONMENT, INTERRUPTED, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -71,7 +72,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
     throw new CommandError(`${what}: its answer can only be pasted, in a terminal or with --paste.`, USAGE);
   }
   const clock = watchClock(target.secrets);
-  const places = placesOf(target);
+  const places = grantPlaces(target);
   const text = await checkPermissions(target, places.ledger);
   const client = await chooseClient(text, target.ClientSecretId, options);
   signal?.throwIfAborted();
@@ -103,13 +104,6 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   } catch (error) {
     throw await endedAfterConsent(error, places, tokens, signal);
   }
-}
-
-export function placesOf({ secrets, dynamo, TokensSecretId, LedgerTableName }: GrantTarget): GrantPlaces {
-  return {
-    store: createGrantStore(secrets, TokensSecretId),
-    ledger: createLedger(dynamo, LedgerTableName, TokensSecretId),
-  };
 }
 
 /** Repeats an action after transient errors, for some 15 seconds, so that a person need not consent again. */

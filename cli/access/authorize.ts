@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { type Command, Option } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { isUntried } from '../../core/oauth/grant.ts';
+import { grantPlaces } from '../deployment-state.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start-run.ts';
 import { commandFor, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
@@ -11,7 +12,7 @@ import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { type AuthorizeOptions, authorize, placesOf } from './authorize-flow.ts';
+import { type AuthorizeOptions, authorize } from './authorize-flow.ts';
 import { standingGrant } from './store-grant.ts';
 
 interface CommandOptions
@@ -134,7 +135,7 @@ function openBrowser(page: string): void {
 async function firstRun(target: Target, entity: Entity, options: CommandOptions): Promise<void> {
   const started = await startNamed(target, entity, {}, options);
   await followToTheEnd(target, [started], options);
-  const places = placesOf(target);
+  const places = grantPlaces(target);
   const { generation } = await standingGrant(places);
   if (!generation || !isUntried(generation.tokens)) return;
   // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.

@@ -52,25 +52,16 @@ export async function checked<Context>(
   });
 }
 
-/** A value that several checks use. It throws the error of its reading in each of them. */
-export type Fact<T> = () => T;
-
-/** Reads a value once. */
-export async function fact<T>(reading: Promise<T>): Promise<Fact<T>> {
-  const [read] = await Promise.allSettled([reading]);
-  return () => {
-    if (read.status === 'rejected') throw read.reason;
-    return read.value;
-  };
+/** A value that several checks await. If it cannot be read, its error is the finding of each of them. */
+export function fact<T>(reading: Promise<T>): Promise<T> {
+  // A check may await it late: until then, its error must not end the process.
+  reading.catch(() => undefined);
+  return reading;
 }
 
 /** The value of a fact; `undefined` if it could not be read, which another check reports. */
-export function ifRead<T>(read: Fact<T>): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
+export function ifRead<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch(() => undefined);
 }
 
 /** `warning`: works, but a person should know; `unknown`: this check could not find out. */

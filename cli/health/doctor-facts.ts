@@ -1,20 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { type AccessTokenDeps, accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
-import {
-  BEFORE_THE_FIRST,
-  createGrantStore,
-  type Generation,
-  isUntried,
-  newestOf,
-  tokenFreshness,
-} from '../../core/oauth/grant.ts';
-import { createLedger, type LedgerItem } from '../../core/oauth/ledger.ts';
+import { BEFORE_THE_FIRST, type Generation, isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
+import type { LedgerItem } from '../../core/oauth/ledger.ts';
 import { readOAuthClient, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
+import { grantPlaces } from '../deployment-state.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { Target } from '../support/target.ts';
-import { type Fact, type Finding, fact, ifRead, nameCalls, unknown } from './check.ts';
+import { type Finding, fact, ifRead, nameCalls, unknown } from './check.ts';
 import type { ConfigurationOptions, Configured } from './doctor-configuration.ts';
 import { type Advising, FIRST_RUN, ledgerFinding, type Refreshed } from './grant-checks.ts';
 import { type Asked, askCrm } from './service-checks.ts';
@@ -34,11 +28,13 @@ export interface DoctorFacts {
   /** `undefined` if there is no valid configuration. */
   known: Configured | undefined;
   advising: Advising;
-  client: Fact<StoredClient>;
-  grant: Fact<{ labelled: Generation; newest: Generation }>;
-  claim: Fact<LedgerItem | undefined>;
+  client: Promise<StoredClient>;
+  grant: Promise<{ labelled: Generation; newest: Generation }>;
+  claim: Promise<LedgerItem | undefined>;
+  /** The newest generation before a refresh; `undefined` if it could not be read. */
+  before: Generation | undefined;
   /** `undefined` if the grant was not refreshed. */
-  refreshed: Fact<Refreshed | undefined>;
+  refreshed: Promise<Refreshed | undefined>;
   /** The newest tokens, with a known configuration. */
   tokens: Tokens | undefined;
   asked: Asked;
@@ -51,15 +47,12 @@ export async function readFacts(
   options: DoctorOptions,
 ): Promise<DoctorFacts> {
   nameCalls(target, ['cloudformation', 'events', 'sns', 's3']);
-  const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
-  const clock = watchClock(secrets);
-  const [client, grant] = await Promise.all([
-    fact(readOAuthClient(secrets, ClientSecretId)),
-    fact(newestOf(createGrantStore(secrets, TokensSecretId))),
-  ]);
-  const before = ifRead(grant)?.newest;
-  const generation = before?.versionId ?? BEFORE_THE_FIRST;
-  const claim = await fact(createLedger(dynamo, LedgerTableName, TokensSecretId).read(generation));
+  const { store, ledger } = grantPlaces(target);
+  const clock = watchClock(target.secrets);
+  const client = fact(readOAuthClient(target.secrets, target.ClientSecretId));
+  const grant = fact(newestOf(store));
+  const before = (await ifRead(grant))?.newest;
+  const claim = fact(ledger.read(before?.versionId ?? BEFORE_THE_FIRST));
   const isNew = before !== undefined && isUntried(before.tokens);
   const { configuration, ...place } = options;
   const refreshCommand = `${commandFor('doctor', place, { configuration })} --refresh`;
@@ -69,39 +62,39 @@ export async function readFacts(
     refreshCommand: isNew ? FIRST_RUN : refreshCommand,
   };
   // A function has to make the first refresh: this shows that functions can refresh.
-  const isWanted = options.refresh && known && before && !isNew && ifRead(client) && canBeSpent(claim, advising);
-  const refreshed = isWanted
-    ? await fact(refresh(target, before, { ...advising, crm: known.deployment.crm, now: clock.now }))
-    : () => undefined;
-  const tokens = known && (ifRead(refreshed)?.after ?? before)?.tokens;
-  const facts = { options, target, known, advising, client, grant, claim, refreshed, tokens };
-  return { ...facts, asked: await askedOf(facts, clock.now) };
-}
-
-function canBeSpent(claim: Fact<LedgerItem | undefined>, advising: Advising): boolean {
-  try {
-    return ledgerFinding(claim(), advising).verdict !== 'broken';
-  } catch {
-    return false;
-  }
+  const refreshOnce = async () => {
+    if (!options.refresh || !known || !before || isNew || !(await ifRead(client))) return undefined;
+    const isSpendable = await claim.then(
+      (item) => ledgerFinding(item, advising).verdict !== 'broken',
+      () => false,
+    );
+    return isSpendable
+      ? refresh(target, before, { ...advising, crm: known.deployment.crm, now: clock.now })
+      : undefined;
+  };
+  const refreshed = fact(refreshOnce());
+  const after = await ifRead(refreshed);
+  const tokens = known && (after?.after ?? before)?.tokens;
+  const facts = { options, target, known, advising, client, grant, claim, before, refreshed, tokens };
+  return { ...facts, asked: await askedOf(facts, after !== undefined, clock.now) };
 }
 
 /** The answers of the CRM, if there is an access token that lives. */
-async function askedOf(facts: Omit<DoctorFacts, 'asked'>, now: () => Date): Promise<Asked> {
-  const { options, target, known, advising, refreshed, tokens } = facts;
+async function askedOf(facts: Omit<DoctorFacts, 'asked'>, refreshed: boolean, now: () => Date): Promise<Asked> {
+  const { options, target, known, advising, tokens } = facts;
   if (!known || !tokens) return { service: notLooked(lackingOf(facts) ?? 'a grant'), columns: [] };
   const { refreshCommand } = advising;
   if (tokenFreshness(tokens, undefined, now()) === 'stale') {
     const advice = options.refresh && refreshCommand !== FIRST_RUN ? undefined : `Refresh it by: ${refreshCommand}.`;
     return { service: notLooked('an access token that lives', advice), columns: [] };
   }
-  return askCrm(known, tokens, { now, refreshed: ifRead(refreshed) !== undefined, refreshCommand, target });
+  return askCrm(known, tokens, { now, refreshed, refreshCommand, target });
 }
 
 /** What is missing to use the grant. */
-export function lackingOf({ known, grant }: Pick<DoctorFacts, 'known' | 'grant'>): string | undefined {
+export function lackingOf({ known, before }: Pick<DoctorFacts, 'known' | 'before'>): string | undefined {
   if (!known) return 'a valid configuration';
-  return ifRead(grant) ? undefined : 'a grant';
+  return before ? undefined : 'a grant';
 }
 
 /** The finding of a check that cannot run because an earlier check failed. */

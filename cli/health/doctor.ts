@@ -14,7 +14,6 @@ import {
   type Checked,
   checked,
   documentOf,
-  type Fact,
   fact,
   holds,
   ifRead,
@@ -62,10 +61,10 @@ export function addDoctor(command: Command): void {
  * @returns the results in the order in which a run needs what they check; no result contains a token
  */
 export async function doctor(options: DoctorOptions): Promise<Checked[]> {
-  const connected = await fact(connect(options));
-  const target = ifRead(connected);
-  const configuration = await fact(configuredBy(options, target));
-  const known = ifRead(configuration);
+  const connected = fact(connect(options));
+  const target = await ifRead(connected);
+  const configuration = fact(configuredBy(options, target));
+  const known = await ifRead(configuration);
   const beginning = await allOf(BEGINNING, { connected, configuration }, options);
   if (target) return [...beginning, ...(await allOf(DOCTOR_CHECKS, await readFacts(target, known, options), options))];
   if (!known?.file?.network) return beginning;
@@ -102,8 +101,8 @@ function byFile(options: DoctorOptions, other: OtherRelease): Configured {
 
 /** What the first checks judge, before the deployment is known. */
 interface Beginning {
-  connected: Fact<Target>;
-  configuration: Fact<Configured>;
+  connected: Promise<Target>;
+  configuration: Promise<Configured>;
 }
 
 const BEGINNING: Check<Beginning>[] = [
@@ -111,23 +110,24 @@ const BEGINNING: Check<Beginning>[] = [
     id: 'configuration',
     question: 'Is the configuration file what is deployed?',
     rights: ['cloudformation:GetTemplate on the stack'],
-    look: ({ configuration }) => configuration().finding,
+    look: async ({ configuration }) => (await configuration).finding,
   },
   {
     id: 'stack',
     question: 'Is the stack there?',
     rights: ['cloudformation:DescribeStacks on the stack'],
-    look: ({ connected }) => {
-      try {
-        const target = connected();
-        const between = unsettledText(target);
-        if (between === undefined) return holds(`${target.stack} is there, with all its outputs.`);
-        return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
-      } catch (error) {
-        if (!(error instanceof CommandError)) throw error;
+    look: async ({ connected }) => {
+      const target = await connected.catch((error: unknown) => {
+        if (error instanceof CommandError) return error;
+        throw error;
+      });
+      if (target instanceof CommandError) {
         const advice = 'Check --deployment, --profile, --region and --endpoint-url, or deploy the stack.';
-        return broken(error.message, advice, error.exitCode);
+        return broken(target.message, advice, target.exitCode);
       }
+      const between = unsettledText(target);
+      if (between === undefined) return holds(`${target.stack} is there, with all its outputs.`);
+      return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
     },
   },
 ];
@@ -181,31 +181,25 @@ export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
     id: 'client-secret',
     question: 'Is the OAuth client stored?',
     rights: GRANT_RIGHTS,
-    look: ({ client, grant, known, advising }) =>
-      clientFinding(client(), ifRead(grant)?.newest.tokens ?? {}, known?.deployment.crm, advising),
+    look: async ({ client, before, known, advising }) =>
+      clientFinding(await client, before?.tokens ?? {}, known?.deployment.crm, advising),
   },
   {
     id: 'grant',
     question: 'Is there a grant?',
     rights: GRANT_RIGHTS,
-    look: ({ grant, advising }) => grantFinding(grant(), advising),
+    look: async ({ grant, advising }) => grantFinding(await grant, advising),
   },
   {
     id: 'ledger',
     question: 'Can the grant be spent when the time comes?',
     rights: ['dynamodb:GetItem on the ledger', 'kms:Decrypt on the key, through Secrets Manager and DynamoDB'],
-    look: ({ claim, grant, advising }) => {
-      const item = claim();
-      return ifRead(grant) ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
+    look: async ({ claim, before, advising }) => {
+      const item = await claim;
+      return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
     },
   },
-  {
-    ...GRANT_STORED,
-    look: ({ grant }) => {
-      const newest = ifRead(grant)?.newest;
-      return newest ? storedFinding(newest.tokens) : [];
-    },
-  },
+  { ...GRANT_STORED, look: ({ before }) => (before ? storedFinding(before.tokens) : []) },
   {
     id: 'refresh',
     question: 'Does the CRM refresh the grant?',
@@ -215,15 +209,14 @@ export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
       'dynamodb:UpdateItem on the ledger',
       'kms:GenerateDataKey on the key, through Secrets Manager',
     ],
-    look: ({ options, refreshed, advising, ...facts }) => {
+    look: async ({ options, refreshed, advising, before, known }) => {
       if (!options.refresh) return [];
-      const seen = refreshed();
-      if (seen) return refreshFinding(seen, advising);
-      const before = ifRead(facts.grant)?.newest;
+      const done = await refreshed;
+      if (done) return refreshFinding(done, advising);
       if (before && isUntried(before.tokens)) {
         return notLooked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
       }
-      return notLooked(lackingOf(facts) ?? 'a grant that can be spent');
+      return notLooked(lackingOf({ known, before }) ?? 'a grant that can be spent');
     },
   },
   {

@@ -12,7 +12,7 @@ import type { Tokens } from '../../core/oauth/secrets.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { createManifests, ifReadable } from '../data/stored-manifests.ts';
 import type { Target } from '../support/target.ts';
-import { about, asRemark, broken, type Finding, fact, findingOf, holds, unknown, warning } from './check.ts';
+import { about, asRemark, broken, type Finding, findingOf, holds, unknown, warning } from './check.ts';
 import type { Configured } from './doctor-configuration.ts';
 
 /** Findings about the CRM: whether it answers, and whether its columns fit the configuration and the last export. */
@@ -96,17 +96,16 @@ async function entityFindings(
   { target, now }: AskOptions,
 ): Promise<Finding[]> {
   const { deployment, file, changed } = known;
-  const newest = await fact(newestColumns(target, entity));
-  const judged = (settings: Deployment): Finding[] => {
-    try {
-      const listed = { entity, fields, last: newest(), date: dateIn(settings.timeZone, now()) };
-      return columnsFindings(settings, listed);
-    } catch (error) {
-      // Without the newest export, the columns of the CRM are still checked.
-      const listed = { entity, fields, last: undefined, date: dateIn(settings.timeZone, now()) };
-      return [...columnsFindings(settings, listed), about('changed', asRemark(findingOf(error)))];
-    }
-  };
+  // Without the newest export, the columns of the CRM are still checked.
+  const unread: Finding[] = [];
+  const last = await newestColumns(target, entity).catch((error: unknown) => {
+    unread.push(about('changed', asRemark(findingOf(error))));
+    return undefined;
+  });
+  const judged = (settings: Deployment): Finding[] => [
+    ...columnsFindings(settings, { entity, fields, last, date: dateIn(settings.timeZone, now()) }),
+    ...unread,
+  ];
   const planned = file && changed.includes(entity) ? judged(file).filter(({ verdict }) => verdict !== 'holds') : [];
   return [
     ...judged(deployment).map((finding) => softened(known, finding, entity)),

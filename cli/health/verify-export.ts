@@ -8,9 +8,10 @@ import type { Entity } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { isListed } from '../../core/log/log-fields.ts';
 import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts';
-import { createGrantStore, newestOf } from '../../core/oauth/grant.ts';
+import { newestOf } from '../../core/oauth/grant.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { verifyPublished } from '../data/stored-file.ts';
+import { grantPlaces } from '../deployment-state.ts';
 import { followRun } from '../runs/follow.ts';
 import type { NamedRun, Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
@@ -75,7 +76,7 @@ export async function unlessNotEnforced(
     ({ ok }) => ok,
     () => false,
   );
-  return isOpen ? unknown('not enforced here: this cloud lets whoever has no credentials read the bucket') : finding;
+  return isOpen ? unknown('not enforced here') : finding;
 }
 
 /** Intervals and time limits of verify. */
@@ -176,7 +177,7 @@ export const GRANT_CHECK: Check<Verifying> = {
   ...GRANT_STORED,
   look: async ({ target, exported }) => {
     await exported().catch(() => undefined);
-    return storedFinding((await newestOf(createGrantStore(target.secrets, target.TokensSecretId))).newest.tokens);
+    return storedFinding((await newestOf(grantPlaces(target).store)).newest.tokens);
   },
 };
 

@@ -1,9 +1,4 @@
-import {
-  type MetricAlarm,
-  paginateDescribeAlarms,
-  SetAlarmStateCommand,
-  type StateValue,
-} from '@aws-sdk/client-cloudwatch';
+import { SetAlarmStateCommand, type StateValue } from '@aws-sdk/client-cloudwatch';
 import {
   DeleteRuleCommand,
   ListRulesCommand,
@@ -18,6 +13,7 @@ import { CreateQueueCommand, DeleteQueueCommand, ListQueuesCommand, ReceiveMessa
 import * as z from 'zod/mini';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
+import { alarmsOf } from '../deployment-state.ts';
 import { REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
 import { broken, CannotTell, type Check, type Finding, holds, missingRight, unknown } from './check.ts';
@@ -79,7 +75,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
  * sends no mail.
  */
 async function quietAlarm(target: Target) {
-  const one = (await deployedAlarms(target)).find(
+  const one = (await alarmsOf(target)).find(
     ({ StateValue, OKActions = [], InsufficientDataActions = [] }) =>
       StateValue !== 'ALARM' && OKActions.length + InsufficientDataActions.length === 0,
   );
@@ -255,7 +251,7 @@ type IsOurs = (name: string) => boolean;
 /** Sets alarms that verify has set back to their former state. @returns their names and reasons */
 async function resetAlarms(target: Target, isOurs: IsOurs): Promise<string[]> {
   const reset: string[] = [];
-  for (const { AlarmName, StateValue, StateReason = '' } of await deployedAlarms(target)) {
+  for (const { AlarmName, StateValue, StateReason = '' } of await alarmsOf(target)) {
     const [, id = '', before] = /^Set by hand for verify (\S+); it was (\w+)$/.exec(StateReason) ?? [];
     if (StateValue !== 'ALARM' || !before || !isOurs(id)) continue;
     const back = { AlarmName, StateValue: before as StateValue, StateReason: 'Set back by verify' };
@@ -263,16 +259,6 @@ async function resetAlarms(target: Target, isOurs: IsOurs): Promise<string[]> {
     reset.push(`alarm ${AlarmName} of ${id}`);
   }
   return reset;
-}
-
-/** The alarms of this deployment: those that tell its topic. */
-async function deployedAlarms({ cloudwatch, stack, AlarmTopicArn }: Target): Promise<MetricAlarm[]> {
-  const alarms: MetricAlarm[] = [];
-  // The prefix also matches alarms of other deployments: those of `prod-2` for `prod`.
-  for await (const page of paginateDescribeAlarms({ client: cloudwatch }, { AlarmNamePrefix: `${stack}-` })) {
-    alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmActions = [] }) => AlarmActions.includes(AlarmTopicArn)));
-  }
-  return alarms;
 }
 
 /**

@@ -20,11 +20,6 @@ export const CALL_SECONDS = 20;
 const AT_ONCE = 5;
 const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
 
-/** The place with a time limit for each call. */
-export function withLimits(place: Place): Place & { callTimeout: number } {
-  return { ...place, callTimeout: place.callTimeout ?? CALL_SECONDS };
-}
-
 /**
  * Reads the status of every deployment in the account and region, a few at a time. An unreadable deployment does
  * not stop the others.
@@ -34,7 +29,7 @@ export async function eachDeployment(
   place: Place,
   look: (target: Target, deployment: string) => Promise<Status>,
 ): Promise<Look[]> {
-  const limited = withLimits(place);
+  const limited = { ...place, callTimeout: place.callTimeout ?? CALL_SECONDS };
   const names = await deploymentsIn(limited);
   return eachOf(
     names,

@@ -1,20 +1,19 @@
-import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { type Command, Option } from 'commander';
 import { lackingIn } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { alarmsOf, grantOf, raisedAlarms } from '../deployment-state.ts';
+import { grantOf, raisedAlarms } from '../deployment-state.ts';
 import { answerOf, LAST_NIGHT } from '../report/night-words.ts';
 import { commandFor, dateArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
-import { printErr, printJson, printOut } from '../support/print.ts';
-import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
-import { allText, CALL_SECONDS, eachDeployment, exitCodeOfAll, type Look, withLimits } from './all-deployments.ts';
+import { printJson, printOut } from '../support/print.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { allText, CALL_SECONDS, eachDeployment, exitCodeOfAll, type Look } from './all-deployments.ts';
 import { adviceFor, type Cell, type EntityNights, type NightOutcome, type Nights, nightsOf } from './night.ts';
 import { type Facts, gatherFacts } from './night-facts.ts';
 import type { Status, StatusRow } from './status-schema.ts';
-import { statusText } from './status-text.ts';
+import { hoursBetween, statusText } from './status-text.ts';
 
 interface StatusOptions extends TargetOptions {
   allDeployments?: boolean;
@@ -49,15 +48,13 @@ async function status(options: StatusOptions): Promise<void> {
   const now = new Date();
   const { date, json } = options;
   if (options.allDeployments) {
-    const alarms = await raisedIn(options);
     const looks = await eachDeployment(options, (target, deployment) =>
-      statusOf(target, { place: { ...options, deployment }, date, alarms, now }),
+      statusOf(target, { ...options, deployment }, date, now),
     );
     process.exitCode = exitCodeOfAll(looks.map(({ found }) => (found ? exitCodeOf(found) : ENVIRONMENT)));
     return json ? printJson(documentOf(looks, now)) : printOut(allText(looks, process.stdout));
   }
-  const target = await connect(options);
-  const found = await statusOf(target, { place: options, date, alarms: await raisedIn(options), now });
+  const found = await statusOf(await connect(options), options, date, now);
   process.exitCode = exitCodeOf(found);
   if (json) printJson(found);
   else printOut(statusText(found, options, process.stdout));
@@ -72,41 +69,30 @@ function documentOf(looks: Look[], now: Date) {
   return { madeAt: now.toISOString(), ok: process.exitCode === 0, deployments };
 }
 
-async function raisedIn(options: StatusOptions): Promise<Map<string, string[]> | null> {
-  const settings = clientSettings(options.allDeployments ? withLimits(options) : options);
-  return raisedAlarms(new CloudWatchClient(settings), printErr);
-}
-
-interface Around {
-  /** The options that select the deployment; commands in the advice repeat them. */
-  place: TargetOptions;
-  /** The requested date; by default the night that began last. */
-  date: string | undefined;
-  /** Raised alarms by topic; `null` if they are not known. */
-  alarms: Map<string, string[]> | null;
-  now: Date;
-}
-
 /** Number of nights to read: a run may take up to two days. */
 const NIGHTS = 3;
 const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 
-async function statusOf(target: Target, { place, date, alarms, now }: Around): Promise<Status> {
+/**
+ * @param place the options that select the deployment; commands in the advice repeat them
+ * @param date the requested date; by default the night that began last
+ */
+async function statusOf(target: Target, place: TargetOptions, date: string | undefined, now: Date): Promise<Status> {
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(completed(sentence, place));
   const { deployment } = place;
   const configured = await deployedConfiguration(target, warn);
   const nights = date === undefined ? NIGHTS : Math.max(NIGHTS, Math.ceil((now.getTime() - Date.parse(date)) / DAY_MS));
-  const [facts, grant] = await Promise.all([
+  const [facts, grant, alarms] = await Promise.all([
     gatherFacts(target, { deployment, configured, nights, now, warn }),
     grantOf(target, warn),
+    raisedAlarms(target, warn),
   ]);
   clockWarning(facts).forEach(warn);
   const judged = judge(facts, place, date);
   const dead =
     judged.ok && grant?.trouble ? { ok: false, headline: `${judged.headline}; the grant cannot be used` } : {};
-  return { deployment, ...judged, ...dead, alarms: alarmsOf(alarms, target), grant, warnings };
+  return { deployment, ...judged, ...dead, alarms, grant, warnings };
 }
 
 /** Allowance for the difference between two clocks, which is usually seconds. */
@@ -157,9 +143,9 @@ function nightOf({ lastNight, recorded }: Nights, asked = lastNight): Status['ni
 function rowOf(facts: Facts, { last, rule, failedSince }: EntityNights): Omit<StatusRow, 'advice'> {
   const { entity, date, outcome, missing, published, attempts, error } = last;
   const pointer = facts.newest[entity];
-  const hours = (since: string) => Math.floor((facts.now.getTime() - Date.parse(since)) / HOUR_MS);
   const readers = (of: NonNullable<typeof pointer>) => {
-    return { date: of.date, run: of.execution, startedAt: of.startedAt, hours: hours(of.startedAt) };
+    const hours = hoursBetween(of.startedAt, facts.now.toISOString());
+    return { date: of.date, run: of.execution, startedAt: of.startedAt, hours };
   };
   return {
     entity,

@@ -53,7 +53,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
     `${CELLS[row.state].sign || '·'} ${row.entity}`,
     stateText(row),
     ...(severalDates ? [row.date] : []),
-    row.readers ? `${row.readers.date}, ${row.readers.hours} h old` : 'nothing',
+    row.readers ? `${row.readers.date}, ${ageText(row.readers.hours)} old` : 'nothing',
   ]);
   const names = [
     'entity',
@@ -103,13 +103,19 @@ function footLines(
     ...(grant?.trouble
       ? [paint('bad')(`Grant: ${plainLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]
       : []),
-    ...(grant && !grant.trouble ? [`Grant: tokens obtained ${agoText(grant.obtainedAt, madeAt)}`] : []),
+    ...(grant && !grant.trouble
+      ? [`Grant: tokens obtained ${ageText(hoursBetween(grant.obtainedAt, madeAt))} ago`]
+      : []),
     `Next start: ${at ?? 'none is known'}`,
   ];
   return lines;
 }
 
-function agoText(time: string, now: string): string {
-  const hours = Math.floor((Date.parse(now) - Date.parse(time)) / 3_600_000);
-  return hours < 48 ? `${Math.max(0, hours)} h ago` : `${Math.floor(hours / 24)} days ago`;
+export function hoursBetween(time: string, now: string): number {
+  return Math.floor((Date.parse(now) - Date.parse(time)) / 3_600_000);
+}
+
+function ageText(hours: number): string {
+  if (hours < 1) return 'less than 1 h';
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
 }

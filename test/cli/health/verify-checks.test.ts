@@ -148,7 +148,7 @@ test.for(UNENFORCED)(
   async ([id, answers]) => {
     expect((await checkedWhere(id, { ...answers, ListObjectsV2: {} })).result).toMatchObject({
       verdict: 'unknown',
-      found: 'not enforced here: this cloud lets whoever has no credentials read the bucket',
+      found: 'not enforced here',
       advice: null,
     });
   },
