@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
@@ -108,6 +108,10 @@ describe('docs/runbook.md', () => {
   const entries = runbookEntries();
   const commands = allCommands(readFileSync('docs/runbook.md', 'utf8'));
 
+  it('names the deployment once, before the first command', () => {
+    expect(commands[0]).toBe('export CRM_EXPORT_DEPLOYMENT=NAME');
+  });
+
   it('has one entry for every alarm, every error name and every other end, and none for anything else', () => {
     const names = new Set([...Object.keys(ALARMS), ...Object.keys(ERRORS), ...Object.keys(OTHER_ENDS)]);
     expect(entries.map(({ id }) => id).toSorted()).toEqual([...names].toSorted());
@@ -127,7 +131,8 @@ describe('docs/runbook.md', () => {
   it.each([...new Set(commands)].filter((command) => command.startsWith('npx --no -- crm-export ')))(
     'tells nobody to type what the command does not know: %s',
     async (line) => {
-      const args = line.replace('DATE', '2026-11-20').replace('ENTITY', 'leads').split(' ').slice(4);
+      vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'test');
+      const args = line.replace('ENTITY', 'leads').split(' ').slice(4);
       const program = await createProgram(LOADERS);
       const command = program.commands.find((each) => each.name() === args[0]) ?? new Command();
       let parsed = false;

@@ -17,7 +17,7 @@ import { lastNightOf, lookedBackTo, startsOf } from './night-starts.ts';
  * and tables (RecordNight writes it), from runs that failed or are in progress, the rules, and the published files.
  */
 
-/** The outcomes of an entity on a date: see docs/operating.md, "What is said of a night". */
+/** The outcomes of an entity on a date: see docs/operating.md, "How a night is judged". */
 export const NIGHT_OUTCOMES = [
   'published',
   'warned',
