@@ -1,15 +1,7 @@
+import { isHeaderless, requiredOf } from '../config/chosen-columns.ts';
 import { type Ending, type Facts, isEmptyFile } from './facts.ts';
 import { countText, type GateCheckResult, type GateReport, numberText, usualText } from './report.ts';
-import {
-  columnChanges,
-  columnsOf,
-  endingBefore,
-  releasedEndings,
-  rowsThatCount,
-  type Subject,
-  shownColumns,
-  usualRows,
-} from './subject.ts';
+import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
 
 /** The measurement of a check: `null` = not known. Exactly one of the bounds is set. */
 interface Measure {
@@ -35,10 +27,12 @@ export interface GateCheck {
   promised?: true;
   /** No person can release a file that fails this check. The check also runs on files that readers do not get. */
   final?: true;
-  /** What a release changes for later files of the same kind: they pass the check. */
+  /** What a release changes for later files of the same kind. */
   teaches?: 'ending' | 'empty' | 'laterHeaders';
-  /** `undefined`: the check does not apply to the file. */
-  measure: (subject: Subject) => Measure | undefined;
+  /** A person has released a file of the same kind, so a file that fails the check passes. */
+  isReleased?: (subject: Subject) => boolean;
+  /** No measure: the check does not apply to the file. */
+  measure: (subject: Subject) => Measure | null | undefined;
   /** The failure, as half a sentence that follows "it". */
   words: (failed: GateCheckResult, told: Told) => string;
 }
@@ -56,8 +50,8 @@ export const CHECKS: GateCheck[] = [
     setting: 'until an empty file is released',
     stops: 'with 0 bytes, or an empty file inside',
     teaches: 'empty',
-    measure: ({ facts, history: { releasedBefore } }) =>
-      releasedBefore.empty ? undefined : { measured: isEmptyFile(facts) ? 0 : facts.bytes, atLeast: 1 },
+    isReleased: ({ history }) => history.releasedBefore.empty,
+    measure: ({ facts }) => ({ measured: isEmptyFile(facts) ? 0 : facts.bytes, atLeast: 1 }),
     words: () => 'is empty',
   },
   {
@@ -83,15 +77,17 @@ export const CHECKS: GateCheck[] = [
     setting: 'guards.minRows (none)',
     stops: 'with fewer rows, or whose rows cannot be counted; not of another plan',
     promised: true,
-    measure: ({ facts, promised: { guards } }) =>
-      guards.minRows === undefined ? undefined : { measured: rowsThatCount(facts), atLeast: guards.minRows },
+    measure: ({ run, facts, settings: { guards } }) =>
+      run.kind === 'partial' || guards.minRows === undefined
+        ? undefined
+        : { measured: rowsThatCount(facts), atLeast: guards.minRows },
     words: ({ bound }, { rows }) => `has ${rows} (minRows ${bound})`,
   },
   {
     id: 'maxShrink',
     setting: 'guards.maxShrink (0.5)',
     stops: 'that lacks more than this share of the median, if the median is at least 20',
-    measure: ({ facts, history, promised: { guards } }) => {
+    measure: ({ facts, history, settings: { guards } }) => {
       const usual = usualRows(history) ?? 0;
       const rows = rowsThatCount(facts);
       const measured = rows === null ? null : Math.max(0, 1 - rows / usual);
@@ -103,7 +99,7 @@ export const CHECKS: GateCheck[] = [
     id: 'maxGrowth',
     setting: 'guards.maxGrowth (10)',
     stops: 'with more than this many times the median, which counts as at least 20',
-    measure: ({ facts, history, promised: { guards } }) => {
+    measure: ({ facts, history, settings: { guards } }) => {
       const usual = usualRows(history);
       const rows = rowsThatCount(facts);
       const measured = rows === null ? null : rows / Math.max(usual ?? 0, LEAST_USUAL_ROWS);
@@ -115,7 +111,7 @@ export const CHECKS: GateCheck[] = [
     id: 'maxIrregularShare',
     setting: 'guards.maxIrregularShare (0.01)',
     stops: 'with a larger share of records of another width than the first',
-    measure: ({ facts: { content }, promised: { guards } }) => ({
+    measure: ({ facts: { content }, settings: { guards } }) => ({
       measured: content && content.irregular / Math.max(1, content.records),
       atMost: guards.maxIrregularShare,
     }),
@@ -128,11 +124,10 @@ export const CHECKS: GateCheck[] = [
     stops:
       'whose last record has another width than the first, or, in a sheet, far fewer values: it was cut off, or ends with an error text',
     teaches: 'ending',
-    measure: ({ facts, promised: { guards }, history: { releasedBefore } }) => {
-      const { content, format } = facts;
+    isReleased: (subject) => releasedEndings(subject).length > 0,
+    measure: ({ facts: { content, format }, settings: { guards } }) => {
       const { ending = null, width = null } = content ?? {};
       if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
-      if (releasedEndings(releasedBefore, facts).some(({ cells }) => cells === ending.cells)) return undefined;
       // A sheet does not store the empty cells at the end of a row.
       const thin = content?.endsThin ? 1 : 0;
       const differs = format === 'xlsx' ? Math.max(thin, ending.cells - width) : Math.abs(ending.cells - width);
@@ -145,11 +140,10 @@ export const CHECKS: GateCheck[] = [
     setting: 'where the last published file ends with a line break',
     stops: 'that ends without a line break',
     teaches: 'ending',
+    isReleased: (subject) => releasedEndings(subject).some(({ lineBreak }) => !lineBreak),
     measure: (subject) => {
       const { ending = null } = subject.facts.content ?? {};
-      const released = releasedEndings(subject.history.releasedBefore, subject.facts);
-      const known = ({ cells, lineBreak }: Ending) => cells === ending?.cells && lineBreak === ending.lineBreak;
-      if (!ending || !endingBefore(subject)?.lineBreak || released.some(known)) return undefined;
+      if (!ending || !endingBefore(subject)?.lineBreak) return undefined;
       return { measured: ending.lineBreak ? 1 : 0, atLeast: 1 };
     },
     words: () => 'ends without the line break that the last published file ends with: it may be cut off',
@@ -159,10 +153,10 @@ export const CHECKS: GateCheck[] = [
     setting: 'columns.required (none)',
     stops: 'whose header lacks one of these columns; without a header: that is not as wide as requested',
     promised: true,
-    measure: ({ facts, promised }) => {
-      const { required } = promised;
-      if (required.length === 0 || isEmptyFile(facts)) return undefined;
-      const named = shownColumns(facts, promised);
+    measure: (subject) => {
+      const required = requiredOf(subject.settings);
+      if (required.length === 0 || isEmptyFile(subject.facts)) return undefined;
+      const named = shownColumns(subject);
       return { measured: named && required.filter((name) => !named.includes(name)).length, atMost: 0 };
     },
     words: ({ measured }) =>
@@ -175,9 +169,9 @@ export const CHECKS: GateCheck[] = [
     setting: 'drift.added or drift.removed is stop (warn)',
     stops: 'whose header lacks a requested column (`removed`), has another one (`added`), or is unknown',
     promised: true,
-    measure: ({ facts, promised: { drift, columns } }) => {
+    measure: ({ facts, settings: { drift }, run: { request } }) => {
       if ((drift.added !== 'stop' && drift.removed !== 'stop') || isEmptyFile(facts)) return undefined;
-      const changes = columnChanges(facts, columns);
+      const changes = columnChanges(facts, request.columns);
       const counted =
         changes && (drift.added === 'stop' ? changes.added : 0) + (drift.removed === 'stop' ? changes.removed : 0);
       return { measured: counted, atMost: 0 };
@@ -191,8 +185,8 @@ export const CHECKS: GateCheck[] = [
     id: 'unknownHeader',
     setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
     stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
-    measure: ({ facts: { header, content }, promised: { headerless, excepting } }) =>
-      !content || headerless || excepting
+    measure: ({ facts: { header, content }, settings, run: { excepted } }) =>
+      !content || isHeaderless(settings) || excepted.length > 0
         ? undefined
         : { measured: header ? 0 : content.headed === false ? 2 : 1, atMost: 0 },
     words: ({ measured }) =>
@@ -205,8 +199,8 @@ export const CHECKS: GateCheck[] = [
     setting: 'until a file with headers further down is released',
     stops: 'that repeats its header further down: the file twice, or several pages',
     teaches: 'laterHeaders',
-    measure: ({ facts: { content }, history: { releasedBefore } }) =>
-      content && !releasedBefore.laterHeaders ? { measured: content.repeatedHeaders, atMost: 0 } : undefined,
+    isReleased: ({ history }) => history.releasedBefore.laterHeaders,
+    measure: ({ facts: { content } }) => content && { measured: content.repeatedHeaders, atMost: 0 },
     words: ({ measured }) => `repeats its header in ${countText(measured ?? 0, 'record')} further down`,
   },
   {
@@ -214,8 +208,8 @@ export const CHECKS: GateCheck[] = [
     setting: 'until a file with headers further down is released',
     stops: 'with another header further down: other columns, or another order',
     teaches: 'laterHeaders',
-    measure: ({ facts: { content }, history: { releasedBefore } }) =>
-      content && !releasedBefore.laterHeaders ? { measured: content.otherHeaders, atMost: 0 } : undefined,
+    isReleased: ({ history }) => history.releasedBefore.laterHeaders,
+    measure: ({ facts: { content } }) => content && { measured: content.otherHeaders, atMost: 0 },
     words: ({ measured }) =>
       `has ${countText(measured ?? 0, 'header')} of other columns, or of another order, further down`,
   },
@@ -223,7 +217,7 @@ export const CHECKS: GateCheck[] = [
     id: 'nulBlock',
     setting: 'always',
     stops: `with ${LONGEST_NUL_RUN + 1} or more characters with the code 0 in a row: it may be damaged`,
-    measure: ({ facts: { content } }) => (content ? { measured: content.nulRun, atMost: LONGEST_NUL_RUN } : undefined),
+    measure: ({ facts: { content } }) => content && { measured: content.nulRun, atMost: LONGEST_NUL_RUN },
     words: ({ measured }) =>
       `has ${countText(measured ?? 0, 'character')} with the code 0 in a row: a part of it may be damaged`,
   },
@@ -231,7 +225,7 @@ export const CHECKS: GateCheck[] = [
     id: 'exportId',
     setting: 'always',
     stops: 'with the export id of a compared file of another date: the CRM served an old export again',
-    measure: ({ date, exportId, history: { comparedWith } }) => ({
+    measure: ({ run: { date, exportId }, history: { comparedWith } }) => ({
       measured: comparedWith.filter(({ run }) => run.date !== date && run.exportId === exportId).length,
       atMost: 0,
     }),
@@ -260,8 +254,8 @@ export const CHECKS: GateCheck[] = [
       'with a header cell that is not a listed column, or with values elsewhere: a row longer than the header, a column without a name, a later header with a left-out column, another sheet, a formula, a comment or any other text of a workbook',
     promised: true,
     final: true,
-    measure: ({ facts, promised: { excepting } }) => {
-      const found = excepting ? exceptedPlaces(facts) : undefined;
+    measure: ({ facts, run: { excepted } }) => {
+      const found = excepted.length > 0 ? exceptedPlaces(facts) : undefined;
       return found && { ...found, atMost: 0 };
     },
     words: ({ detail }) => `${detail ?? 'may have columns that must not be there'} (columns.except)`,
@@ -269,6 +263,27 @@ export const CHECKS: GateCheck[] = [
 ];
 
 const columnsText = (count: number) => countText(count, 'column');
+
+/** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
+function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
+  const before = comparedWith.find(({ file }) => !isEmptyFile(file))?.file;
+  return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
+}
+
+/** Ends of released files of the same width and format, with a last record as wide. */
+function releasedEndings({ facts: { format, content }, history }: Subject): Ending[] {
+  const { ending = null, width = null } = content ?? {};
+  return history.releasedBefore.endings.filter(
+    (known) => known.format === format && known.width === width && known.cells === ending?.cells,
+  );
+}
+
+/** The columns of a file by its header or, without one, by its width; `null` if they are not known. */
+function shownColumns({ facts, settings, run: { request } }: Subject): readonly string[] | null {
+  const { headed = null, width = null } = facts.content ?? {};
+  const isAsWide = isHeaderless(settings) && headed === false && width === request.columns.length;
+  return isAsWide ? request.columns : columnsOf(facts);
+}
 
 /** Columns that a message names. */
 const MOST_NAMED = 5;

@@ -1,17 +1,7 @@
-import type { DriftPolicy } from '../config/entity-settings.ts';
 import { CHECKS, type GateCheck } from './checks.ts';
 import { type Facts, isEmptyFile, rowsOf } from './facts.ts';
 import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
-import {
-  columnChanges,
-  columnsOf,
-  endingBefore,
-  releasedEndings,
-  rowsThatCount,
-  type Subject,
-  usualRows,
-  withKnownHeader,
-} from './subject.ts';
+import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
 export interface Verdict {
   /** `null`: readers do not get the file, and no final check has stopped it. */
@@ -25,17 +15,23 @@ export interface Verdict {
 
 /**
  * Runs the checks that a file must pass before readers get it. A check that is marked `promised` also fails if its
- * measurement is unknown; every other check fails only if its bound is broken.
- * @param readable whether readers get the file; if not, only the final checks run, because `download --run` still
- *   reads it
+ * measurement is unknown; every other check fails only if its bound is broken. If readers do not get the file, only the
+ * final checks run, because `download --run` still reads it.
  */
-export function passGate(given: Subject, readable: boolean): Verdict {
+export function passGate(given: Subject): Verdict {
   const facts = withKnownHeader(given.facts, given.history);
   const subject = { ...given, facts };
-  const checks = CHECKS.filter(({ final }) => readable || final).flatMap((check) => resultOf(check, subject));
+  const { publish } = subject.run;
+  const found = CHECKS.filter(({ final }) => publish || final).flatMap((check) => {
+    const result = resultOf(check, subject);
+    return result ? [{ check, result }] : [];
+  });
+  const released = found.filter(({ check, result }) => !result.passed && check.isReleased?.(subject));
+  const checks = found.filter((each) => !released.includes(each)).map(({ result }) => result);
   const passed = failedChecks({ checks }).length === 0;
-  const remarks = [...contentRemarks(subject), ...(readable ? historyRemarks(subject) : [])];
-  return { report: readable || !passed ? reportOf(checks, subject) : null, passed, remarks, facts };
+  const endsAsReleased = passed && released.some(({ check }) => check.teaches === 'ending');
+  const report = publish || !passed ? reportOf(checks, subject) : null;
+  return { report, passed, remarks: remarksOf(subject, endsAsReleased), facts };
 }
 
 function reportOf(checks: GateCheckResult[], { history }: Subject): GateReport {
@@ -45,59 +41,39 @@ function reportOf(checks: GateCheckResult[], { history }: Subject): GateReport {
   return { checks, comparedWith, medianRows: usualRows(history) };
 }
 
-function resultOf({ id, promised, measure }: GateCheck, subject: Subject): GateCheckResult[] {
+function resultOf({ id, promised, measure }: GateCheck, subject: Subject): GateCheckResult | undefined {
   const asked = measure(subject);
-  if (!asked) return [];
+  if (!asked) return undefined;
   const { measured, atLeast, atMost, detail = null } = asked;
   const holds = measured !== null && measured >= (atLeast ?? measured) && measured <= (atMost ?? measured);
   const passed = measured === null ? !promised : holds;
-  return [{ guard: id, passed, measured, bound: atLeast ?? atMost ?? 0, detail }];
+  return { guard: id, passed, measured, bound: atLeast ?? atMost ?? 0, detail };
 }
 
-function contentRemarks(subject: Subject): string[] {
-  const { facts } = subject;
-  const { irregular = 0, headed } = facts.content ?? {};
-  return [
-    ...(rowsOf(facts) === 0 ? ['The file has no rows.'] : []),
-    ...(headed === null ? ['Rows are not counted: whether the first line names the columns is not known.'] : []),
-    ...columnRemarks(subject),
-    ...(irregular > 0 ? [`${irregular} rows have another number of fields than the first record.`] : []),
-  ];
-}
-
-/** How the columns differ from the requested ones, in sentences; empty if the configuration accepts the change. */
-function columnRemarks({ facts, promised: { columns, drift } }: Subject): string[] {
-  const named = columnsOf(facts);
-  const changes = columnChanges(facts, columns);
-  if (!named || !changes || isEmptyFile(facts) || isAccepted(changes, drift)) return [];
-  if (named.length !== columns.length)
-    return [`The header has ${named.length} columns; ${columns.length} were requested.`];
-  const otherwise = named.some((name, place) => name !== columns[place]);
-  return otherwise ? ['The header names the columns otherwise than they were requested.'] : [];
-}
-
-/** Whether there is a change and the configuration accepts all of it. */
-function isAccepted({ added, removed }: { added: number; removed: number }, policy: DriftPolicy): boolean {
-  if (added + removed === 0) return false;
-  return (added === 0 || policy.added === 'accept') && (removed === 0 || policy.removed === 'accept');
-}
-
-/** Findings of the comparison with published files that do not stop the file, in sentences. */
-function historyRemarks(subject: Subject): string[] {
-  const { facts, history, exportId } = subject;
+/** Findings that do not stop the file, in sentences. */
+function remarksOf(subject: Subject, endsAsReleased: boolean): string[] {
+  const { facts, history, run } = subject;
   const { comparedWith, unreadable, ofDate } = history;
+  const { irregular = 0, headed } = facts.content ?? {};
   const remarks: [holds: boolean, remark: string][] = [
+    [rowsOf(facts) === 0, 'The file has no rows.'],
+    [headed === null, 'Rows are not counted: whether the first line names the columns is not known.'],
+    ...columnRemarks(subject),
+    [irregular > 0, `${irregular} rows have another number of fields than the first record.`],
     [
       unreadable > 0,
       `The pointers or manifests of ${unreadable} published exports are gone, unreadable or of an earlier release: the file is not compared with them.`,
     ],
-    [ofDate?.run.exportId === exportId && !subject.adopted, SAME_EXPORT],
+    [
+      ofDate?.run.exportId === run.exportId && run.adopted === null,
+      'The CRM has given the export that its date has already, by its id.',
+    ],
     [
       isCapped(subject),
       'It has exactly as many rows as the last published file, a round number or a known limit: rows may be missing.',
     ],
     [
-      endsAsReleased(subject),
+      endsAsReleased,
       'It ends as a file that a person has released: with a record of another width, or without a line break.',
     ],
   ];
@@ -107,7 +83,23 @@ function historyRemarks(subject: Subject): string[] {
   ];
 }
 
-const SAME_EXPORT = 'The CRM has given the export that its date has already, by its id.';
+/** How the columns differ from the requested ones, unless the configuration accepts the change. */
+function columnRemarks({ facts, run: { request }, settings: { drift } }: Subject): [holds: boolean, remark: string][] {
+  const { columns } = request;
+  const named = columnsOf(facts);
+  const { added, removed } = columnChanges(facts, columns) ?? { added: 0, removed: 0 };
+  const isAccepted =
+    added + removed > 0 && (added === 0 || drift.added === 'accept') && (removed === 0 || drift.removed === 'accept');
+  if (!named || isEmptyFile(facts) || isAccepted) return [];
+  const isAsMany = named.length === columns.length;
+  return [
+    [!isAsMany, `The header has ${named.length} columns; ${columns.length} were requested.`],
+    [
+      isAsMany && named.some((name, place) => name !== columns[place]),
+      'The header names the columns otherwise than they were requested.',
+    ],
+  ];
+}
 
 /** A smaller export may well have the same number of rows every night. */
 const FEWEST_CAPPED = 1000;
@@ -120,19 +112,6 @@ function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
   // Exports may count their header as a row.
   const isLimit = KNOWN_LIMITS.includes(rows) || rows % 1000 === 0 || (rows + 1) % 1000 === 0;
   return rows >= FEWEST_CAPPED - 1 && rows === before && isLimit;
-}
-
-function endsAsReleased(subject: Subject): boolean {
-  const { content, format } = subject.facts;
-  const { releasedBefore } = subject.history;
-  const { ending = null, width = null } = content ?? {};
-  if (!ending) return false;
-  const sameWidth = releasedEndings(releasedBefore, subject.facts).filter(({ cells }) => cells === ending.cells);
-  const sameEnd = sameWidth.some(({ lineBreak }) => lineBreak === ending.lineBreak);
-  const cutOff = !ending.lineBreak && endingBefore(subject)?.lineBreak === true;
-  // Without a release of a file with such an end, the end was not accepted.
-  if (sameWidth.length === 0 || (cutOff && !sameEnd)) return false;
-  return cutOff || (format !== 'xlsx' && width !== null && ending.cells !== width);
 }
 
 /** Differences in format between the file and the last published one, if both are known. */

@@ -1,6 +1,7 @@
-import type { DriftPolicy, GuardSettings } from '../config/entity-settings.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
-import { type Content, type Ending, type Facts, isEmptyFile } from './facts.ts';
+import type { Run } from '../step/states.ts';
+import { type Content, type Facts, isEmptyFile } from './facts.ts';
 import { NOTHING_RELEASED, type ReleasedBefore } from './report.ts';
 
 /** A published export that a file is compared with. */
@@ -30,28 +31,18 @@ export const NO_HISTORY: History = {
   releasedBefore: NOTHING_RELEASED,
 };
 
-/** The requirements of today's settings for a file. */
-export interface Promised {
-  /** The requested columns, in order. */
-  columns: readonly string[];
-  /** Whether any column is left out. */
-  excepting: boolean;
-  /** Columns that the file must have. */
-  required: readonly string[];
-  /** Files have no header: the first record is a row (`columns.header`). */
-  headerless: boolean;
-  guards: GuardSettings;
-  drift: DriftPolicy;
-}
+/** An export to judge, from the run that made it or from its manifest. */
+export type Judged = Pick<
+  Run,
+  'entity' | 'date' | 'kind' | 'plan' | 'request' | 'exportId' | 'adopted' | 'excepted' | 'publish'
+>;
 
 /** The file that the gate judges, with everything that it is compared with. */
 export interface Subject {
-  date: string;
-  exportId: string;
-  /** An earlier run requested the export. */
-  adopted: boolean;
+  run: Judged;
+  /** Today's settings of the entity. */
+  settings: EntityPlan;
   facts: Facts;
-  promised: Promised;
   history: History;
 }
 
@@ -63,17 +54,6 @@ export function rowsThatCount({ format, content }: Pick<Facts, 'format' | 'conte
   if (isEmptyFile({ format })) return 0;
   const rows = content?.headed === null ? rowsBelow(content) : (content?.rows ?? null);
   return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
-}
-
-/** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
-export function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
-  const before = comparedWith.find(({ file }) => !isEmptyFile(file))?.file;
-  return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
-}
-
-/** The ends of released files of the same width and format. */
-export function releasedEndings({ endings }: History['releasedBefore'], { format, content }: Facts): Ending[] {
-  return endings.filter((known) => known.format === format && known.width === (content?.width ?? null));
 }
 
 /** The median over the exports with counted rows; `null` if there is no such export. */
@@ -93,18 +73,6 @@ function medianOf(numbers: number[]): number | null {
 /** The names of the columns. A cell of the header without text and without values below it is not a column. */
 export function columnsOf({ header }: Pick<Facts, 'header'>): string[] | null {
   return header?.filter((name) => name !== '') ?? null;
-}
-
-/**
- * Names of the columns of a file: by its header or, for files without a header, by its width; `null` if they are not
- * known.
- */
-export function shownColumns(
-  facts: Pick<Facts, 'header' | 'content'>,
-  { columns, headerless }: Pick<Promised, 'columns' | 'headerless'>,
-): readonly string[] | null {
-  const { headed = null, width = null } = facts.content ?? {};
-  return headerless && headed === false && width === columns.length ? columns : columnsOf(facts);
 }
 
 /** Counts the requested columns that a file lacks, and the other columns that it has; `null` if they are not known. */

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { leftOutToday } from '../../core/columns/left-out.ts';
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
-import { type Judged, type JudgedFile, judgeExport } from '../../core/export/judge.ts';
+import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { latestPointerKey, manifestKeyOf, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
@@ -16,6 +16,7 @@ import {
   writeRelease,
 } from '../../core/export/release.ts';
 import { finalChecks, isReleasable, stoppedText } from '../../core/gate/gate.ts';
+import type { Judged } from '../../core/gate/subject.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import { type RunState, storedFileSchema } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';

@@ -1,8 +1,7 @@
 import type { Manifest } from '../../core/export/manifest.ts';
 import { type Content, type Facts, UNSEEN } from '../../core/gate/facts.ts';
-import type { Promised, Subject } from '../../core/gate/subject.ts';
-import { type History, NO_HISTORY } from '../../core/gate/subject.ts';
-import { deployment } from './builders.ts';
+import { type History, type Judged, NO_HISTORY, type Subject } from '../../core/gate/subject.ts';
+import { deployment, run } from './builders.ts';
 import { manifestOf } from './manifests.ts';
 
 /** Facts of a good file with the columns `id` and `name`. @param rows the number of rows; `null` = not counted */
@@ -41,28 +40,30 @@ export const historyOf = (...nights: Facts[]): History => ({
   comparedWith: nights.map((facts, index) => night(facts, index + 1)),
 });
 
-const PLAN = deployment().entities.leads;
+/** Settings and facts of the run that differ from the usual ones. */
+export interface Promised {
+  columns?: string[];
+  excepting?: boolean;
+  required?: string[];
+  headerless?: boolean;
+  guards?: object;
+  drift?: object;
+}
 
-const PROMISED: Promised = {
-  columns: ['id', 'name'],
-  excepting: false,
-  required: [],
-  headerless: false,
-  guards: PLAN.guards,
-  drift: PLAN.drift,
-};
-
-type Given = Partial<Omit<Subject, 'promised' | 'facts'>> & { promised?: Partial<Promised> };
+interface Given extends Partial<Omit<Subject, 'run' | 'settings' | 'facts'>> {
+  run?: Partial<Judged>;
+  promised?: Promised;
+}
 
 /** The file of 2026-11-20. */
-export function subjectOf(facts: Facts, { promised, ...overrides }: Given = {}): Subject {
+export function subjectOf(facts: Facts, { promised = {}, run: overrides, history = NO_HISTORY }: Given = {}): Subject {
+  const { columns = ['id', 'name'], excepting, required, headerless, guards = {}, drift = {} } = promised;
+  const leads = { columns: { ...(required && { required }), ...(headerless && { header: 'none' }) }, guards, drift };
+  const excepted = excepting ? [{ entry: 'idNumber', name: 'idNumber', label: null }] : [];
   return {
-    date: '2026-11-20',
-    exportId: 'export-0',
-    adopted: false,
+    run: run({ exportId: 'export-0', request: { columns }, excepted, ...overrides }),
+    settings: deployment({ entities: { leads } }).entities.leads,
     facts,
-    history: NO_HISTORY,
-    ...overrides,
-    promised: { ...PROMISED, ...promised },
+    history,
   };
 }

@@ -3,7 +3,6 @@ import type { GuardSettings } from '../../../core/config/entity-settings.ts';
 import type { Facts } from '../../../core/gate/facts.ts';
 import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../../core/gate/report.ts';
-import { deployment } from '../../support/builders.ts';
 import { factsOf, historyOf, subjectOf } from '../../support/gate.ts';
 
 const week = (rows: number) => Array.from({ length: 7 }, () => rows);
@@ -92,9 +91,8 @@ function factsFor({ rows, empty = false, bytes = 1000, irregularShare = 0 }: Mea
 }
 
 function reportOf(file: Facts, history: (number | null)[], settings: Partial<GuardSettings> = {}): GateReport {
-  const guards = { ...deployment().entities.leads.guards, ...settings };
   const nights = historyOf(...history.map((rows) => factsOf(rows)));
-  const { report } = passGate(subjectOf(file, { history: nights, promised: { guards } }), true);
+  const { report } = passGate(subjectOf(file, { history: nights, promised: { guards: settings } }));
   if (!report) throw new Error('there is no report');
   return report;
 }

@@ -2,15 +2,14 @@ import { expect, test } from 'vitest';
 import type { Content, Facts } from '../../../core/gate/facts.ts';
 import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
-import { type History, NO_HISTORY, type Subject } from '../../../core/gate/subject.ts';
-import { deployment } from '../../support/builders.ts';
-import { factsOf, historyOf, night, subjectOf } from '../../support/gate.ts';
+import { type History, NO_HISTORY } from '../../../core/gate/subject.ts';
+import { factsOf, historyOf, night, type Promised, subjectOf } from '../../support/gate.ts';
 
 type Given = Parameters<typeof subjectOf>[1];
 
 /** The checks that stop a file, whether a person may release it, and the sentence. */
 function judged(facts: Facts, given?: Given) {
-  const { report, remarks, facts: known } = passGate(subjectOf(facts, given), true);
+  const { report, remarks, facts: known } = passGate(subjectOf(facts, given));
   if (!report) throw new Error('there is no report');
   const stoppedBy = failedChecks(report).map(({ guard }) => guard);
   return { stoppedBy, releasable: isReleasable(report), text: stoppedText(report, facts), remarks, facts: known };
@@ -34,17 +33,18 @@ test('a good file of the requested columns passes without a warning, the first o
 
 test('of a file that nobody gets, only what can never be released is asked', () => {
   const bad = ofContent({ excepted: 1 }, { bytes: 0 });
-  const guards = { ...deployment().entities.leads.guards, minRows: 99 };
+  const guards = { minRows: 99 };
+  const run = { publish: false };
 
-  expect(passGate(subjectOf(bad, { promised: { guards } }), false)).toMatchObject({ report: null, passed: true });
-  const { report, passed } = passGate(subjectOf(bad, { promised: { guards, excepting: true } }), false);
+  expect(passGate(subjectOf(bad, { run, promised: { guards } }))).toMatchObject({ report: null, passed: true });
+  const { report, passed } = passGate(subjectOf(bad, { run, promised: { guards, excepting: true } }));
   expect([report?.checks.map(({ guard }) => guard), passed]).toEqual([['excepted'], false]);
 });
 
 const ending = (cells: number, lineBreak = true) => ({ ending: { cells, lineBreak } });
 const sheet = { format: 'xlsx' };
 const after = historyOf(factsOf(10));
-const anyWidth = { guards: { ...deployment().entities.leads.guards, maxIrregularShare: 1 } };
+const anyWidth = { guards: { maxIrregularShare: 1 } };
 const afterRelease = (width = 2, format = 'csv', nights = [factsOf(10)]) =>
   released({ endings: [{ cells: 1, lineBreak: true, width, format }] }, ...nights);
 
@@ -107,7 +107,7 @@ test.each<[string, Partial<Facts>, Partial<Content>, string[]]>([
   expect(stoppedBy(ofContent(content, facts), { promised: { drift: STRICT } })).toEqual(stopped);
 });
 
-test.each<[width: number, promised: Partial<Subject['promised']>, stopped: string[]]>([
+test.each<[width: number, promised: Promised, stopped: string[]]>([
   [2, { drift: STRICT }, []],
   [3, { drift: STRICT }, ['header']],
   [2, { required: ['name'] }, []],
@@ -239,12 +239,12 @@ test('a file without content is judged by whether it may be empty, not by its he
 test('an export that was given for another date is stopped; for its own date it is a warning, unless the run took it over', () => {
   const ofDate = { ...historyOf(factsOf(10)), ofDate: night(factsOf(10), 0, { exportId: 'export-0' }) };
 
-  expect(judged(factsOf(10), { exportId: 'export-1', history: historyOf(factsOf(10)) })).toMatchObject({
+  expect(judged(factsOf(10), { run: { exportId: 'export-1' }, history: historyOf(factsOf(10)) })).toMatchObject({
     stoppedBy: ['exportId'],
     releasable: true,
   });
   expect(judged(factsOf(10), { history: ofDate }).remarks).toEqual([expect.stringContaining('by its id')]);
-  expect(judged(factsOf(10), { history: ofDate, adopted: true }).remarks).toEqual([]);
+  expect(judged(factsOf(10), { history: ofDate, run: { adopted: 'night-0' } }).remarks).toEqual([]);
 });
 
 test('several sheets with a header, and a sheet that is full, wait for a person', () => {
