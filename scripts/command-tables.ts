@@ -153,11 +153,15 @@ export function rightsTable(): string {
   return markdownTable(['Commands', 'Rights'], rows);
 }
 
-/** Names the commands. Those that follow a run get one common name, which the page explains once. */
+/** Names the commands. A group that is complete gets one common name, which the page explains once. */
 function commandsText(commands: string[]): string {
-  const follow = FOLLOWING.every((command) => commands.includes(command));
-  const named = follow ? commands.filter((command) => !FOLLOWING.includes(command)) : commands;
-  return [...named.map(code), ...(follow ? ['following a run'] : [])].join(', ');
+  const groups = [
+    { name: 'finding a run', of: FINDING_RUNS },
+    { name: 'following a run', of: FOLLOWING },
+  ].filter(({ of }) => of.every((command) => commands.includes(command)));
+  const grouped = groups.flatMap(({ of }) => of);
+  const named = commands.filter((command) => !grouped.includes(command));
+  return [...named.map(code), ...groups.map(({ name }) => name)].join(', ');
 }
 
 /** Every command and what it does. */
