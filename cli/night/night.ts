@@ -52,18 +52,6 @@ export interface Cell {
   attempts: Attempt[];
 }
 
-/** The state of an entity. */
-export interface Judge {
-  /** The date in the night that began last; the date before, if that is missing and the night is still open. */
-  last: string;
-  rule: RuleState;
-  /** The next start; `null` if no rule starts the entity, or its schedule does not say when. */
-  next: Start | null;
-  /** The newest run, if it failed after the newest file was published; `null` if the date is missing. */
-  failedSince: Attempt | null;
-  cellOf: (date: string) => Cell;
-}
-
 /** The judged nights of a deployment, which `status` and `report` show. */
 export interface Nights extends Facts {
   /** The newest date of the night that began last. */
@@ -75,24 +63,43 @@ export interface Nights extends Facts {
   rows: EntityNights[];
 }
 
-export interface EntityNights extends Pick<Judge, 'rule' | 'next' | 'failedSince'> {
+export interface EntityNights {
   entity: Entity;
-  /** The cell of the night that began last; its starts may be before and after midnight. */
+  rule: RuleState;
+  /** The next start; `null` if no rule starts the entity, or its schedule does not say when. */
+  next: Start | null;
+  /** The newest run, if it failed after the newest file was published; `null` if the date is missing. */
+  failedSince: Attempt | null;
+  /** The cell of the night that began last; of the night before, if that is missing and the last one is still open. */
   last: Cell;
   /** One cell for each date. */
   cells: Cell[];
 }
 
 /** @param wanted dates; by default those of the last nights */
-export function nightsOf(facts: Facts, wanted?: string[]): Nights {
+export function nightsOf(found: Facts, wanted?: string[]): Nights {
+  const facts = {
+    ...found,
+    attempts: found.attempts.toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1)),
+  };
   const { configured, now, nights, published } = facts;
-  const judge = judgesOf(facts);
-  const lastNight = lastNightOf(configured, now)?.date ?? dateIn(configured.timeZone, now);
+  const night = lastNightOf(configured, now);
+  const lastNight = night?.date ?? dateIn(configured.timeZone, now);
   const newest = [lastNight, ...published.map(({ manifest }) => manifest.run.date)].sort().at(-1) ?? lastNight;
   const dates = wanted ?? Array.from({ length: nights }, (_, index) => dateAfter(newest, index + 1 - nights));
+  const since = knownSince(facts);
+  const from = lookedBackTo(configured, now, nights);
   const rows = ENTITIES.map((entity): EntityNights => {
-    const { last, cellOf, ...judged } = judge(entity);
-    return { entity, ...judged, last: cellOf(last), cells: dates.map(cellOf) };
+    const files = filesOf(facts).filter((run) => run.entity === entity);
+    const runs = [...files, ...facts.attempts.filter((run) => run.entity === entity)];
+    const timing = timingOf(configured, entity);
+    const starts = nextStarts(timing, now, 1) ? startsOf(timing, from, now) : rateStarts(facts, timing, runs);
+    const known = { facts, entity, starts, since, newest: newestDate(runs) };
+    const last = lastCellOf(known, night);
+    const rule = facts.rules[entity];
+    const next = (rule === 'on' && starts.find(({ at }) => at > now)) || null;
+    const failed = last.missing ? null : failedSince(known, files);
+    return { entity, rule, next, failedSince: failed, last, cells: dates.map((date) => cellOf(known, date)) };
   });
   return { ...facts, lastNight, exported: beforeFirstNight(facts), dates, rows };
 }
@@ -105,46 +112,8 @@ interface Known {
   starts: Start[];
   /** The earliest time and date that can be missing. */
   since: { time: Date; date: string } | undefined;
-  /** The newest date with a known run. */
+  /** The newest date with a known run; empty without a run. */
   newest: string;
-}
-
-/** Judges the nights of the facts, and older dates as far as they are known. */
-export function judgesOf(facts: Facts): (entity: Entity) => Judge {
-  const { configured, now, deployedAt } = facts;
-  const night = lastNightOf(configured, now);
-  const from = lookedBackTo(configured, now, facts.nights);
-  const all = [...filesOf(facts), ...facts.attempts];
-  const time =
-    deployedAt ?? all.map(({ startedAt }) => new Date(startedAt)).sort((a, b) => a.getTime() - b.getTime())[0];
-  // Files from before the first known date may have expired.
-  const since = time && { time, date: all.map(({ date }) => date).sort()[0] ?? '' };
-  return (entity) => {
-    const runs = [...filesOf(facts), ...facts.attempts].filter((run) => run.entity === entity);
-    const newest =
-      runs
-        .map(({ date }) => date)
-        .sort()
-        .at(-1) ?? '';
-    const timing = timingOf(configured, entity);
-    const starts = nextStarts(timing, now, 1) ? startsOf(timing, from, now) : rateStarts(facts, timing, runs);
-    const known = { facts, entity, starts, since, newest };
-    const cell = (date: string) => cellOf(known, date);
-    const begun = starts.filter(({ at }) => at <= now);
-    const ofNight = starts.find(({ date, at }) => date === night?.date && at <= night.until);
-    const date = ofNight?.date ?? begun.at(-1)?.date ?? (newest || dateIn(configured.timeZone, now));
-    const before = begun.findLast((start) => start.date < date)?.date;
-    const isBehind = before !== undefined && isOpen(cell(date)) && cell(before).missing;
-    const rule = facts.rules[entity];
-    const last = isBehind ? before : date;
-    return {
-      last,
-      rule,
-      next: (rule === 'on' && starts.find(({ at }) => at > now)) || null,
-      failedSince: cell(last).missing ? null : failedSince(facts, entity),
-      cellOf: cell,
-    };
-  };
 }
 
 /** Entity, date and start of every published run. */
@@ -153,12 +122,39 @@ function filesOf({ published, newest }: Facts) {
   return [...published.map(({ manifest: { run, startedAt } }) => ({ ...run, startedAt })), ...pointers];
 }
 
-function failedSince(facts: Facts, entity: Entity): Attempt | null {
-  const ofEntity = <T extends { entity: string; startedAt: string }>(runs: T[]) =>
-    runs.filter((run) => run.entity === entity).toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
-  const last = ofEntity(facts.attempts).at(-1);
-  const file = ofEntity(filesOf(facts)).at(-1);
-  return last && last.outcome !== 'running' && !(file && last.startedAt < file.startedAt) ? last : null;
+function newestDate(runs: { date: string }[]): string {
+  return (
+    runs
+      .map(({ date }) => date)
+      .sort()
+      .at(-1) ?? ''
+  );
+}
+
+/** Files from before the first known date may have expired. */
+function knownSince(facts: Facts): Known['since'] {
+  const runs = [...filesOf(facts), ...facts.attempts];
+  const [first] = runs.map(({ startedAt }) => startedAt).sort();
+  const time = facts.deployedAt ?? (first === undefined ? undefined : new Date(first));
+  return time && { time, date: runs.map(({ date }) => date).sort()[0] ?? '' };
+}
+
+/** The cell of the night that began last, which may have starts before and after midnight. */
+function lastCellOf(known: Known, night: ReturnType<typeof lastNightOf>): Cell {
+  const { facts, starts, newest } = known;
+  const begun = starts.filter(({ at }) => at <= facts.now);
+  const ofNight = starts.find(({ date, at }) => date === night?.date && at <= night.until);
+  const date = ofNight?.date ?? begun.at(-1)?.date ?? (newest || dateIn(facts.configured.timeZone, facts.now));
+  const cell = cellOf(known, date);
+  const before = isOpen(cell) ? begun.findLast((start) => start.date < date) : undefined;
+  const cellBefore = before && cellOf(known, before.date);
+  return cellBefore?.missing ? cellBefore : cell;
+}
+
+function failedSince({ facts, entity }: Known, files: { startedAt: string }[]): Attempt | null {
+  const last = facts.attempts.findLast((run) => run.entity === entity);
+  if (!last || last.outcome === 'running') return null;
+  return files.some(({ startedAt }) => startedAt > last.startedAt) ? null : last;
 }
 
 /**
@@ -198,9 +194,7 @@ function cellOf(known: Known, date: string): Cell {
   const isOf = (one: { entity: string; date: string }) => one.entity === entity && one.date === date;
   const marked = facts.recorded.find((night) => night.date === date)?.entities[entity];
   const published = facts.published.find(({ manifest }) => isOf(manifest.run)) ?? null;
-  const attempts = facts.attempts
-    .filter((one) => isOf(one) && one.run !== published?.manifest.execution)
-    .toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
+  const attempts = facts.attempts.filter((one) => isOf(one) && one.run !== published?.manifest.execution);
   if (published) {
     const { execution, warnings } = published.manifest;
     const waits = marked?.file?.run === execution && marked.tableVersion !== null && marked.table === null;

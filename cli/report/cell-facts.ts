@@ -14,7 +14,9 @@ import { CELLS, cellText, longDate, timeText, tookText } from './night-words.ts'
 /** A popover for each cell, which the button of the cell opens: the page needs no script. */
 export function factsOf(data: Nights): Markup[] {
   // The last night of an entity may be before the shown nights if these are few.
-  const all = data.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
+  const all = data.rows.flatMap(({ last, cells }) =>
+    cells.some(({ date }) => date === last.date) ? cells : [last, ...cells],
+  );
   return all.filter(hasFacts).map((cell) => popover(data, cell));
 }
 

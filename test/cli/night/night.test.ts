@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RuleState, Rules } from '../../../cli/deployment-state.ts';
-import { judgesOf, startText } from '../../../cli/night/night.ts';
+import { nightsOf, startText } from '../../../cli/night/night.ts';
 import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
 import { lastNightOf } from '../../../cli/night/night-starts.ts';
 import type { Outcome } from '../../../cli/runs/run.ts';
@@ -31,7 +31,7 @@ const attempt = (outcome: Outcome, date = NIGHT, startedAt = `${date}T01:00:05.0
 });
 
 /** Leads at seven in the morning: by default, the night before is published and last night has no record. */
-function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { at?: string } = {}) {
+function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { at?: string } = {}, date?: string) {
   const known: Facts = {
     deployment: 'prod',
     configured: configuredWith({}),
@@ -46,14 +46,15 @@ function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { a
     ...rules('on'),
     ...changes,
   };
-  return judgesOf(known)('leads');
+  const found = nightsOf(known, date === undefined ? undefined : [date]).rows.find(({ entity }) => entity === 'leads');
+  return found ?? expect.unreachable();
 }
 
-/** The checked date, its result, and whether it is missing. */
-function judged(changes: Parameters<typeof leadsOf>[0], date?: string) {
-  const { last, cellOf } = leadsOf(changes);
-  const { outcome, missing } = cellOf(date ?? last);
-  return `${date ?? last} ${outcome}${missing ? ', missing' : ''}`;
+/** The judged date, its result, and whether it is missing. */
+function judged(changes: Parameters<typeof leadsOf>[0], asked?: string) {
+  const { last, cells } = leadsOf(changes, asked);
+  const { date, outcome, missing } = (asked === undefined ? last : cells[0]) ?? expect.unreachable();
+  return `${date} ${outcome}${missing ? ', missing' : ''}`;
 }
 
 const wanted = (entity: object) => ({ configured: configuredWith(entity) });

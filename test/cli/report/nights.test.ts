@@ -19,87 +19,12 @@ const withSchedule = (entity: Entity, schedule: string, timeZone = 'UTC') =>
   deployment({ timeZone, entities: { [entity]: { schedule } } });
 const pageOf = (facts: Facts) => parseHTML(reportPage(nightsOf(facts))).document;
 
-test('the headline says how many of last night are published, or which are missing', () => {
-  expect(headline(madeUpMonth())).toBe(`Last night: ${ALL} of ${ALL} published`);
-  expect(headline(madeUpMonth({ missing: ['customers'], failed: ['leads'] }))).toBe(
-    `Last night: 2 of ${ALL} missing: leads, customers`,
-  );
-});
-
-test('an entity whose rule is gone is named so, and is missed: nothing of it is still to come', () => {
-  const now = new Date('2026-11-20T01:01:00Z');
-  const due = nightsOf({ ...madeUpMonth({ missing: ['meetings'] }), now });
-  const gone = nightsOf({ ...madeUpMonth({ withoutRule: ['meetings'] }), now });
-  expect([due, gone].map((data) => outcomes(data)[5])).toEqual(['due', 'withoutRule']);
-  expect(headlineOf(gone)).toMatchObject({ tone: 'bad', notes: expect.arrayContaining(['without a rule: meetings']) });
-  expect(parseHTML(reportPage(gone)).document.body.textContent).toContain('meetings without a rule');
-});
-
-test('an entity that is paused is named so, and is missed: the configuration wants it', () => {
-  const data = nightsOf(madeUpMonth({ paused: ['meetings'] }));
-  expect(headlineOf(data)).toMatchObject({ tone: 'bad', text: `Last night: 1 of ${ALL} missing: meetings` });
-  expect(headlineOf(data).notes).toContain('paused: meetings');
-  expect(outcomes(data)[5]).toBe('paused');
-  expect(outcomes(data, '2026-11-17')[5]).toBe('published');
-});
-
-test('of every night that is recorded the page has whether it is complete, and beside the headline that of the last', () => {
-  const recorded = [recordOf('2026-11-18', [], 7), recordOf(NIGHT, ['leads', 'meetings'], 6)];
-  const facts = { ...madeUpMonth({ paused: ['meetings'] }), recorded };
-  const cells = [...pageOf(facts).querySelectorAll('.grid tbody tr')].at(-1);
-
-  const lacks = 'not complete, lacks leads, meetings (paused); revision 6';
-  expect(headlineOf(nightsOf(facts)).notes).toContain(`the night is ${lacks}`);
-  expect(cells?.querySelector('th')?.textContent).toBe('whole night');
-  expect([...(cells?.querySelectorAll('td') ?? [])].slice(-3).map((cell) => cell.textContent)).toEqual([
-    '✓complete; revision 7',
-    '',
-    `✕${lacks}`,
-  ]);
-  expect(pageOf(madeUpMonth()).querySelector('.grid')?.textContent).not.toContain('whole night');
-});
-
 test('a night that is not complete while runs of it are to come is no failure', () => {
   const now = new Date(`${NIGHT}T01:01:00Z`);
   const recorded = [recordOf(NIGHT, ['meetings'])];
   const row = pageOf({ ...madeUpMonth({ missing: ['meetings'] }), now, recorded }).querySelectorAll('.grid tbody tr');
 
   expect([...row].at(-1)?.querySelector('td:last-child span')?.className).toBe('cell running');
-});
-
-test('columns that changed are named beside the headline and in the night of their entity', () => {
-  const { published, ...month } = madeUpMonth();
-  const drift = {
-    since: { date: '2026-11-19', execution: 'x' },
-    added: ['email'],
-    removed: [],
-    retyped: [],
-    relabelled: [],
-    unnamed: 0,
-  };
-  const changed = published.map((run) =>
-    run.manifest.run.entity === 'leads' && run.manifest.run.date === NIGHT
-      ? { ...run, manifest: { ...run.manifest, run: { ...run.manifest.run, drift } } }
-      : run,
-  );
-  const facts = { ...month, published: changed };
-
-  expect(headlineOf(nightsOf(facts)).notes).toContain('columns changed: leads');
-  expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('"email"');
-});
-
-test('a file that nobody has looked into has a warning in its night, which says so', () => {
-  const { published, ...month } = madeUpMonth();
-  const unjudged = published.map((run) => {
-    const { file } = run.manifest;
-    const { entity, date } = run.manifest.run;
-    if (entity !== 'leads' || date !== NIGHT) return run;
-    return { ...run, manifest: { ...run.manifest, file: { ...file, format: 'xls', content: null } } };
-  });
-  const facts = { ...month, published: unjudged };
-
-  expect(headlineOf(nightsOf(facts)).notes).toContain('with a warning: leads');
-  expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('This file was published unread');
 });
 
 const recordOf = (...night: Parameters<typeof recordedNight>): Night => JSON.parse(recordedNight(...night)[1]);
