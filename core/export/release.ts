@@ -48,19 +48,16 @@ export const releaseSchema = z.object({
 });
 export type Release = z.infer<typeof releaseSchema>;
 
-/** `undefined` if no object exists. @throws RunError `StorageConflict` if it is not a release of this software */
-export async function readRelease(bucket: Pick<Bucket, 'read'>, key: string): Promise<Release | undefined> {
-  const object = await bucket.read(key);
-  if (!object) return undefined;
-  const release = parseJson(releaseSchema, object.text);
-  if (release) return release;
-  throw new RunError('StorageConflict', `The object at ${key} is no release of this software.`);
-}
-
-/** Writes the release once; an existing one stays. @returns the stored release */
+/**
+ * Writes the release once; an existing one stays.
+ * @returns the stored release
+ * @throws RunError `StorageConflict` if the object is not a release of this software
+ */
 export async function writeRelease(bucket: Bucket, key: string, release: Release): Promise<Release> {
   if (await bucket.putOnce(key, strictText(releaseSchema, release))) return release;
-  return (await readRelease(bucket, key)) ?? release;
+  const standing = parseJson(releaseSchema, (await bucket.read(key))?.text);
+  if (standing) return standing;
+  throw new RunError('StorageConflict', `The object at ${key} is no release of this software.`);
 }
 
 /** Why the file of a run cannot be released, in a sentence; `undefined` if it can. */
@@ -82,18 +79,24 @@ function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | 
 /**
  * Why no pointer has to move, in a sentence; `undefined` if a pointer has to move.
  * @param others the other pointers that the release may move
- * @param ours whether this release may have moved some pointers already
  */
 export function whyPublished(
   manifest: Manifest,
   ofDate: OrderedRun | undefined,
   others: (OrderedRun | undefined)[],
-  ours = false,
 ): string | undefined {
-  const aheadOf = (run: OrderedRun | undefined) => (run ? compareRuns({ ...manifest, ...manifest.run }, run) : 1);
-  if (aheadOf(ofDate) < 0) return overtakenText(manifest);
-  if (ours || [ofDate, ...others].some((run) => aheadOf(run) > 0)) return undefined;
+  if (isOvertaken(manifest, ofDate)) return overtakenText(manifest);
+  if ([ofDate, ...others].some((run) => aheadOf(manifest, run) > 0)) return undefined;
   return `The run ${manifest.execution} is published already: its date names it.`;
+}
+
+/** Whether the pointer of the date names a later run, which a release does not replace. */
+export function isOvertaken(manifest: Manifest, ofDate: OrderedRun | undefined): boolean {
+  return aheadOf(manifest, ofDate) < 0;
+}
+
+function aheadOf(manifest: Manifest, run: OrderedRun | undefined): number {
+  return run ? compareRuns({ ...manifest, ...manifest.run }, run) : 1;
 }
 
 export function overtakenText({ execution, run: { entity, date, kind } }: Manifest): string {

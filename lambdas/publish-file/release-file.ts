@@ -5,14 +5,13 @@ import { RunError } from '../../core/errors.ts';
 import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
-import { latestPointerKey, manifestKeyOf, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
+import { latestPointerKey, manifestKeyOf, readPointer, runPrefix } from '../../core/export/pointer.ts';
 import {
+  isOvertaken,
   overtakenText,
   parseReleaseInput,
   type Release,
-  readRelease,
   whyNotReleased,
-  whyPublished,
   writeRelease,
 } from '../../core/export/release.ts';
 import { finalChecks, isReleasable, stoppedText } from '../../core/gate/gate.ts';
@@ -37,26 +36,21 @@ const receivedFile = z.object(storedFileSchema.shape);
 export async function releaseFile(state: RunState, deps: Deps): Promise<Answer<'PublishFile'>> {
   const { bucket } = deps;
   const { entity, release: run, reason, by = null, newNormal } = parseReleaseInput(state.input);
-  const prefix = runPrefix(entity, run);
   const manifestKey = manifestKeyOf(entity, run);
   const manifest = await readManifest(bucket, manifestKey);
   const why = whyNotReleased(run, manifest, newNormal);
   if (!manifest || why !== undefined) throw new RunError('InvalidInput', why ?? '');
-  const releaseKey = `${prefix}_release.json`;
-  const earlier = await readRelease(bucket, releaseKey);
-  if (earlier) refuseOther(earlier, newNormal);
-  refusePublished(await readPointers(bucket, manifest.run), manifest, earlier?.execution === state.execution);
 
   const { file } = manifest;
   const again = await asToday(manifest, deps);
   const read = await readStored(file, again, deps);
   refuseUnreleasable(manifest, await judgeExport(again, read.facts, deps));
-  // Pointers are read again, because minutes may have passed. Another equal release may have come first.
   const pointers = await readPointers(bucket, manifest.run);
-  refusePublished(pointers, manifest, true);
+  if (isOvertaken(manifest, pointers[0]?.run)) throw new RunError('InvalidInput', overtakenText(manifest));
   const { execution, startedAt: requestedAt } = state;
   const asked = { schemaVersion: LAYOUT, entity, run, execution, requestedAt, reason, by, newNormal };
-  refuseOther(await writeRelease(bucket, releaseKey, asked), newNormal);
+  // A repeated step, or another equal release, finds the first one.
+  refuseOther(await writeRelease(bucket, `${runPrefix(entity, run)}_release.json`, asked), newNormal);
   const [ofDate, latest = false] = await movePointers(deps, pointers, { ...manifest, manifestKey }, true, newNormal);
   if (!ofDate) throw new RunError('InvalidInput', overtakenText(manifest));
   const { rows, bytes, key } = file;
@@ -101,11 +95,4 @@ function refuseOther({ execution, newNormal, run }: Release, wanted: boolean): v
   if (newNormal === wanted) return;
   const words = newNormal ? 'as the new normal' : 'without a new normal';
   throw new RunError('InvalidInput', `The run ${run} was released ${words} already, by ${execution}.`);
-}
-
-/** @param ours a retry, whose first call may have moved one or both pointers */
-function refusePublished(pointers: Standing[], manifest: Manifest, ours: boolean): void {
-  const [ofDate, ...others] = pointers.map((pointer) => pointer.run);
-  const why = whyPublished(manifest, ofDate, others, ours);
-  if (why !== undefined) throw new RunError('InvalidInput', why);
 }
