@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../../core/step/states.ts';
-import { type EndOfNight, exportIdOf, type Nights, nightsOf } from '../../support/nights.ts';
+import { type EndOfNight, type Nights, nightsOf } from '../../support/nights.ts';
 import { smallWorkbook } from '../../support/small-workbook.ts';
-import { END_OF_ZIP, zipOf, zipWith } from '../../support/zip.ts';
+import { zipWith } from '../../support/zip.ts';
 
 /**
  * Files that the settings must keep from publication, and some that must be published, each after seven nights of 240
@@ -88,25 +88,17 @@ function testCases(cases: Case[]): void {
 
 describe('columns that are left out', () => {
   const excepting = { leads: EXCEPTING, run: EXCEPTED };
-  const disguised = (text: string, outcome = 'for good: excepted'): Case => {
-    const shown = JSON.stringify(text).replaceAll(/[^ -~א-ת]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`);
-    return [`behind the text ${shown}`, leaking(`id,name,${text}\n`), outcome, excepting];
-  };
+  const behind = (text: string): Case => [
+    `behind the text "${text}"`,
+    leaking(`id,name,${text}\n`),
+    'for good: excepted',
+    excepting,
+  ];
 
   testCases([
-    disguised('idNumber'),
-    disguised('IDNUMBER'),
-    disguised('id_number'),
-    disguised('lead.idNumber'),
-    disguised('idNumber (text)'),
-    disguised('מספר זהות'),
-    disguised('מספר זהות:'),
-    disguised('\u200fמספר זהות'),
-    disguised('id\u00adNumber'),
-    disguised('ｉｄＮｕｍｂｅｒ'),
-    disguised('" "'),
-    disguised(''),
-    disguised('Passport'),
+    behind('idNumber'),
+    behind('מספר זהות:'),
+    behind(''),
     [
       'behind an invisible text, before another separator',
       `\u200b;name\n${`${CANARY};Dana\n`.repeat(240)}`,
@@ -134,29 +126,28 @@ describe('columns that are left out', () => {
   testCases([
     ['are not seen in the requested ones', csv(240), 'PUBLISHED', excepting],
     ['are not seen in labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', excepting],
-    ['are not seen in capitals', csv(240).replace(HEADER, 'ID,Name,PHONE\n'), 'PUBLISHED', excepting],
-    ['are not seen in paths', csv(240).replace(HEADER, 'lead.id,lead.name,lead.phone\n'), 'PUBLISHED', excepting],
     ['are not seen where a column is missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'PUBLISHED', excepting],
     ['are not seen in an empty column', `${csv(240).replaceAll('\n', ',\n')}`, 'PUBLISHED', excepting],
-    ['are not seen in gzip', gzipSync(csv(240)), 'PUBLISHED', excepting],
-    ['are not seen in a zip', zipWith('leads.csv', csv(240)), 'PUBLISHED', excepting],
   ]);
+
+  test('are counted in the manifest, and the cause says that no person can release the file', async () => {
+    const { cause, manifest } = await tonight(leaking('id,name,idNumber\n'), excepting);
+
+    expect(cause).toMatch(/has 1 column that must not be there \(columns.except\)\. It cannot be released/);
+    expect(manifest).toMatchObject({ file: { header: null, content: { excepted: 1 } }, state: 'quarantined' });
+  });
 });
 
 describe('rows that are hard to count', () => {
   testCases([
     ['2 rows with a lone carriage return in a cell', `${HEADER}1,a\rb,2\n2,b,3\n`, 'counted'],
-    ['2 rows with a lone carriage return in quotation marks', `${HEADER}1,"a\rb",2\n2,b,3\n`, 'maxShrink'],
     ['a header and a lone carriage return', `${COLUMNS.join(',')}\r`, 'noRows, maxShrink, lastLineBreak'],
     ['2 rows behind a header that is not listed', 'Nr,Wer,Wo\n1,a,2\n2,b,3\n', 'maxShrink, unknownHeader'],
     ['2 rows as gzip', gzipSync(csv(2)), 'maxShrink'],
-    ['a header alone as gzip', gzipSync(HEADER), 'noRows, maxShrink'],
     ['nothing as gzip', gzipSync(''), 'empty, noRows, maxShrink'],
     ['2 rows as zip', zipWith('leads.csv', csv(2)), 'maxShrink'],
-    ['a zip without a file', END_OF_ZIP, 'FileRejected'],
     ['a hundred rows of which 98 are empty in every cell', csv(2) + ',,\n'.repeat(98), 'maxShrink'],
     ['all rows, with a lone carriage return in one cell', csv(240).replace('Dana 7,', '"Dana\r7",'), 'PUBLISHED'],
-    ['all rows as gzip', gzipSync(csv(240)), 'PUBLISHED'],
     [
       'equal rows that gzip makes 400 times as small',
       gzipSync(HEADER + `1,${'x'.repeat(5000)},1\n`.repeat(240)),
@@ -174,26 +165,12 @@ describe('spreadsheets', () => {
   testCases([
     ['all rows', book(240), 'PUBLISHED', excepting],
     ['all rows, behind titles', smallWorkbook([['Leads'], [], ['November'], COLUMNS, ...records(240)]), 'PUBLISHED'],
-    ['all rows, by labels', book(240, ['מזהה', 'שם', 'טלפון']), 'PUBLISHED', excepting],
-    ['all rows, as gzip', gzipSync(book(240)), 'PUBLISHED', excepting],
     ['2 rows', book(2), 'maxShrink'],
     ['a header alone', book(0), 'noRows, maxShrink'],
     ['nothing in its sheet', smallWorkbook([]), 'empty, noRows, maxShrink'],
-    ['what has the name of a workbook and is none', zipOf('[Content_Types].xml', 'xl/workbook.xml'), 'FileRejected'],
-    [
-      'without a header that is known or as wide',
-      smallWorkbook(records(240).map((cells) => cells.slice(1))),
-      'FileRejected',
-    ],
     [
       'a left-out column',
       smallWorkbook([['id', 'name', 'idNumber'], ...records(240, CANARY)]),
-      'for good: excepted',
-      excepting,
-    ],
-    [
-      'a left-out column under a colon',
-      smallWorkbook([['id', 'name', 'מספר זהות:'], ...records(240, CANARY)]),
       'for good: excepted',
       excepting,
     ],
@@ -203,14 +180,7 @@ describe('spreadsheets', () => {
       'for good: maxIrregularShare, lastRecord, excepted',
       excepting,
     ],
-    [
-      'a required column that is missing',
-      smallWorkbook([['id', 'name'], ...records(240).map((cells) => cells.slice(0, 2))]),
-      'required',
-      { leads: { columns: { required: ['phone'] } } },
-    ],
     ['the half of it', half(book(240)), 'FileRejected'],
-    ['a flipped byte', flipped(book(240)), 'FileRejected'],
   ]);
 
   test.each([
@@ -231,7 +201,6 @@ describe('spreadsheets', () => {
 
 describe('files that are not whole', () => {
   const whole = gzipSync(csv(240));
-  const middle = gzipSync(large(900_000));
   const big = gzipSync(large(2_600_000));
 
   testCases([
@@ -240,31 +209,22 @@ describe('files that are not whole', () => {
       `${csv(239)}ERROR: canceling statement due to statement timeout\n`,
       'lastRecord',
     ],
-    ['the text of an error as last line, as gzip', gzipSync(`${csv(239)}ERROR: timeout\n`), 'lastRecord'],
     ['JSON as last line', `${csv(239)}{"error":"timeout"}`, 'lastRecord, lastLineBreak'],
-    ['HTML as last line', `${csv(239)}<html>504`, 'lastRecord, lastLineBreak'],
     ['a record that is cut', csv(240).slice(0, -20), 'lastRecord, lastLineBreak'],
     ['a record that is cut in its last cell', csv(240).slice(0, -3), 'lastLineBreak'],
-    ['a record that is cut, as gzip', gzipSync(csv(240).slice(0, -20)), 'lastRecord, lastLineBreak'],
     ['a cut inside of quotation marks', `${csv(239)}240,"Da`, 'FileRejected'],
     ['gzip with a flipped byte', flipped(whole), 'FileRejected'],
-    ['a small gzip that is cut', half(whole), 'FileRejected'],
-    ['a gzip of 450 KB that is cut', half(middle), 'FileRejected'],
     ['a gzip of 1.2 MB that is cut', big.subarray(0, 1_200_000), 'FileRejected'],
     ['gzip with something behind it', Buffer.concat([whole, Buffer.from('ERROR: timeout')]), 'FileRejected'],
-    ['a zip that is cut', zipWith('leads.csv', csv(240)).subarray(0, 4000), 'FileRejected'],
     ['a zip with a flipped byte', flipped(zipWith('leads.csv', csv(240))), 'FileRejected'],
     [
       'the record of the export itself',
       '{"id":"0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10","status":"PROCESSED"}',
       'FileRejected',
     ],
-    ['a list that is cut', '[{"id":"1","name":"a","phone":"2"},{"id":"2","na', 'FileRejected'],
-    ['the page of a gateway', '<!doctype html><html><head><title>504</title></head></html>', 'FileRejected'],
   ]);
 
   testCases([
-    ['a gzip of 450 KB is published', middle, 'PUBLISHED'],
     ['a gzip of 1.3 MB is published', big, 'PUBLISHED'],
     ['two gzip files in a row are one', Buffer.concat([gzipSync(csv(120)), gzipSync(rows(120))]), 'PUBLISHED'],
   ]);
@@ -285,47 +245,15 @@ describe('files that are not whole', () => {
 });
 
 describe('columns that are promised', () => {
-  const renamed = csv(240).replace('phone', 'mobile');
-  const lacking = csv(240).replaceAll(/,[^,\n]*\n/g, '\n');
-  const email = csv(240).replace('phone', 'email');
-
+  const strict = { columns: { required: ['phone'] }, drift: { removed: 'stop', added: 'stop' } };
   testCases([
-    ['a renamed column under removed: stop', email, 'header', { leads: { drift: { removed: 'stop' } } }],
-    ['a missing column', lacking, 'PUBLISHED'],
-    [
-      'one too many under added: stop',
-      `${csv(240).replaceAll('\n', ',x\n').replace(',x', ',email')}`,
-      'header',
-      { leads: { drift: { added: 'stop' } } },
-    ],
-    [
-      'a column without a name under added: stop',
-      `${csv(240).replaceAll('\n', ',x\n').replace(',x', ',')}`,
-      'header',
-      { leads: { drift: { added: 'stop' } } },
-    ],
-    ['a required one that is missing', lacking, 'required', { leads: { columns: { required: ['phone'] } } }],
-    [
-      'a required one of another name',
-      renamed,
-      'required, unknownHeader',
-      { leads: { columns: { required: ['phone'] } } },
-    ],
-    [
-      'all of them, in another order',
-      csv(240).replace(HEADER, 'phone,name,id\n'),
-      'PUBLISHED',
-      { leads: { columns: { required: ['phone'] }, drift: { removed: 'stop', added: 'stop' } } },
-    ],
-    [
-      'all of them, by their labels',
-      csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'),
-      'PUBLISHED',
-      { leads: { columns: { required: ['phone'] }, drift: { removed: 'stop', added: 'stop' } } },
-    ],
+    ['are missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'required, header', { leads: strict }],
+    ['have another name', csv(240).replace('phone', 'email'), 'required, header', { leads: strict }],
+    ['come in another order', csv(240).replace(HEADER, 'phone,name,id\n'), 'PUBLISHED', { leads: strict }],
+    ['come by their labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', { leads: strict }],
   ]);
 
-  test('a header of texts that nobody lists waits for a person once', async () => {
+  test('a header of texts that the CRM does not list waits for a person once', async () => {
     const nights = await behindNights({ drift: { removed: 'stop' } });
     const bytes = csv(240).replace(HEADER, 'Nummer,Wer,Telefon\n');
 
@@ -342,15 +270,6 @@ describe('columns that are promised', () => {
 });
 
 describe('dates', () => {
-  testCases([
-    [
-      'the export of the night before under its old id',
-      csv(240),
-      'exportId',
-      { exportId: exportIdOf('of-2026-11-19') },
-    ],
-  ]);
-
   test('equal bytes under another id are published, and the manifest says since when they are', async () => {
     const nights = await behindNights();
 
