@@ -169,11 +169,9 @@ function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, wa
   const { date, since = 0 } = wanted;
   if (date !== undefined) return `No feed of changes of ${entity} ends at ${date}.`;
   if (sequence === 0)
-    return `No feed of changes of ${entity} yet: the first one comes behind a table, where the configuration has \`changes\` of ${entity}.`;
-  if (since === sequence) return `No feed of changes of ${entity} is behind ${since}, the last one.`;
-  if (since > sequence)
-    return `No feed of changes of ${entity} is behind ${since}: the last one is ${sequence}. If the chain has begun anew, begin with it: --since 0.`;
-  return `No feed of changes of ${entity} is left: the last one, ${sequence}, is not kept any more, or its record cannot be read.`;
+    return `No feed of changes of ${entity} yet: the first one comes after a table, where the configuration has \`changes\` of ${entity}.`;
+  const anew = since > sequence ? ' If the chain has begun anew, begin with it: --since 0.' : '';
+  return `No feed of changes of ${entity} after ${since} is stored: the last one was ${sequence}.${anew}`;
 }
 
 /** Which feeds after the requested sequence are no longer kept; `undefined` if all are kept. */

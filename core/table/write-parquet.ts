@@ -46,8 +46,6 @@ export interface WrittenTable {
   rows: number;
   /** Rows with fewer fields than the header. The missing fields have no value. `null` = no such row. */
   shortRows: CountedRows | null;
-  /** Rows with values below a header cell without a name. The table does not contain these values. */
-  nameless: CountedRows | null;
   misfits: Misfits[];
   /** Names with a configured type that match no field of the file. */
   missing: string[];
@@ -65,12 +63,10 @@ export async function writeParquet(input: TableInput, path: string, limits: Engi
   const columns = tableColumns(of.names, settings, covered);
   if (columns.some(({ hashed }) => hashed) && !input.hashKey)
     throw new TableError('The key of the hashed columns is missing.');
-  const nameless = of.names.flatMap((name, place) => (name.trim() === '' ? [{ place, hashed: false }] : []));
-  const staged = [...columns, ...nameless];
-  const rows = await stage(rowsOf(input, of, staged), join(limits.folder, 'rows.csv'), staged.length);
+  const rows = await stage(rowsOf(input, of, columns), join(limits.folder, 'rows.csv'), columns.length);
   const selected = columns.map((column, at) => ({ ...column, ...inSql(`c${at}`, column, manifest.file) }));
   return withEngine(limits, async (query) => {
-    const counted = await countRows(query, rows, selected, nameless.length);
+    const counted = await countRows(query, rows, selected);
     refuseOtherCount(counted.rows, manifest.file.rows);
     refuseMisfits(counted.misfits, settings.misfit);
     const values = selected.map(({ name, value }) => `${value} AS ${named(name)}`);
@@ -100,11 +96,12 @@ function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered
 async function* rowsOf(
   { manifest: { file }, source, reading, hashKey }: TableInput,
   { names, headed }: FileColumns,
-  columns: readonly Pick<TableColumn, 'place' | 'hashed'>[],
+  columns: readonly TableColumn[],
 ): AsyncGenerator<(string | undefined)[]> {
   const width = names.length;
-  const lastNamed = names.findLastIndex((name) => name.trim() !== '') + 1;
-  const covers = columns.some(({ hashed }) => hashed) || columns.length < width;
+  const isNamed = (name: string) => name.trim() !== '';
+  const lastNamed = names.findLastIndex(isNamed) + 1;
+  const covers = columns.some(({ hashed }) => hashed) || columns.length < names.filter(isNamed).length;
   const refuse = () => new TableError('The stored file is not the one of its manifest: another CRC-32.');
   let row = headed ? -1 : 0;
   try {
@@ -146,20 +143,16 @@ function inSql(text: string, { type }: TableColumn, { content }: Manifest['file'
   return { value, misfit: isBroken ? `${unfit} OR contains(${text}, chr(65533))` : unfit };
 }
 
-/**
- * @param nameless number of columns without a name, which follow the others
- * @throws TableError for a column without a value of its type
- */
-async function countRows(query: Query, rows: string, columns: readonly InSql[], nameless: number) {
-  const hasNameless = Array.from({ length: nameless }, (_, at) => `c${columns.length + at} <> ''`).join(' OR ');
-  // The last named column of a file is missing in a short row.
-  const facts = [`c${columns.length - 1} IS NULL`, hasNameless || 'false', ...columns.map(({ misfit }) => misfit)];
+/** @throws TableError for a column without a value of its type */
+async function countRows(query: Query, rows: string, columns: readonly InSql[]) {
+  // The last column of the table is missing in a short row.
+  const facts = [`c${columns.length - 1} IS NULL`, ...columns.map(({ misfit }) => misfit)];
   const counts = facts.map((fact) => `count(*) FILTER (${fact}), min(row) FILTER (${fact})`);
   const values = columns.map(({ value, type }) => (type === 'text' ? 1 : `count(${value})`));
   const [[total, ...found] = []] = await query(
     `SELECT count(*), ${[...counts, ...values]} FROM (SELECT *, row_number() OVER () AS row FROM ${rows})`,
   );
-  const [shortRows = null, namelessRows = null, ...misfit] = facts.map((_, at): CountedRows | null => {
+  const [shortRows = null, ...misfit] = facts.map((_, at): CountedRows | null => {
     const count = Number(found[2 * at]);
     return count > 0 ? { count, row: Number(found[2 * at + 1]) } : null;
   });
@@ -172,7 +165,7 @@ async function countRows(query: Query, rows: string, columns: readonly InSql[], 
     throw new TableError(
       `The type of the column "${wrong.column}", ${wrong.type}, fits none of its values (${wrong.count}, the first in row ${wrong.row}).`,
     );
-  return { rows: Number(total), shortRows, nameless: namelessRows, misfits };
+  return { rows: Number(total), shortRows, misfits };
 }
 
 /** @throws TableError if the verification of the file counted another number of rows */

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
-import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
@@ -17,7 +16,7 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import { coveredColumns } from '../../core/table/covered-columns.ts';
-import { EngineError, inFolder } from '../../core/table/engine.ts';
+import { inFolder } from '../../core/table/engine.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { type StandingTable, standingTable, tableMetadata } from '../../core/table/standing-table.ts';
@@ -61,10 +60,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     const due = feedIsDue(subject);
     if (manifest.run.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
     const standing = await standingTable(deps.objects, key);
-    const replaced = replaceTable(subject, standing, state, deps).catch((error: unknown) => {
-      throw withStanding(error, manifest, standing);
-    });
-    return { ...(await replaced), ...due };
+    return { ...(await replaceTable(subject, standing, state, deps)), ...due };
   } catch (error) {
     const { execution, released, input } = state;
     const run = tableRunOf(input) ?? released?.run ?? execution;
@@ -177,17 +173,10 @@ function finished(
   { log }: WriteTableDeps,
 ): Answer<'WriteTable'> {
   const { rows, bytes } = written;
-  const { entity, date } = manifest.run;
-  const warnings = tableWarnings(entity, written);
+  const { date } = manifest.run;
+  const warnings = tableWarnings(manifest, written);
   log.info('table written', { key, rows, bytes, warnings: warnings.length });
   return { outcome: 'WRITTEN', table: { run: manifest.execution, date, key, rows, bytes, warnings } };
-}
-
-/** Adds to the error which table readers have instead. */
-function withStanding(error: unknown, { execution }: Manifest, standing: StandingTable | undefined): unknown {
-  if (!(error instanceof TableError) || error instanceof EngineError || !standing || standing.run === execution)
-    return error;
-  return new TableError(`${error.message} The table of the date is still that of the run ${standing.run}.`);
 }
 
 /**
@@ -215,7 +204,8 @@ function publishedBytes(
 const MOST = 20;
 
 /** Warnings for readers of the table, in sentences: columns, counts and row numbers, no values. */
-function tableWarnings(entity: Entity, { misfits, shortRows, nameless, missing }: WrittenTable): string[] {
+function tableWarnings({ run, file }: Manifest, { misfits, shortRows, missing }: WrittenTable): string[] {
+  const unnamed = file.content?.unnamed ?? 0;
   const warnings = [
     ...misfits.map(({ column, type, count, row }) =>
       type === 'text'
@@ -227,12 +217,8 @@ function tableWarnings(entity: Entity, { misfits, shortRows, nameless, missing }
           `Rows with fewer fields than the header: ${shortRows.count}, the first is row ${shortRows.row}. What they lack is null.`,
         ]
       : []),
-    ...(nameless
-      ? [
-          `Rows with values in columns without a name: ${nameless.count}, the first is row ${nameless.row}. These values are not in the table.`,
-        ]
-      : []),
-    ...missing.map((name) => `The file has no column "${name}", which entities.${entity}.tables.columns names.`),
+    ...(unnamed > 0 ? [`Columns with values and without a name, which the table does not have: ${unnamed}.`] : []),
+    ...missing.map((name) => `The file has no column "${name}", which entities.${run.entity}.tables.columns names.`),
   ];
   const more = warnings.length - MOST;
   return more > 0 ? [...warnings.slice(0, MOST), `${more} more of this kind.`] : warnings;

@@ -86,12 +86,12 @@ test('where there is no such feed it says so, and where the chain stands', async
   const said = async (...args: string[]) => (await changes(...args)).stdout;
 
   expect(await said('--date', '2026-11-29')).toBe('No feed of changes of leads ends at 2026-11-29.\n');
-  expect(await said('--since', '3')).toBe('No feed of changes of leads is behind 3, the last one.\n');
+  expect(await said('--since', '3')).toBe('No feed of changes of leads after 3 is stored: the last one was 3.\n');
   expect(await said('--since', '9')).toMatch(
-    / is behind 9: the last one is 3\. If the chain has begun anew, .* --since 0\.$/m,
+    / after 9 is stored: the last one was 3\. If the chain has begun anew, .* --since 0\.$/m,
   );
   for (const place of [1, 2, 3]) lose(place, true);
-  expect(await said()).toMatch(/^No feed of changes of leads is left: the last one, 3, is not kept /);
+  expect(await said()).toMatch(/^No feed of changes of leads after 0 is stored: the last one was 3\./);
   const { cli } = await aws();
   expect((await cli('changes', 'leads')).stdout).toMatch(/^No feed of changes of leads yet: /);
 });

@@ -188,16 +188,13 @@ describe('a file whose header is not known', () => {
   });
 });
 
-test('values below a cell of the header without a name are counted, and are not in the table', async () => {
-  const world = await worldOf({ csv: `id,\n1,\n2,${CANARY}\n`, file: { header: ['id', ''] } });
+test('values below a cell of the header without a name are not in the table, and a warning counts their columns', async () => {
+  const content = { ...UNSEEN, headed: true, width: 2, unnamed: 1 };
+  const world = await worldOf({ csv: `id,\n1,\n2,${CANARY}\n`, file: { header: ['id', ''], content } });
   const { answer, said } = await write(world, { tables: {} });
 
   expect(answer).toMatchObject({
-    table: {
-      warnings: [
-        'Rows with values in columns without a name: 1, the first is row 2. These values are not in the table.',
-      ],
-    },
+    table: { rows: 2, warnings: ['Columns with values and without a name, which the table does not have: 1.'] },
   });
   expect(bytesOf(world) + said).not.toContain(CANARY);
 });

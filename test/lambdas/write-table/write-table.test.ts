@@ -282,20 +282,6 @@ test('a file without a column that has a type becomes a table, with a warning', 
   ]);
 });
 
-test('what keeps a table from being written says which table readers still have', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
-  await write(world);
-  await world.publish('x\n1\n', 'later', { format: 'xls' });
-
-  const later = published({ execution: 'later', manifestKey: manifestKeyOf('later') });
-  const error = await failureOf(write(world, later), 'TableNotWritten');
-
-  expect(error.message).toBe(
-    'The table of the run later is not written. The file is xls: tables are made of CSV files and spreadsheets. The table of the date is still that of the run night-1.',
-  );
-});
-
 test('a key that is missing is one sentence, and nothing is written', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
