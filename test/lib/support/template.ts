@@ -20,6 +20,11 @@ export function listed(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
+/** The text of a value: a reference is the id of its resource. */
+export function textOf(value: unknown): string {
+  return typeof value === 'object' ? resolved(value) : String(value);
+}
+
 export function statementsOf(policy: Resource): Statement[] {
   return (policy.Properties.PolicyDocument ?? policy.Properties.KeyPolicy).Statement;
 }
@@ -44,21 +49,4 @@ function nameOf(resource: unknown): string {
   const text = JSON.stringify(resource);
   const end = /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(text)?.[1];
   return end ? `execution:NAME${end}` : resolved(resource);
-}
-
-/** The permissions of a bucket policy: "step action keys condition", sorted. */
-export function allowedIn(policy: Resource, bucketId: string): string[] {
-  return statementsOf(policy)
-    .filter(({ Effect }) => Effect === 'Allow')
-    .flatMap(({ Action, Principal, Resource, Condition }) =>
-      listed(Action).flatMap((action) =>
-        listed(Resource).flatMap((resource) => {
-          const keys = resolved(resource).replace(`${bucketId}.Arn`, '');
-          // CDK merges two statements that differ only in the principal.
-          const roles = listed(Principal.AWS).map((role) => resolved(role).replace(/Role[0-9A-F]{8}\.Arn$/, ''));
-          return roles.map((who) => `${who} ${action} ${keys}${Condition ? ` ${JSON.stringify(Condition)}` : ''}`);
-        }),
-      ),
-    )
-    .sort();
 }
