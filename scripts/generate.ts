@@ -28,7 +28,7 @@ import { definitionOf } from './template.ts';
 type Text = () => string | Promise<string>;
 
 const exportDiagram = () => stateDiagram(definitionOf(synthesise()));
-const tablesDiagram = () => stateDiagram(behindStep(definitionOf(synthesise(feedDeployment())), 'PublishFile'));
+const tablesDiagram = () => stateDiagram(behindStep(definitionOf(synthesise(feedDeployment())), 'WriteTable'));
 const updatesDiagram = () => stateDiagram(definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates'));
 
 /** The expected text of each generated file. */

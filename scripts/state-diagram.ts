@@ -14,8 +14,9 @@ const ANY_STEP = 'AnyStep';
  * The machine as a Mermaid state diagram. Choices become labelled arrows; arrows common to all steps are drawn once.
  */
 export function stateDiagram(definition: Definition): string {
-  const arrows = storyOrder(definition).flatMap((id) => arrowsFrom(id, definition));
-  const tasks = Object.values(definition.States).filter(isOwnStep).length;
+  const order = storyOrder(definition);
+  const arrows = order.flatMap((id) => arrowsFrom(id, definition));
+  const tasks = order.filter((id) => isOwnStep(stateOf(id, definition.States))).length;
   const exceptional = Map.groupBy(
     arrows.filter((arrow) => arrow.exceptional),
     ({ to, label }) => `${to}: ${label}`,
