@@ -9,7 +9,6 @@ import type { Manifests } from './stored-manifests.ts';
 
 /** Which file to find: that of a date or of a run (by its execution name); without both that of the newest date. */
 export interface Which {
-  latest?: boolean;
   date?: string;
   run?: string;
 }
@@ -70,8 +69,9 @@ export function failed(sentence: string, cause?: unknown): CommandError {
 export function addWhich(command: Command, argument = '<entity>'): Command {
   return command
     .argument(argument, ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
-    .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
-    .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
+    .addOption(
+      new Option('--date <YYYY-MM-DD>', 'a date; default: the newest').argParser(dateArgument).conflicts('run'),
+    )
     .option(
       '--run <name>',
       'what one run stored, though it is quarantined or a later one has replaced it; a unique end of its name does',

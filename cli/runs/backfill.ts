@@ -3,22 +3,13 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createManifests, ifReadable } from '../data/stored-manifests.ts';
-import { partialFailure } from '../support/aws-error.ts';
-import {
-  commandFor,
-  dateArgument,
-  entityArgument,
-  numberArgument,
-  quoted,
-  withExamples,
-} from '../support/command-options.ts';
+import { commandFor, dateArgument, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { together } from '../support/together.ts';
-import { untilInterrupted } from '../support/until-interrupted.ts';
+import { type DatedRun, dateText, fillDates, refuseFailed } from './dates.ts';
 import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { executionsOf } from './find-run.ts';
@@ -68,10 +59,22 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   else await refuseSameData(target, [entity], 'under its date');
   const dates = await knownDates(target, entity, wanted);
   const say = options.json ? printErr : printOut;
-  if (options.dryRun) for (const date of dates) say(lineOf(date));
-  else await fill(target, entity, dates, { ...options, say });
+  const again = againText(entity, options);
+  if (options.dryRun) for (const date of dates) say(dateText(date, STATES[date.state]));
+  else {
+    const left = dates.filter(({ state }) => state !== 'published');
+    const change = (date: BackfillDate, to: Partial<BackfillDate>) => {
+      Object.assign(date, to);
+      say(dateText(date, STATES[date.state]));
+    };
+    const document = options.json ? { entity, dates } : undefined;
+    const fill = (date: BackfillDate, signal: AbortSignal) => fillDate(target, entity, date, signal, change);
+    await fillDates(left, fill, { again, atOnce: options.concurrency, document });
+  }
   say(countsText(dates));
-  print(entity, dates, options);
+  const ok = dates.every(({ state }) => state !== 'failed');
+  if (options.json) printJson({ ok, entity, dryRun: options.dryRun === true, dates });
+  refuseFailed(dates, 'date', again, { ...options, documented: options.json === true });
 }
 
 /** All dates from `from` to `to`, inclusive. @throws CommandError (exit code 2) if `from` is after `to` */
@@ -91,32 +94,6 @@ async function knownDates(target: Target, entity: Entity, wanted: string[]): Pro
     const run = running.get(date) ?? null;
     if (published.has(date)) return { date, state: 'published', run: null, error: null };
     return { date, state: run === null ? 'missing' : 'running', run, error: null };
-  });
-}
-
-interface FillOptions extends BackfillOptions {
-  /** Prints a line for each change of a date. */
-  say: (line: string) => void;
-}
-
-/**
- * Runs every date that is not published, oldest first, and follows each run to its end. It changes the dates in place.
- * @throws CommandError: 130 after Ctrl-C, which stops neither runs under way; an AWS error, which stops the other dates
- */
-async function fill(target: Target, entity: Entity, dates: BackfillDate[], options: FillOptions): Promise<void> {
-  const again = againText(entity, options);
-  const left = dates.filter(({ state }) => state !== 'published');
-  const words = `Stopped: no more runs are started, and those that are under way go on. To go on: ${again}`;
-  const change = (date: BackfillDate, to: Partial<BackfillDate>) => {
-    options.say(lineOf(Object.assign(date, to)));
-  };
-  await untilInterrupted(words, async (signal) => {
-    const fillOne = (date: BackfillDate, either: AbortSignal) => fillDate(target, entity, date, either, change);
-    await together(left, fillOne, { signal, atOnce: options.concurrency }).catch((error: unknown) => {
-      if (signal.aborted) throw error;
-      const done = `Runs that are under way go on. To go on: ${again}`;
-      throw partialFailure(error, done, options.json ? { entity, dates } : undefined);
-    });
   });
 }
 
@@ -148,36 +125,13 @@ export async function fillDate(
   }
 }
 
-/** @throws CommandError (exit code 1) if a date failed */
-function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions): void {
-  const { json = false, dryRun = false } = options;
-  const failed = dates.filter(({ state }) => state === 'failed');
-  if (json) printJson({ ok: failed.length === 0, entity, dryRun, dates });
-  if (failed.length === 0) return;
-  const named = failed.map(({ date, run, error }) => `  ${date}: ${error} (${run?.run})`).join('\n');
-  const lines = [
-    `${manyText(failed.length, 'date')} failed:`,
-    named,
-    `Why, and what helps: ${commandFor(`show ${quoted(failed[0]?.run?.run ?? entity)}`, options)}`,
-    `To start them again: ${againText(entity, options)}`,
-  ];
-  throw new CommandError(lines.join('\n'), RUN_FAILED, { documented: json });
-}
-
 function againText(entity: Entity, options: BackfillOptions): string {
   const { from, to, concurrency, sameData } = options;
   const more = { from, to, concurrency: String(concurrency) };
   return commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
 }
 
-export interface BackfillDate {
-  date: string;
-  state: 'published' | 'running' | 'failed' | 'missing';
-  /** The run of the date, if this command knows one. */
-  run: Run | null;
-  /** Why it failed. */
-  error: string | null;
-}
+export type BackfillDate = DatedRun<keyof typeof STATES>;
 
 const STATES = {
   published: OUTCOMES.published.word,
@@ -185,11 +139,6 @@ const STATES = {
   failed: OUTCOMES.failed.word,
   missing: 'to do',
 };
-
-/** `2026-03-01: failed, leads-backfill-2026-03-01-1, ExportFailed` */
-function lineOf({ date, state, run, error }: BackfillDate): string {
-  return [`${date}: ${STATES[state]}`, run?.run, error].filter(Boolean).join(', ');
-}
 
 /** How many dates are in each state: `4 dates: 1 published, 2 under way, 0 failed, 1 to do`. */
 function countsText(dates: BackfillDate[]): string {

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { awsErrorText } from '../support/aws-error.ts';
-import { entitiesArgument, numberArgument, withExamples } from '../support/command-options.ts';
+import { entitiesArgument, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, durationText, manyText, plainLine } from '../support/text.ts';
@@ -15,7 +15,6 @@ import { type Execution, FORGOTTEN_AFTER_DAYS, type Joined, type Run, runOfManif
 import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
 import { type Waiting, waitingOf, waitingText } from './waiting.ts';
 
-const limitArgument = numberArgument('A whole number from 1 to 99999.', 1, 99_999);
 const LINES = `
 In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.
 What is empty at the end of a line is left out.`;
@@ -27,7 +26,6 @@ export function addList(command: Command): void {
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
     .option('--running', 'only runs that are under way')
-    .option('--limit <number>', 'only so many, the newest', limitArgument)
     .option('--json', 'one JSON document')
     .action(list);
   withExamples(described, {
@@ -41,8 +39,8 @@ export function addList(command: Command): void {
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   const target = await connect(options);
   const { TimeZone: timeZone } = target;
-  const { since = sinceArgument('7d'), failed = false, running = false, limit } = options;
-  const runs = await listRuns(target, { entities, since, failed, running, limit, timeZone, warn: printErr });
+  const { since = sinceArgument('7d'), failed = false, running = false } = options;
+  const runs = await listRuns(target, { entities, since, failed, running, timeZone, warn: printErr });
   if (options.json) return printJson({ runs });
   const text = runsText(runs, process.stdout, { since, failed, running });
   if (text !== '') printOut(text);
@@ -52,7 +50,6 @@ interface ListOptions extends TargetOptions {
   since?: Date;
   failed?: boolean;
   running?: boolean;
-  limit?: number;
   json?: boolean;
 }
 
@@ -158,8 +155,6 @@ interface Wanted {
   /** Only runs that did not succeed. With `running`, runs of either kind. */
   failed: boolean;
   running?: boolean;
-  /** Most runs to list, newest first. */
-  limit?: number | undefined;
   /** The time zone that decides the date of a run. */
   timeZone: string;
   /** Called with a sentence for each part that cannot be read. */
@@ -171,7 +166,7 @@ export async function listRuns(
   target: ExportMachine & Pick<Target, 's3' | 'BucketName'>,
   wanted: Wanted,
 ): Promise<Run[]> {
-  const { since, failed, running, limit, timeZone, warn } = wanted;
+  const { since, failed, running, timeZone, warn } = wanted;
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, warn);
   const some = failed || running;
@@ -182,10 +177,8 @@ export async function listRuns(
     const { entity } = execution.input;
     // A run whose input has no entity is left out only if entities were named.
     if (entity ? entities.includes(entity) : entities.length === ENTITIES.length) executions.push(execution);
-    // Stops early only with a filter: otherwise a missing run would look like one that Step Functions has deleted.
-    if (some && executions.length === limit) break;
   }
-  const rows = await eachOf(executions.slice(0, limit), async (execution) => {
+  const rows = await eachOf(executions, async (execution) => {
     const waiting = execution.status === 'RUNNING' ? await waitOf(target, execution, warn) : undefined;
     return (await published.complete(execution, { timeZone, waiting })).run;
   });
@@ -194,8 +187,7 @@ export async function listRuns(
   const forgotten = [...manifests.values()].filter(({ manifest }) => !known.has(manifest.execution));
   // A run may have started before the time range and written its manifest within it.
   const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= since);
-  const all = [...rows, ...within.map(runOfManifest)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
-  return all.slice(0, limit);
+  return [...rows, ...within.map(runOfManifest)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
 }
 
 async function waitOf({ sfn }: ExportMachine, run: Execution, warn: Wanted['warn']): Promise<Waiting | undefined> {

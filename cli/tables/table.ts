@@ -5,19 +5,17 @@ import { eachOf } from '../../core/each-of.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { createManifests, forgottenRun, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';
+import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/dates.ts';
 import { startRun } from '../runs/executions.ts';
 import { findRun } from '../runs/find-run.ts';
 import { followRun } from '../runs/follow.ts';
+import { outcomeWord } from '../runs/run-words.ts';
 import { afterStart, startNamed } from '../runs/start-run.ts';
-import { partialFailure } from '../support/aws-error.ts';
-import { commandFor, dateArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, dateArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
-import { together } from '../support/together.ts';
-import { untilInterrupted } from '../support/until-interrupted.ts';
 import { countsText, type DerivedObject, derivedObjects } from './derived-objects.ts';
 
 interface TableOptions extends TargetOptions {
@@ -25,10 +23,7 @@ interface TableOptions extends TargetOptions {
   wait?: boolean;
   outdated?: boolean;
   dryRun?: boolean;
-  concurrency?: number;
 }
-
-const MOST_AT_ONCE = 10;
 
 export function addTable(command: Command): void {
   command
@@ -45,11 +40,6 @@ export function addTable(command: Command): void {
       ).conflicts('date'),
     )
     .option('--dry-run', 'with --outdated: name the dates, count the rest, and change nothing')
-    .option(
-      '--concurrency <number>',
-      'with --outdated: runs at the same time; default: 2',
-      numberArgument(`A whole number from 1 to ${MOST_AT_ONCE}.`, 1, MOST_AT_ONCE),
-    )
     .action(table);
   withExamples(command, {
     'table leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that ended as TableNotWritten',
@@ -61,8 +51,7 @@ export function addTable(command: Command): void {
 
 async function table(named: string, options: TableOptions): Promise<void> {
   if (options.outdated) return writeAgain(named, options);
-  const alone = options.dryRun ? '--dry-run' : options.concurrency === undefined ? undefined : '--concurrency';
-  if (alone !== undefined) throw new CommandError(`${alone} goes with --outdated.`, USAGE);
+  if (options.dryRun) throw new CommandError('--dry-run goes with --outdated.', USAGE);
   const target = await connect(options);
   const manifests = createManifests(target);
   const entity = entitySchema.safeParse(named).data;
@@ -113,21 +102,7 @@ async function judge(target: Target, manifests: Manifests, { entity, run }: Chos
   if (why !== undefined) throw new CommandError(why, USAGE);
 }
 
-interface AgainOptions extends TargetOptions {
-  concurrency?: number;
-  dryRun?: boolean;
-}
-
-/** A date whose table was written under other settings than the deployed ones. */
-interface OutdatedDate {
-  date: string;
-  state: 'outdated' | 'written' | 'failed';
-  /** The execution that writes the table. */
-  run: string | null;
-  error: string | null;
-}
-
-/** Default number of runs at the same time. */
+/** Number of tables that are written at the same time. */
 const AT_ONCE = 2;
 
 /**
@@ -135,7 +110,7 @@ const AT_ONCE = 2;
  * feed is a snapshot, and tables that no run can write again. Rewrites other tables, oldest first, and follows runs.
  * @throws CommandError: 1 if a table is not written, 2 if the entity has no tables, 130 after Ctrl-C (runs continue)
  */
-async function writeAgain(named: string, options: AgainOptions): Promise<void> {
+async function writeAgain(named: string, options: TableOptions): Promise<void> {
   const entity = entitySchema.safeParse(named).data;
   if (!entity)
     throw new CommandError('--outdated goes with an entity: the tables of all its dates are looked at.', USAGE);
@@ -151,13 +126,18 @@ async function writeAgain(named: string, options: AgainOptions): Promise<void> {
     return printOut(`Everything of ${entity} was written under the column settings of today.`);
   if (!options.dryRun) await remove(target, removed);
   if (removed.length > 0) printOut(`${options.dryRun ? 'To be removed' : 'Removed'}: ${countsText(removed)}`);
-  if (!options.dryRun)
-    await untilInterrupted(stoppedText(entity, options), (signal) =>
-      write(target, entity, dates, { ...options, signal }),
-    );
-  else for (const date of dates) say(date);
-  finish(entity, dates, options);
+  const say = (date: OutdatedDate) => printOut(dateText(date, date.state));
+  const again = commandFor(`table ${entity} --outdated`, options);
+  const write = async (date: OutdatedDate, signal: AbortSignal) => {
+    say(Object.assign(date, await written(target, entity, date.date, signal)));
+  };
+  if (options.dryRun) for (const date of dates) say(date);
+  else await fillDates(dates, write, { again, atOnce: AT_ONCE });
+  refuseFailed(dates, 'table', again, options);
 }
+
+/** A date whose table was written under other settings than the deployed ones. */
+type OutdatedDate = DatedRun<'outdated' | 'written' | 'failed'>;
 
 /** @throws RunError `StorageDenied` or `StorageUnavailable` */
 async function remove({ s3, BucketName: Bucket }: Target, objects: DerivedObject[]): Promise<void> {
@@ -173,61 +153,17 @@ async function remove({ s3, BucketName: Bucket }: Target, objects: DerivedObject
   });
 }
 
-interface WriteOptions extends AgainOptions {
-  signal: AbortSignal;
-}
-
-async function write(target: Target, entity: Entity, dates: OutdatedDate[], options: WriteOptions): Promise<void> {
-  const { signal, concurrency = AT_ONCE } = options;
-  const writeOne = async (date: OutdatedDate, either: AbortSignal) => {
-    // After an AWS error for one run, the others start no more runs.
-    either.throwIfAborted();
-    await writeDate(target, entity, date, either);
-    say(date);
-  };
-  try {
-    await together(dates, writeOne, { signal, atOnce: concurrency });
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw partialFailure(error, againText(entity, options));
-  }
-}
-
-/** Changes the date in place. */
-async function writeDate(target: Target, entity: Entity, date: OutdatedDate, signal: AbortSignal): Promise<void> {
-  const pointer = await unlessEarlier(createManifests(target).pointer(entity, date.date), printErr);
-  const fail = (error: string) => void Object.assign(date, { state: 'failed', error });
-  if (!pointer) return fail('NothingPublished');
+/** Writes the table of a date again. */
+async function written(
+  target: Target,
+  entity: Entity,
+  date: string,
+  signal: AbortSignal,
+): Promise<Partial<OutdatedDate>> {
+  const pointer = await unlessEarlier(createManifests(target).pointer(entity, date), printErr);
+  if (!pointer) return { state: 'failed', error: 'NothingPublished' };
   const executionArn = await startRun(target, entity, { table: { run: pointer.execution } });
-  date.run = executionArn.split(':').at(-1) ?? null;
-  const { status, error, table } = await followRun(target.sfn, entity, executionArn, { signal });
-  if (status !== 'SUCCEEDED') return fail(error ?? status ?? 'unknown');
-  if (!table) return fail('Superseded');
-  date.state = 'written';
-}
-
-function say({ date, state, run, error }: OutdatedDate): void {
-  printOut([`${date}: ${state}`, run, error].filter(Boolean).join(', '));
-}
-
-/** @throws CommandError (exit code 1) if a table was not written */
-function finish(entity: Entity, dates: OutdatedDate[], options: AgainOptions): void {
-  const failed = dates.filter(({ state }) => state === 'failed');
-  if (failed.length === 0) return;
-  const named = failed.map(({ date, run, error }) => `  ${date}: ${error}${run === null ? '' : ` (${run})`}`);
-  const lines = [
-    `${manyText(failed.length, 'table')} could not be written:`,
-    ...named,
-    `Why, and what helps: ${commandFor(`show ${quoted(failed[0]?.run ?? entity)}`, options)}`,
-    againText(entity, options),
-  ];
-  throw new CommandError(lines.join('\n'), RUN_FAILED);
-}
-
-function stoppedText(entity: Entity, options: AgainOptions): string {
-  return `Stopped: no more runs are started, and those that are under way go on. ${againText(entity, options)}`;
-}
-
-function againText(entity: Entity, options: AgainOptions): string {
-  return `To go on: ${commandFor(`table ${entity} --outdated`, options)}`;
+  const run = await followRun(target.sfn, entity, executionArn, { signal });
+  if (run.outcome === 'table') return { state: 'written', run };
+  return { state: 'failed', run, error: run.outcome === 'replaced' ? 'Superseded' : outcomeWord(run) };
 }

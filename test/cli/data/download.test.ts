@@ -201,7 +201,7 @@ test('manifests are found by the newest date, by a date, and by a run though a l
   const replaced = publish({ date: '2026-11-20', execution: 'leads-20a' });
   const latest = publish({ date: '2026-11-20', execution: 'leads-20b' });
   const manifests = createManifests(target);
-  expect(await findManifest(manifests, 'leads', { latest: true })).toEqual(latest);
+  expect(await findManifest(manifests, 'leads', {})).toEqual(latest);
   expect(await findManifest(manifests, 'leads', { date: '2026-11-18' })).toEqual(old);
   expect(await findManifest(manifests, 'leads', { run: 'leads-20a' })).toEqual(replaced);
 });
@@ -225,7 +225,7 @@ test('what is not there is reported in one sentence, with what is nearest', asyn
       () => '',
       ({ message, exitCode }) => `${exitCode} ${message}`,
     );
-  expect(await said({ latest: true })).toMatch(/^1 Nothing of leads is published here yet: start a run/);
+  expect(await said({})).toMatch(/^1 Nothing of leads is published here yet: start a run/);
   publish({ date: '2026-11-18', execution: 'a' });
   publish({ date: '2026-11-21', execution: 'b' });
   expect(await said({ date: '2026-11-19' })).toBe(
@@ -236,7 +236,7 @@ test('what is not there is reported in one sentence, with what is nearest', asyn
   objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('<html>'));
   expect(await said({ date: '2026-11-18' })).toMatch(/^1 The object published\/.* does not hold what it should/);
   objects.delete('runs/entity=leads/run=b/_manifest.json');
-  expect(await said({ latest: true })).toMatch(/^1 The leads of 2026-11-21 are published, but the manifest .* is gone/);
+  expect(await said({})).toMatch(/^1 The leads of 2026-11-21 are published, but the manifest .* is gone/);
 });
 
 test('a file whose time is over has expired; one that should still be there is gone', async () => {

@@ -23,7 +23,6 @@ test.each([
   ['download', ['leads', '--date', 'yesterday'], /A date that exists/],
   ['report', ['--nights', '0'], /A whole number from 1 to 400/],
   ['list', ['--since', 'yesterday'], /7d or 2w/],
-  ['list', ['--limit', '0'], /A whole number from 1/],
   ['list', ['--running', '--failed'], /'--failed' cannot be used with option '--running'/],
 ])('%s %j is a mistake of usage', async (command, args, sentence) => {
   const { code, stderr } = await runCli(command, ...args, '--deployment', 'test');

@@ -262,7 +262,7 @@ test('what a narrow terminal has no room for is named', () => {
   expect(shown(200)).not.toContain('No room');
 });
 
-test('running and limit: only runs under way, only the newest', async () => {
+test('with running, only runs under way are listed', async () => {
   const running = { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' };
   const failed = { status: 'FAILED', start: '2026-11-20T01:30:00.000Z', error: 'X' };
   const runs = [execution('c', running), execution('b', failed), execution('a')];
@@ -272,25 +272,7 @@ test('running and limit: only runs under way, only the newest', async () => {
   const names = async (more: object) => (await listRuns(cloud.target, { ...silent, ...more })).map(({ run }) => run);
   expect(await names({})).toEqual(['c', 'b', 'a', 'forgotten']);
   expect(await names({ running: true })).toEqual(['c']);
-  cloud.asked.length = 0;
-  expect(await names({ limit: 1 })).toEqual(['c']);
-  // Two runs are described for their entities; the shown one is already described then.
-  expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toHaveLength(2);
-  expect(await names({ limit: 3 })).toEqual(['c', 'b', 'a']);
-  cloud.publish({ execution: 'a', manifest: { startedAt: '2026-11-20T04:00:00.000Z' } });
-  // A run that is not described does not count as forgotten by Step Functions.
-  expect(await names({ limit: 1 })).toEqual(['c']);
   expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
-});
-
-test('once the newest that failed are found, no older run is looked at', async () => {
-  const failed = { status: 'FAILED', error: 'X' };
-  const ran = Array.from({ length: 25 }, (_, age) => execution(`run-${age}`, failed));
-  const cloud = await aws(executions(ran));
-  const runs = await listRuns(cloud.target, { ...silent, failed: true, limit: 1 });
-  expect(runs.map(({ run }) => run)).toEqual(['run-0']);
-  // The command reads ten inputs at once.
-  expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toHaveLength(10);
 });
 
 test('where there is nothing a person gets a sentence, and a pipe nothing', () => {

@@ -176,14 +176,14 @@ test.each([
     const ends = [end, written];
     const { cli, started } = await cloudWith(MIXED, () => ends.shift() ?? written);
 
-    const { code, stderr, stdout } = await cli('leads', '--outdated', '--concurrency', '1');
+    const { code, stderr, stdout } = await cli('leads', '--outdated');
 
     expect(code).toBe(1);
     expect(started).toHaveLength(2);
     expect(stdout).toContain('2026-11-20: written');
     expect(stderr).toMatch(
       new RegExp(
-        `^1 table could not be written:\n  2026-11-18: ${error} \\(leads-table-\\S+\\)\nWhy, and what helps: .* show leads-table-\\S+ .*\nTo go on: .*table leads --outdated`,
+        `^1 table failed:\n  2026-11-18: ${error} \\(leads-table-\\S+\\)\nWhy, and what helps: .* show leads-table-\\S+ .*\nTo start them again: .*table leads --outdated`,
       ),
     );
   },
@@ -205,7 +205,6 @@ test.each<[string, string[], RegExp]>([
   ['an entity without tables', ['contacts', '--outdated'], /no `tables` for contacts/],
   ['a date', ['leads', '--outdated', '--date', '2026-11-20'], /cannot be used with option/],
   ['--dry-run without it', ['leads', '--dry-run'], /--dry-run goes with --outdated/],
-  ['--concurrency without it', ['leads', '--concurrency', '3'], /--concurrency goes with --outdated/],
 ])('%s is refused, and nothing is started', async (_, args, says) => {
   const { cli, started } = await cloudWith(MIXED);
 
