@@ -126,11 +126,12 @@ async function replaceTable(
     const limits = { bufferMB, folder, diskBytes, onProgress };
     const written = await writeParquet({ ...input, softwareVersion: deps.softwareVersion }, path, limits);
     const metadata = tableMetadata({ run: manifest.execution, execution: state.execution, settings: digest });
-    const inPlace = (await isNamed(manifest, deps)) && (await deps.objects.put(key, path, metadata, standing?.etag));
-    const { size: bytes } = await stat(path);
-    return inPlace
-      ? finished(subject, { ...written, bytes }, deps)
-      : afterOther(subject, { ...written, bytes }, state, deps);
+    if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
+    const isStored = await deps.objects.put(key, path, metadata, standing?.etag);
+    if (isStored) return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
+    if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
+    // The next attempt writes the table again, also if it was this one whose answer was lost.
+    throw new RunError('StorageUnavailable', `The table ${key} was written by others at the same time.`);
   });
 }
 
@@ -153,30 +154,18 @@ async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableD
   return coveredColumns(names, newest ? [manifest.run, newest.run] : [manifest.run], plan);
 }
 
-/** The answer if the pointer was moved, or another table was written, meanwhile. */
-async function afterOther(
-  subject: Subject,
-  written: WrittenTable & { bytes: number },
-  { execution }: RunState,
-  deps: WriteTableDeps,
-): Promise<Answer<'WriteTable'>> {
-  if (!(await isNamed(subject.manifest, deps))) return { outcome: 'SUPERSEDED' };
-  // An earlier request was successful, but its answer was lost.
-  if ((await standingTable(deps.objects, subject.key))?.execution === execution)
-    return finished(subject, written, deps);
-  throw new RunError('StorageUnavailable', `The table ${subject.key} was written by others at the same time.`);
-}
-
 function finished(
-  { manifest, key }: Subject,
-  written: WrittenTable & { bytes: number },
+  manifest: Manifest,
+  written: WrittenTable & { key: string; bytes: number },
   { log }: WriteTableDeps,
 ): Answer<'WriteTable'> {
-  const { rows, bytes } = written;
-  const { date } = manifest.run;
+  const { key, rows, bytes } = written;
   const warnings = tableWarnings(manifest, written);
   log.info('table written', { key, rows, bytes, warnings: warnings.length });
-  return { outcome: 'WRITTEN', table: { run: manifest.execution, date, key, rows, bytes, warnings } };
+  return {
+    outcome: 'WRITTEN',
+    table: { run: manifest.execution, date: manifest.run.date, key, rows, bytes, warnings },
+  };
 }
 
 /**
