@@ -9,7 +9,6 @@ import { refusedCondition, storageError } from '../../core/storage/storage-error
 import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Target } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
 import { failed, goneText } from './find-manifest.ts';
 import { createManifests } from './stored-manifests.ts';
 
@@ -122,14 +121,9 @@ export async function* recordsOf(
   const { file, run } = manifest;
   const source = sourceOf(target, await storedFile(target, manifest, signal), signal);
   const refuse = (crc: number) => failed(corruptText(manifest, crc));
-  let first = true;
   if (file.content?.headed === false) yield run.request.columns;
   try {
-    for await (const record of provenRecords(source, file, { limits: NO_LIMITS, refuse })) {
-      if (first) refuseOtherWidth(manifest, record);
-      first = false;
-      yield record;
-    }
+    yield* provenRecords(source, file, { limits: NO_LIMITS, refuse });
   } catch (error) {
     throw unreadable(file.key, error);
   }
@@ -144,14 +138,6 @@ export function sourceOf(target: ExportsBucket, stored: StoredFile, signal?: Abo
 export function unreadable(key: string, error: unknown): unknown {
   const why = whyUnread(error);
   return why === undefined ? error : failed(`The file ${key} ${why}: download gets the file as it is.`, error);
-}
-
-/** A header that splits into another number of columns shows a wrong dialect. @throws CommandError (exit code 1) */
-function refuseOtherWidth({ file: { key, header } }: Manifest, { length }: string[]): void {
-  if (header === null || header.length === length) return;
-  throw failed(
-    `The file ${key} begins with ${manyText(length, 'column')}, not the ${header.length} of its manifest: download gets it.`,
-  );
 }
 
 /** A published export after verification: its manifest and the first bytes of its file. */

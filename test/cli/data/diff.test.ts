@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDiff } from '../../../cli/data/diff.ts';
@@ -99,13 +98,6 @@ test.each<[string, Side]>([
       file: { dialect: { ...dialect, encoding: 'utf-16le' } },
     },
   ],
-  ['UTF-8 with a mark', { content: '\ufeffid,name\n1,a\n' }],
-  ['gzip', { content: gzipSync('id,name\n1,a\n'), file: { compression: 'gzip' } }],
-  [
-    'semicolons behind a line that names them',
-    { content: 'sep=;\nid;name\n1;a\n', file: { dialect: { ...dialect, separator: ';', separatorLine: true } } },
-  ],
-  ['the line breaks of old Macs', { content: 'id,name\r1,a\r', file: { dialect: { ...dialect, lineBreak: 'cr' } } }],
   [
     'no header, by the configuration,',
     { content: '1,a\n', file: { header: null, content: { ...UNSEEN, headed: false, width: 2 } } },
@@ -157,12 +149,6 @@ test.each<[string, Side, number, RegExp]>([
     { content: 'idd\n', file: { header: ['idd'] } },
     2,
     /have no column "id" \(did you mean "idd"\?\)/,
-  ],
-  [
-    'is split by another separator',
-    { content: 'id;name\n1;Ann\n' },
-    1,
-    /begins with 1 column, not the 2 of its manifest/,
   ],
   ['has another checksum', { content: 'id,name\n1,a\n', file: { crc32: 'AAAAAA==' } }, 1, /is corrupt: its CRC-32/],
 ])('a file that %s is refused in one sentence without a value of it', async (_, side, exitCode, sentence) => {
