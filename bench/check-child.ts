@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os';
 import { crc32 } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
-import { fieldIndex } from '../core/columns/header.ts';
 import { fileSource } from '../core/file/byte-source.ts';
 import { readCsv } from '../core/file/csv.ts';
 import { csvStart } from '../core/file/csv-start.ts';
 import { textStart } from '../core/file/encoding.ts';
-import type { Expected } from '../core/file/file-kind.ts';
+import type { Expected } from '../core/file/expected.ts';
 import { readContent } from '../core/file/read-content.ts';
+import { ReadingBudget } from '../core/file/reading-limits.ts';
+import { openZip } from '../core/file/zip-archive.ts';
 import { sheetFacts } from '../core/spreadsheet/sheet-facts.ts';
+import { openWorkbook } from '../core/spreadsheet/workbook.ts';
 import { type CheckJob, type CheckReading, columnsOf } from './check-files.ts';
 import { answer, costOf, givenJob } from './child.ts';
 
@@ -72,10 +74,10 @@ async function scan(): Promise<number> {
     }
   }
   const { decoder } = textStart(Buffer.concat(first));
-  const found = csvStart(expected.columns.join(','), true, fieldIndex(expected));
-  if (found.result !== 'accepted') throw new Error('The header is not accepted.');
-  const csv = { ...found.csv, encoding: encoding ?? null, decoder, skip: 0, byteOrderMark: false };
-  const { content } = await readCsv(all(), csv, { what: 'The file', undeclaredEnd: false, expected });
+  const found = csvStart(textStart(Buffer.from(expected.columns.join(','))), true, expected);
+  if ('looks' in found) throw new Error('The header is not accepted.');
+  const csv = { ...found, encoding: encoding ?? null, decoder };
+  const { content } = await readCsv(all(), csv, { undeclaredEnd: false, expected });
   return content.records - 1;
 }
 
@@ -119,11 +121,9 @@ async function packed(): Promise<number> {
 
 async function sheet(): Promise<number> {
   const { bavail, bsize } = statfsSync(tmpdir());
-  const listed = { columns: columnsOf(columns), fields: [], excepted: [], labels: {} };
-  const { content } = await sheetFacts(
-    fileSource(file, statSync(file).size),
-    { listed, covered: [], headerless: false, sheet: null, otherSheets: [] },
-    { contentBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize, secondsLeft },
-  );
+  const limits = { contentBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize, secondsLeft };
+  const archive = await openZip(fileSource(file, statSync(file).size), new ReadingBudget(limits));
+  const expected: Expected = { ...NOTHING_EXPECTED, columns: columnsOf(columns), formats: ['xlsx'] };
+  const { content } = await sheetFacts(await openWorkbook(archive), expected);
   return content.rows ?? 0;
 }

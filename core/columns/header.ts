@@ -30,7 +30,7 @@ export function listedFields(
 }
 
 /** The result of reading a record as a header. */
-export interface ReadHeader {
+interface ReadHeader {
   /**
    * The field of each cell; '' for a cell without text, or a text that names no field by configuration. `null` if a
    * text is not recognised, fits several fields, or names a left-out field.

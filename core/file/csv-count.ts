@@ -1,8 +1,7 @@
-import type { FieldIndex } from '../columns/header.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
-import type { Expected } from './file-kind.ts';
+import type { Expected } from './expected.ts';
 import { LaterHeaders } from './later-headers.ts';
 import { cellsOf, Scanner } from './scanner.ts';
 
@@ -48,11 +47,12 @@ export class CsvCount {
   #lastTo = 0;
   #last = '';
 
-  constructor(csv: Csv, expected: Expected, index: FieldIndex) {
-    const { separator, decoder, first, names, encoding, skip, headed } = csv;
+  constructor(csv: Csv, expected: Expected) {
+    const { separator, decoder, first, encoding, skip } = csv;
+    const { headed } = csv.header.counts;
     this.#csv = csv;
     this.#width = first.length;
-    this.#unnamed = names?.unnamed ?? [];
+    this.#unnamed = csv.header.unnamed;
     this.#named = headed === false ? first.length : first.findLastIndex((cell) => cell.trim() !== '') + 1;
     this.#unnamedInside = this.#unnamed.some((place) => place < this.#named);
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
@@ -60,8 +60,7 @@ export class CsvCount {
     this.#above = csv.rowsAbove;
     this.#skip = skip;
     const header = headed === false ? [] : first;
-    const covered = expected.covered ?? [];
-    this.#headers = new LaterHeaders({ decoder, header, index, listed: expected, covered, sparse: false });
+    this.#headers = new LaterHeaders(expected, header, decoder);
     this.scanner = new Scanner(separator, (record) => this.#add(record), {
       names: this.#headers.filter,
       onBlock: (block) => this.#endBlock(block),
@@ -91,21 +90,17 @@ export class CsvCount {
   }
 
   get content(): Content {
-    const { names, headed, separatorProven, firstRecord, rowsAbove, encoding } = this.#csv;
+    const { header, separatorProven, rowsAbove, encoding } = this.#csv;
+    const { headed } = header.counts;
     const { strayBreaks, strayBreaksBeforeQuote, endMarkInside, emptyLines, strayQuotes, endsWithBreak } = this.scanner;
     const { repeated, other, leftOut } = this.#headers;
     const doubts = strayBreaks + (endMarkInside ? 1 : 0) + (this.#width === 1 ? emptyLines : 0);
     return {
       ...UNSEEN,
+      ...header.counts,
       rows: doubts > 0 || headed === null ? null : this.records - (headed ? 1 + repeated : 0),
       doubts,
       emptyRows: this.#emptyRows,
-      width: this.#width,
-      headed,
-      firstRecord,
-      unlisted: names?.unlisted ?? null,
-      unlistedPlaces: names?.unlistedPlaces ?? [],
-      excepted: names?.excepted ?? null,
       unnamed: this.#valued.size,
       longer: this.#longer,
       // Without a certain separator, the width of the records is not known.
@@ -131,8 +126,9 @@ export class CsvCount {
   get #broken(): Content['broken'] {
     const { broken, encoding } = this.text;
     if (!broken || encoding !== 'utf-8') return null;
-    const { rowsAbove, headed } = this.#csv;
-    return { bytes: broken.bytes, row: Math.max(0, broken.record - rowsAbove - (headed === false ? 0 : 1)) };
+    const { rowsAbove, header } = this.#csv;
+    const above = rowsAbove + (header.counts.headed === false ? 0 : 1);
+    return { bytes: broken.bytes, row: Math.max(0, broken.record - above) };
   }
 
   /** Whether another separator would split most rows of a file of one column. */

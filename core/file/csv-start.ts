@@ -1,63 +1,43 @@
 import { createHash } from 'node:crypto';
-import type { FieldIndex } from '../columns/header.ts';
-import { type Decoder, type Encoding, hasControls } from './encoding.ts';
+import { type FieldIndex, fieldIndex } from '../columns/header.ts';
+import type { Content } from '../gate/facts.ts';
+import { type Decoder, type Encoding, hasControls, isWide, type TextStart } from './encoding.ts';
+import type { Expected } from './expected.ts';
 import { cellsOf, Scanner, type Separator } from './scanner.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];
 
-interface CsvStart {
+/** What the beginning of a CSV file shows. */
+export interface Csv {
+  encoding: Encoding | null;
+  decoder: Decoder;
+  byteOrderMark: boolean;
   separator: Separator;
   /** The separator is certain: false for a single column, and if another separator would split the records as well. */
   separatorProven: boolean;
-  /** Length of a first line that names only the separator: `sep=;`. */
-  separatorLine: number;
+  /** A first line names only the separator: `sep=;`. */
+  separatorLine: boolean;
+  /** Bytes before the first record: byte order marks and a line that names the separator. */
+  skip: number;
   /** Number of title records above the header. */
   rowsAbove: number;
   /** The first record after the titles: the header, if the file has one. */
   first: string[];
-  /** The first record names the columns; `null` = not known. */
-  headed: boolean | null;
-  /** SHA-256 of the first record if it may be a header but does not name all columns; otherwise `null`. */
-  firstRecord: string | null;
+  header: Header;
   /** All cells of the record name columns although files have no header by configuration. */
   seemsHeaded: boolean;
-  /** The columns of the header; `null` if the first record is not known to be a header. */
-  names: CsvHeader | null;
 }
 
-/** What the beginning of a CSV file shows. */
-export interface Csv extends CsvStart {
-  encoding: Encoding | null;
-  decoder: Decoder;
-  /** Bytes before the first record: byte order marks and a line that names the separator. */
-  skip: number;
-  byteOrderMark: boolean;
+/** A text that is not the requested CSV. `open`: more of it may show that it is. */
+interface OtherText {
+  looks: string;
+  open: boolean;
 }
 
-interface CsvHeader {
-  /** Names of the columns as the CRM lists them, '' for an empty cell; `null` if a text is unknown or left out. */
-  header: string[] | null;
-  /** The header has labels in place of names. */
-  labelled: boolean;
-  /** Cells that name no listed column, and the positions of the first of them, from 1. */
-  unlisted: number;
-  unlistedPlaces: number[];
-  /** Number of left-out columns in the header. */
-  excepted: number;
-  /** Positions of cells without text. */
-  unnamed: number[];
-}
-
-export type CsvResult =
-  | { result: 'accepted'; csv: CsvStart }
-  /** `open`: more of the file may show that it is the requested one. */
-  | { result: 'refused'; open: boolean; fields: number; listed: number };
-
-const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
+/** The first line, if it names only the separator. */
+export const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** With fewer fields the text could be a sentence with commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/** The most cells of a header whose positions are reported. */
-const MOST_PLACES = 20;
 /** The header is one of the first `FIRST_RECORDS` records and names `NAMED_BELOW_TITLES` columns, or all requested. */
 const FIRST_RECORDS = 20;
 const NAMED_BELOW_TITLES = 3;
@@ -68,30 +48,62 @@ const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
  * Recognises the requested CSV file. One of three proofs is enough: all texts of the first record name fields; a record
  * below a few titles is a header; or the first two records have the requested width, which must be at least three. If
  * files have no header by configuration, only the width counts.
- * @param complete whether `text` is the whole file
+ * @param complete whether `start` is the whole file
  */
-export function csvStart(text: string, complete: boolean, index: FieldIndex, headerless = false): CsvResult {
-  const line = SEPARATOR_LINE.exec(text);
-  const separatorLine = line?.[0].length ?? 0;
-  const body = text.slice(separatorLine);
-  const markup = OTHER_GRAMMAR.test(body);
-  const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
-    const records = firstRecords(Buffer.from(body), separator, FIRST_RECORDS, complete);
-    return { separator, records, rowsAbove: 0 };
-  });
-  const widest = (some: Candidate[]) =>
-    some.toSorted((one, other) => headOf(other).length - headOf(one).length).slice(0, 1);
-  const named = headerless ? [] : widest(found.filter(({ records: [first = []] }) => isHeader(first, index)));
-  const below = markup || headerless ? [] : widest(found.flatMap((each) => belowTitles(each, index) ?? []));
-  const wide = markup ? [] : found.filter((each) => hasWidth(each, { complete, index, headerless }));
-  const [best] = [...named, ...below];
+export function csvStart(start: TextStart, complete: boolean, expected: Expected): Csv | OtherText {
+  const index = fieldIndex(expected);
+  const { headerless } = expected;
+  const [line = '', , named] = SEPARATOR_LINE.exec(start.text) ?? [];
+  const body = Buffer.from(start.text.slice(line.length));
+  const markup = OTHER_GRAMMAR.test(start.text.slice(line.length));
+  const found = SEPARATORS.filter((separator) => line === '' || separator === named).map((separator) => ({
+    separator,
+    records: firstRecords(body, separator, FIRST_RECORDS, complete),
+    rowsAbove: 0,
+  }));
+  const best = headerless ? undefined : withHeader(found, index, markup);
+  const wide = markup ? [] : found.filter((each) => hasWidth(each, complete, index, headerless));
   const accepted = best ?? wide[0];
+  if (!accepted) {
+    const open = !complete && !markup;
+    return { open, looks: looksOf(headOf(widest(found)), index, open) };
+  }
   const alone = best !== undefined || wide.length === 1;
-  if (accepted)
-    return { result: 'accepted', csv: describe(accepted, { separatorLine, best, alone, index, headerless }) };
-  const cells = widest(found).flatMap(headOf);
-  const listed = cells.filter(index.isListed).length;
-  return { result: 'refused', open: !complete && !markup, fields: cells.length, listed };
+  const first = headOf(accepted);
+  const byLook = alone ? headedByLook(first, accepted.records[accepted.rowsAbove + 1] ?? [], index) : null;
+  const headed = best ? true : byLook;
+  return {
+    ...encodingOf(start, line),
+    separator: accepted.separator,
+    separatorProven: line !== '' || (alone && first.length > 1),
+    rowsAbove: accepted.rowsAbove,
+    first,
+    header: headerOf(first, headerless ? false : headed, index),
+    seemsHeaded: headerless && isHeader(first, index),
+  };
+}
+
+function encodingOf({ encoding, decoder, markBytes }: TextStart, separatorLine: string) {
+  return {
+    encoding,
+    decoder,
+    byteOrderMark: markBytes > 0,
+    separatorLine: separatorLine !== '',
+    skip: markBytes + separatorLine.length * (isWide(encoding) ? 2 : 1),
+  };
+}
+
+/** The candidate with the widest header of known columns: in its first record, otherwise below titles. */
+function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Candidate | undefined {
+  const named = widest(found.filter(({ records: [first = []] }) => isHeader(first, index)));
+  return named ?? (markup ? undefined : widest(found.flatMap((each) => belowTitles(each, index) ?? [])));
+}
+
+function looksOf(cells: readonly string[], { isListed, width }: FieldIndex, open: boolean): string {
+  if (cells.length === 0) return open ? 'text whose first record never ends' : 'text without a single record';
+  const many = cells.length === 1 ? 'one field' : `${cells.length} fields`;
+  const listed = cells.filter(isListed).length;
+  return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
 }
 
 interface Candidate {
@@ -102,7 +114,9 @@ interface Candidate {
   rowsAbove: number;
 }
 
-const headOf = ({ records, rowsAbove }: Candidate) => records[rowsAbove] ?? [];
+const headOf = (candidate: Candidate | undefined) => candidate?.records[candidate.rowsAbove] ?? [];
+const widest = (some: Candidate[]): Candidate | undefined =>
+  some.toSorted((one, other) => headOf(other).length - headOf(one).length)[0];
 const isFilled = (cell: string) => cell.trim() !== '';
 
 /**
@@ -133,66 +147,49 @@ function isHeader(cells: readonly string[], index: FieldIndex): boolean {
   return names.length > 0 && names.length * 2 >= cells.length && names.every(isListed);
 }
 
-interface Circumstances {
-  complete: boolean;
-  index: FieldIndex;
-  headerless: boolean;
-}
-
 /** Whether the first two records have the requested width. A narrow or single row must also look like data. */
-function hasWidth({ records }: Candidate, { complete, index, headerless }: Circumstances): boolean {
+function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldIndex, headerless: boolean): boolean {
   const [first = [], second] = records;
   const looked = second ? [first, second] : [first];
-  const fits = looked.every((cells) => cells.length === index.width && !cells.some(hasControls));
+  const fits = looked.every((cells) => cells.length === width && !cells.some(hasControls));
   if (!fits || !first.some(isFilled) || !(second || complete)) return false;
-  if (second && index.width >= NARROWEST_WITHOUT_NAMES) return true;
+  if (second && width >= NARROWEST_WITHOUT_NAMES) return true;
   return headerless && first.some((cell, place) => isSameData(cell, looked.at(-1)?.[place] ?? ''));
 }
 
-interface Found extends Pick<Circumstances, 'index' | 'headerless'> {
-  separatorLine: number;
-  /** The candidate with a header of known columns. */
-  best: Candidate | undefined;
-  /** No other separator proves the file as well. */
-  alone: boolean;
+/** What the first record of a file shows about its columns. */
+export interface Header {
+  /** Names of the columns as the CRM lists them, '' for an empty cell; `null` if a text is unknown or left out. */
+  names: string[] | null;
+  /** The header has labels in place of names. */
+  labelled: boolean;
+  /** Positions of cells without text. */
+  unnamed: readonly number[];
+  counts: Pick<Content, 'width' | 'headed' | 'firstRecord' | 'unlisted' | 'unlistedPlaces' | 'excepted'>;
 }
 
-function describe(candidate: Candidate, { separatorLine, best, alone, index, headerless }: Found): CsvStart {
-  const { separator, records, rowsAbove } = candidate;
-  const cells = headOf(candidate);
-  const byLook = alone ? headedByLook(cells, records[rowsAbove + 1] ?? [], index) : null;
-  const headed = headerless ? false : best ? true : byLook;
-  const names = headed ? headerOf(cells, index) : null;
-  const known = headed === false || (names !== null && names.header !== null);
-  return {
-    separator,
-    separatorProven: separatorLine > 0 || (alone && cells.length > 1),
-    separatorLine,
-    rowsAbove,
-    first: cells,
-    headed,
-    firstRecord: known ? null : digestOf(cells),
-    seemsHeaded: headerless && isHeader(cells, index),
-    names,
-  };
-}
+/** The most cells of a header whose positions are reported. */
+const MOST_PLACES = 20;
 
-/** The SHA-256 of a record. */
-export function digestOf(cells: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(cells)).digest('hex');
-}
-
-function headerOf(cells: readonly string[], index: FieldIndex): CsvHeader {
+/** @param headed the record names the columns; `null` = not known */
+export function headerOf(cells: readonly string[], headed: boolean | null, index: FieldIndex): Header {
   const { names, labelled, unlisted, excepted, unnamed } = index.readHeader(cells);
-  // The names of left-out columns are not stored either.
-  const header = excepted > 0 ? null : names;
-  return { header, labelled, unlisted: unlisted.length, unlistedPlaces: placesOf(unlisted, cells), excepted, unnamed };
-}
-
-/** Positions of the given texts in a header, from 1. */
-export function placesOf(texts: readonly string[], cells: readonly string[]): number[] {
-  const wanted = new Set(texts);
-  return cells.flatMap((cell, place) => (wanted.has(cell) ? [place + 1] : [])).slice(0, MOST_PLACES);
+  const known = headed === false || (headed && names !== null);
+  const texts = new Set(unlisted);
+  const places = headed ? cells.flatMap((cell, place) => (texts.has(cell) ? [place + 1] : [])) : [];
+  return {
+    names: headed ? names : null,
+    labelled,
+    unnamed: headed === false ? [] : unnamed,
+    counts: {
+      width: cells.length,
+      headed,
+      firstRecord: known ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
+      unlisted: headed ? unlisted.length : null,
+      unlistedPlaces: places.slice(0, MOST_PLACES),
+      excepted: headed ? excepted : null,
+    },
+  };
 }
 
 /** Texts that never name a column: UUIDs, dates, e-mail addresses, telephone numbers. */
@@ -221,6 +218,9 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
+/** The size of the first piece. It doubles, because the scanner reads a record that has not ended again. */
+const FIRST_PIECE = 4096;
+
 /**
  * The first records of a text that have ended.
  * @param complete whether `bytes` is the whole text, so that its end also ends a record
@@ -230,7 +230,6 @@ export function firstRecords(bytes: Buffer, separator: Separator, most: number, 
   const scanner = new Scanner(separator, ({ block, from, to, quoted }) => {
     if (found.length < most) found.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
   });
-  // The size of the pieces doubles, because the scanner reads a record that has not ended again.
   let at = 0;
   for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
     scanner.push(bytes.subarray(at, at + piece));
@@ -240,5 +239,3 @@ export function firstRecords(bytes: Buffer, separator: Separator, most: number, 
   if (complete) scanner.end();
   return found;
 }
-
-const FIRST_PIECE = 4096;

@@ -1,51 +1,45 @@
-import { fieldIndex } from '../columns/header.ts';
-import { RunError } from '../errors.ts';
 import type { Content, Dialect, Facts } from '../gate/facts.ts';
 import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
-import type { Expected, Reading } from './file-kind.ts';
+import type { Expected } from './expected.ts';
 import { LINE_BREAKS } from './scanner.ts';
+import { UnreadableFile } from './unreadable-file.ts';
 
 /** The facts about a CSV file that was read to its end. */
 export type CsvFacts = Pick<Facts, 'header'> & { content: Content; dialect: Dialect; remarks: string[] };
 
 /**
  * Reads a CSV file to its end.
- * @throws RunError `FileRejected` if the file is, or may be, cut off; UnreadableFile; any error from reading the bytes
+ * @param reading `undeclaredEnd`: the content must prove that it is complete
+ * @throws UnreadableFile if the file is, or may be, cut off; any error from reading the bytes
  */
 export async function readCsv(
   chunks: AsyncIterable<Uint8Array>,
   csv: Csv,
-  reading: Pick<Reading, 'what' | 'undeclaredEnd' | 'expected'>,
+  { expected, undeclaredEnd }: { expected: Expected; undeclaredEnd: boolean },
 ): Promise<CsvFacts> {
-  const count = new CsvCount(csv, reading.expected, fieldIndex(reading.expected));
+  const count = new CsvCount(csv, expected);
   for await (const chunk of chunks) count.push(chunk);
-  refuseCut(reading, count, count.end());
-  const { content } = count;
-  const dialect = dialectOf(csv, count);
-  const remarks = remarksOf(csv, count, { content, dialect }, reading.expected);
-  return { header: csv.names?.header ?? null, content, dialect, remarks };
-}
-
-type Where = Pick<Reading, 'what' | 'undeclaredEnd'>;
-
-function refuseCut({ what, undeclaredEnd }: Where, count: CsvCount, { cut }: { cut: boolean }): void {
-  if (count.scanner.endsQuoted || cut) {
+  const { cut } = count.end();
+  if (cut || count.scanner.endsQuoted) {
     const where = cut ? 'in the middle of a character' : 'inside a quoted field';
-    throw new RunError('FileRejected', `${what} is CSV that ends ${where}: the CRM cut it off.`);
+    throw new UnreadableFile(`is CSV that ends ${where}: the CRM cut it off`);
   }
   const doubt = undeclaredEnd && doubtOf(count);
-  if (doubt) throw doubtfulEnd(what, doubt);
+  if (doubt) throw doubtfulEnd(doubt);
+  const { content } = count;
+  const dialect = dialectOf(csv, count);
+  const remarks = remarksOf(csv, count, { content, dialect }, expected);
+  return { header: csv.header.names, content, dialect, remarks };
 }
 
 /**
  * The error for a file that may be cut off: only the closing of its connection marked its end, and its content does not
  * prove it complete. A cut between two rows cannot be detected; the manifest warns of it.
  */
-export function doubtfulEnd(what: string, doubt: string): RunError {
-  const came = `${what} came without a declared end, and whether it is whole cannot be known: ${doubt}.`;
-  return new RunError('FileRejected', came);
+export function doubtfulEnd(doubt: string): UnreadableFile {
+  return new UnreadableFile(`came without a declared end, and whether it is whole cannot be known: ${doubt}`);
 }
 
 function doubtOf({ scanner, content }: CsvCount): string | undefined {
@@ -60,7 +54,7 @@ function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {
     encoding: isWide(csv.encoding) ? csv.encoding : text.encoding,
     byteOrderMark: csv.byteOrderMark,
     separator: csv.separatorProven ? csv.separator : null,
-    separatorLine: csv.separatorLine > 0,
+    separatorLine: csv.separatorLine,
     lineBreak: lineBreakOf(scanner),
   };
 }
@@ -123,12 +117,12 @@ function whyNot({ first }: Csv, { scanner: { strayBreaks, endMarkInside, emptyLi
   return why.flatMap(([holds, text]) => (holds ? [text] : [])).join('; ');
 }
 
-function headerRemarks({ names, headed, seemsHeaded }: Csv, headerless: boolean): string[] {
+function headerRemarks({ header: { names, labelled, counts }, seemsHeaded }: Csv, headerless: boolean): string[] {
   if (seemsHeaded)
     return ['The first line names the columns, though columns.header says that there is no such line: it is a row.'];
-  const header = names?.header?.filter((name) => name !== '');
-  if (header && new Set(header).size < header.length) return ['The header names a column twice.'];
-  if (header) return names?.labelled ? ['The first line names the columns by their labels.'] : [];
-  if (headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
-  return headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
+  const named = names?.filter((name) => name !== '');
+  if (named && new Set(named).size < named.length) return ['The header names a column twice.'];
+  if (named) return labelled ? ['The first line names the columns by their labels.'] : [];
+  if (counts.headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
+  return counts.headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
 }

@@ -1,142 +1,91 @@
 import { constants, gunzipSync } from 'node:zlib';
-import { type FieldIndex, fieldIndex, type ListedFields, listedFields } from '../columns/header.ts';
-import { isHeaderless, labelsOf, sheetsOf } from '../config/chosen-columns.ts';
-import type { Deployment } from '../config/deployment.ts';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import { mainType, partName } from '../spreadsheet/workbook.ts';
-import type { Run } from '../step/states.ts';
 import { type Csv, csvStart } from './csv-start.ts';
-import { hasControls, isWide, type TextStart, textStart } from './encoding.ts';
+import { hasControls, textStart } from './encoding.ts';
+import type { Expected } from './expected.ts';
 import type { ZipArchive, ZipEntry } from './zip-archive.ts';
 
 /** Recognises the kind of a stored file, and whether it may be the requested export. */
 
-/** The request, and the kinds of files that the deployment accepts. */
-export interface Expected extends ListedFields {
-  formats: readonly FileFormat[];
-  /** Kinds that are published without checks. */
-  opaque: readonly OpaqueKind[];
-  /** Files have no header. They are recognised by their width. */
-  headerless: boolean;
-  /** Columns that tables hash or leave out, as the settings name them. */
-  covered?: readonly string[];
-  /** The sheet to read in a workbook (`columns.sheet`). */
-  sheet?: string | undefined;
-  /** Other sheets that a workbook may have (`columns.otherSheets`). */
-  otherSheets?: readonly string[] | undefined;
-}
-
-/** What today's settings accept as the file of a run. */
-export function expectedOf(
-  run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
-  deployment: Deployment,
-): Expected {
-  const plan = deployment.entities[run.entity];
-  const { formats } = deployment.files;
-  const covered = [...(plan.tables?.hash ?? []), ...(plan.tables?.except ?? [])];
-  const listed = listedFields(run, labelsOf(plan));
-  return { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), covered, ...sheetsOf(plan) };
-}
-
-/** How to read a file. */
-export interface Reading {
-  expected: Expected;
-  /** The name of the file in messages: `The file at runs/…`. */
-  what: string;
-  /** The declared media type; '' = none was declared. */
-  contentType: string;
-  /** The most bytes that the content may have, unpacked (`files.maxBytes`). */
-  maxBytes: number;
-  /** Seconds until reading must end. */
-  secondsLeft: () => number;
-  /** Only the closing of the connection marked the end of the file: its content must prove it complete. */
-  undeclaredEnd: boolean;
-}
-
-/** `gzipped`: the file is gzip, and the judgement is about its content. */
-export type Judgement = { gzipped: boolean } & (
+export type Judgement =
   | { result: 'csv'; csv: Csv }
   /** The file is published without checks. */
   | { result: 'opaque'; format: OpaqueKind }
   /** A zip archive that may be a spreadsheet; its directory decides. `sure`: `sheet` is certain. */
   | { result: 'zip'; sheet: boolean; sure: boolean }
-  /** The file has no bytes, or is gzip without content. */
+  /** The file has no bytes. */
   | { result: 'empty' }
-  /** The beginning of the file does not show that it is acceptable. More of the file may show it. */
+  /** More of the file may show that it is acceptable. `looks` describes it in words, without quoting it. */
   | { result: 'open'; format: 'csv' | null; looks: string }
-  /** `looks` describes the file in words, without quoting it. */
-  | { result: 'refused'; looks: string }
-);
-type Kind = Judgement extends infer J ? (J extends Judgement ? Omit<J, 'gzipped'> : never) : never;
+  | { result: 'refused'; looks: string };
 
-/** @param complete whether `first` is the whole file */
-export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
-  const kind = kindOf(first, complete);
-  const { gzipped } = kind;
-  const judged = judgeKind(kind, expected);
-  if (judged.result !== 'refused' || !gzipped || judged.looks.startsWith('gzip')) return { ...judged, gzipped };
-  return { ...judged, looks: `${judged.looks}, compressed with gzip`, gzipped };
+/**
+ * Judges a file by its first bytes. The content of gzip is judged.
+ * @param complete whether `first` is the whole file
+ */
+export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement & { gzipped: boolean } {
+  if (!isGzip(first)) return { ...judgeContent(first, complete, expected), gzipped: false };
+  return { ...judgeGzip(first, complete, expected), gzipped: true };
 }
 
-function judgeKind(kind: FileKind, expected: Expected): Kind {
-  const { formats, opaque } = expected;
-  switch (kind.kind) {
-    case 'empty':
-      return { result: 'empty' };
-    case 'packed':
-      return { result: 'open', format: null, looks: 'gzip with too few bytes' };
-    case 'other':
-      return { result: 'refused', looks: kind.looks };
-    case 'xls':
-      return opaque.includes('xls')
-        ? { result: 'opaque', format: 'xls' }
-        : { result: 'refused', looks: 'a spreadsheet of Excel 97' };
-    case 'zip':
-      return kind.sheet && !formats.includes('xlsx')
-        ? { result: 'refused', looks: 'a spreadsheet of Excel' }
-        : { result: 'zip', sheet: kind.sheet, sure: kind.sure };
-    case 'text':
-      return judgeText(kind, expected);
+function judgeGzip(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
+  let unpacked: Uint8Array;
+  try {
+    unpacked = gunzipSync(first, { finishFlush: constants.Z_SYNC_FLUSH });
+  } catch {
+    return refused('gzip that cannot be unpacked');
   }
+  if (unpacked.length === 0 && !complete) return { result: 'open', format: null, looks: 'gzip with too few bytes' };
+  if (isGzip(unpacked)) return refused('gzip inside of gzip');
+  const judged = judgeContent(unpacked, complete, expected);
+  return judged.result === 'refused' ? refused(`${judged.looks}, compressed with gzip`) : judged;
 }
 
-function judgeText(
-  { start, complete }: { start: TextStart; complete: boolean },
-  { formats, opaque, headerless, ...listed }: Expected,
-): Kind {
-  const index = fieldIndex(listed);
-  const csv = formats.includes('csv') ? csvStart(start.text, complete, index, headerless) : undefined;
-  if (csv?.result === 'accepted') {
-    const { encoding, decoder, markBytes } = start;
-    const skip = markBytes + csv.csv.separatorLine * (isWide(encoding) ? 2 : 1);
-    return { result: 'csv', csv: { ...csv.csv, encoding, decoder, skip, byteOrderMark: markBytes > 0 } };
+const refused = (looks: string): Judgement => ({ result: 'refused', looks });
+
+/** Judges a file that is not gzip by its first bytes. */
+export function judgeContent(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
+  if (first.length === 0) return { result: 'empty' };
+  const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
+  if (/^504b(0304|0506)/.test(signature)) return judgeZip(first, complete, expected);
+  if (signature.startsWith(COMPOUND_FILE)) {
+    if (isEncryptedPackage(first)) return refused(ENCRYPTED);
+    return expected.opaque.includes('xls') ? { result: 'opaque', format: 'xls' } : refused('a spreadsheet of Excel 97');
   }
-  if (opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
+  const other = OTHERS.find(([pattern]) => pattern.test(signature));
+  return other ? refused(other[1]) : judgeText(first, complete, expected);
+}
+
+/** The names of the first entries show a document of Office. */
+function judgeZip(first: Uint8Array, complete: boolean, { formats }: Expected): Judgement {
+  const begins = Buffer.from(first.subarray(0, LOOKED_AT_IN_ZIP)).toString('latin1');
+  const names = begins.split('PK\x03\x04').map((entry) => entry.slice(LOCAL_HEADER_BYTES));
+  if (names.some((name) => /^(word|ppt)\//.test(name))) return refused('a document of Word or PowerPoint');
+  const sheet = names.some((name) => /^(\[Content_Types\]\.xml|xl\/)/.test(name));
+  if (sheet && !formats.includes('xlsx')) return refused('a spreadsheet of Excel');
+  return { result: 'zip', sheet, sure: sheet || complete };
+}
+
+function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
+  const start = textStart(first);
   const begins = start.text.trimStart();
-  if (/^[[{]/.test(begins)) return { result: 'refused', looks: 'JSON' };
-  if (begins.startsWith('<')) return { result: 'refused', looks: markupOf(begins) };
-  if (!csv) return { result: 'refused', looks: 'text' };
-  const looks = textOf(csv, index);
-  return csv.open ? { result: 'open', format: 'csv', looks } : { result: 'refused', looks };
+  const [line = ''] = begins.slice(0, LOOKED_AT_FOR_CONTROLS).split(/[\r\n]/, 1);
+  if (hasControls(line)) return refused('binary data of a kind that is not known');
+  const csv = expected.formats.includes('csv') ? csvStart(start, complete, expected) : undefined;
+  if (csv && !('looks' in csv)) return { result: 'csv', csv };
+  if (expected.opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
+  if (/^[[{]/.test(begins)) return refused('JSON');
+  if (begins.startsWith('<')) return refused(WEB_PAGE.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document');
+  return csv?.open ? { result: 'open', format: 'csv', looks: csv.looks } : refused(csv?.looks ?? 'text');
 }
 
-function markupOf(begins: string): string {
-  return /<(!doctype\s+html|html|head|body|script)\b/i.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document';
-}
+const WEB_PAGE = /<(!doctype\s+html|html|head|body|script)\b/i;
 
-function textOf(
-  { open, fields, listed }: { open: boolean; fields: number; listed: number },
-  { width }: FieldIndex,
-): string {
-  if (fields === 0) return open ? 'text whose first record never ends' : 'text without a single record';
-  const many = fields === 1 ? 'one field' : `${fields} fields`;
-  return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
-}
-
-/** A sentence that quotes nothing of the file. @param contentType the declared type; '' = not declared */
-export function rejection(what: string, looks: string, contentType: string, formats: readonly FileFormat[]): string {
+/** Follows the name of the file, and quotes nothing of it. @param contentType the declared type; '' = not declared */
+export function rejection(looks: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
-  return `${what} is not the export: it looks like ${looks} (${declared}). Accepted is what files.formats names: ${formats.join(', ')}.`;
+  return `is not the export: it looks like ${looks} (${declared}). Accepted is what files.formats names: ${formats.join(', ')}`;
 }
 
 /** The beginning of JSON: an object, or a list of values. A sentence in brackets does not match. */
@@ -160,29 +109,10 @@ function parses(text: string): boolean {
   }
 }
 
-/** The kind of a file by its first bytes. Gzip is unpacked first. */
-type FileKind = { gzipped: boolean } & (
-  | { kind: 'empty' }
-  /** `complete`: `start` contains the whole file. */
-  | { kind: 'text'; start: TextStart; complete: boolean }
-  /** A zip archive. `sheet`: its first entries are those of a spreadsheet. `sure`: `sheet` is certain. */
-  | { kind: 'zip'; sheet: boolean; sure: boolean }
-  /** A workbook of Excel 97. */
-  | { kind: 'xls' }
-  /** Gzip with too few bytes to see its content. */
-  | { kind: 'packed' }
-  /** `looks` describes the file in words, without quoting it. */
-  | { kind: 'other'; looks: string }
-);
-
-/** How much of the content of gzip is unpacked to recognise it. */
-const UNPACKED_BYTES = 64 * 1024;
-/** Limits unpacking: gzip may expand a thousand times. */
-const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;
 /** The bytes that are searched for the entries of a spreadsheet. */
 const LOOKED_AT_IN_ZIP = 64 * 1024;
-/** Length of the header before an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
-const LOCAL_HEADER_BYTES = 30;
+/** Length of the header before an entry of a zip archive, between its signature and its name (APPNOTE.TXT, 4.3.7). */
+const LOCAL_HEADER_BYTES = 26;
 /** How much of the first line is searched for control characters. */
 const LOOKED_AT_FOR_CONTROLS = 1024;
 
@@ -210,36 +140,6 @@ const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage\0', 'utf16le');
 const DIRECTORY_ENTRY_BYTES = 128;
 const ENCRYPTED = 'a document that is encrypted with a password (let the CRM export it without one)';
 
-/** @param complete whether `first` is the whole file */
-function kindOf(first: Uint8Array, complete: boolean): FileKind {
-  if (!isGzip(first)) return { ...plainKind(first, complete), gzipped: false };
-  const unpacked = unpack(first);
-  if (!unpacked) return { kind: 'other', looks: 'gzip that cannot be unpacked', gzipped: true };
-  if (unpacked.length === 0) return { kind: complete ? 'empty' : 'packed', gzipped: true };
-  if (isGzip(unpacked)) return { kind: 'other', looks: 'gzip inside of gzip', gzipped: true };
-  return { ...plainKind(unpacked, complete && unpacked.length < UNPACKED_BYTES), gzipped: true };
-}
-
-type PlainKind = FileKind extends infer K ? (K extends FileKind ? Omit<K, 'gzipped'> : never) : never;
-
-function plainKind(first: Uint8Array, complete: boolean): PlainKind {
-  if (first.length === 0) return { kind: 'empty' };
-  const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
-  if (/^504b(0304|0506)/.test(signature)) return archiveKind(first, complete);
-  if (signature.startsWith(COMPOUND_FILE)) {
-    return isEncryptedPackage(first) ? { kind: 'other', looks: ENCRYPTED } : { kind: 'xls' };
-  }
-  const other = OTHERS.find(([pattern]) => pattern.test(signature));
-  if (other) return { kind: 'other', looks: other[1] };
-  const start = textStart(first);
-  const [line = ''] = start.text
-    .slice(0, LOOKED_AT_FOR_CONTROLS)
-    .trimStart()
-    .split(/[\r\n]/, 1);
-  if (hasControls(line)) return { kind: 'other', looks: 'binary data of a kind that is not known' };
-  return { kind: 'text', start, complete };
-}
-
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
@@ -249,51 +149,6 @@ function isEncryptedPackage(first: Uint8Array): boolean {
   let at = bytes.indexOf(ENCRYPTED_PACKAGE);
   while (at % DIRECTORY_ENTRY_BYTES > 0) at = bytes.indexOf(ENCRYPTED_PACKAGE, at + 1);
   return at !== -1;
-}
-
-/** Recognises a spreadsheet by the names of the first entries of a zip archive. */
-function archiveKind(first: Uint8Array, complete: boolean): PlainKind {
-  const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
-  if (bytes.readUInt16LE(2) === 0x0605) return { kind: 'other', looks: 'a zip archive without a file' };
-  if (bytes.length >= LOCAL_HEADER_BYTES && (bytes[4] ?? 0) > NEWEST_ZIP)
-    return { kind: 'other', looks: 'what begins like a zip archive and is none' };
-  const names = entryNames(first.subarray(0, LOOKED_AT_IN_ZIP));
-  if (names.some((name) => /^(word|ppt)\//.test(name)))
-    return { kind: 'other', looks: 'a document of Word or PowerPoint' };
-  const sheet = names.some((name) => name === '[Content_Types].xml' || name.startsWith('xl/'));
-  return { kind: 'zip', sheet, sure: sheet || complete };
-}
-
-/** Highest version of the format that an entry may need (APPNOTE.TXT, 4.4.3.2: 6.3). */
-const NEWEST_ZIP = 63;
-
-/** The names in the local headers of a zip archive (APPNOTE.TXT, 4.3.7), as far as its first bytes go. */
-function entryNames(bytes: Uint8Array): string[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const names: string[] = [];
-  let at = 0;
-  while (at !== -1 && at + LOCAL_HEADER_BYTES <= buffer.length) {
-    const from = at + LOCAL_HEADER_BYTES;
-    names.push(buffer.toString('latin1', from, from + buffer.readUInt16LE(at + 26)));
-    at = buffer.indexOf('504b0304', at + 4, 'hex');
-  }
-  return names;
-}
-
-/** The beginning of the content of gzip; `undefined` if it cannot be unpacked. */
-function unpack(packed: Uint8Array): Uint8Array | undefined {
-  let unpacked: Uint8Array | undefined;
-  for (let bytes = 1024; ; bytes *= 2) {
-    try {
-      const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_UNPACKED_BYTES };
-      unpacked = gunzipSync(packed.subarray(0, bytes), options);
-    } catch {
-      // Keeps what the last attempt unpacked.
-      break;
-    }
-    if (unpacked.length >= UNPACKED_BYTES || bytes >= packed.length) break;
-  }
-  return unpacked?.subarray(0, UNPACKED_BYTES);
 }
 
 export type ZipKind =

@@ -7,6 +7,7 @@ import { type Content, type Dialect, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, putAside } from './byte-source.ts';
+import { SEPARATOR_LINE } from './csv-start.ts';
 import { decoded, isWide, textStart, Utf16Reader } from './encoding.ts';
 import { zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
@@ -50,20 +51,16 @@ async function* allRecords(source: ByteSource, form: StoredForm, limits: Reading
   const budget = new ReadingBudget(limits);
   const stored = () => source.read(0, source.size);
   const plain = () =>
-    compression === 'zip'
-      ? unzipped(source, budget)
-      : compression === 'gzip'
-        ? gunzipped(stored(), unpackable)
-        : stored();
+    compression === 'zip' ? unzipped(source, budget) : compression === 'gzip' ? gunzipped(stored()) : stored();
   const place = content ?? { place: null, width: null };
   if (format === 'csv') yield* csvRecords(await plain(), form);
   else if (format !== 'xlsx') throw new UnreadableFile('is neither CSV nor a spreadsheet (xlsx), so it has no records');
-  else if (compression === null) yield* sheetRecords(source, place, limits);
+  else if (compression === null) yield* sheetRecords(source, place, budget);
   else {
     // A workbook is read from its end, so it must be unpacked first.
     const inner = await putAside(await plain(), budget);
     try {
-      yield* sheetRecords(inner.source, place, limits);
+      yield* sheetRecords(inner.source, place, budget);
     } finally {
       await inner.close();
     }
@@ -76,8 +73,6 @@ async function unzipped(source: ByteSource, budget: ReadingBudget): Promise<Asyn
   if (kind.kind !== 'one') throw new UnreadableFile('is a zip archive that does not hold exactly one file');
   return archive.read(kind.entry);
 }
-
-const unpackable = () => new UnreadableFile('is gzip that cannot be unpacked');
 
 export interface Proof {
   limits: ReadingLimits;
@@ -122,7 +117,6 @@ export function whyUnread(error: unknown): string | undefined {
 
 /** The most bytes of byte order marks and a line that names the separator. */
 const START_BYTES = 64;
-const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
 
 /**
  * The records of a CSV file, one at a time, its header first. Titles above the header are omitted.
@@ -179,12 +173,12 @@ async function* behindStart(bytes: AsyncIterable<Uint8Array>, { dialect }: Store
 async function* sheetRecords(
   source: ByteSource,
   { place, width, headed = null }: Pick<Content, 'place' | 'width'> & Partial<Pick<Content, 'headed'>>,
-  limits: ReadingLimits,
+  budget: ReadingBudget,
 ): AsyncGenerator<string[]> {
   if (!place || width === null) {
     throw new UnreadableFile('was stored by a release that did not look for the header of a sheet');
   }
-  const workbook = await openWorkbook(source, limits);
+  const workbook = await openWorkbook(await openZip(source, budget));
   const sheet = workbook.sheets[place.sheet - 1];
   if (!sheet) throw new UnreadableFile('lacks the sheet that was counted');
   const first = place.column - 1;

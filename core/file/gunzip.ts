@@ -1,17 +1,14 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
+import { UnreadableFile } from './unreadable-file.ts';
 
 /** Size of the unpacked pieces. */
 const PIECE_BYTES = 128 * 1024;
 
 /**
  * Unpacks gzip with all of its members. The trailer of each member verifies size and CRC-32. Zeros may follow the last.
- * @param damaged makes the error for gzip that is cut off, damaged or followed by other bytes
- * @throws the error of `damaged`; any error from reading the bytes
+ * @throws UnreadableFile if it is cut off, damaged or followed by other bytes; any error from reading the bytes
  */
-export async function* gunzipped(
-  bytes: AsyncIterable<Uint8Array>,
-  damaged: (how: string) => Error,
-): AsyncGenerator<Uint8Array> {
+export async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
   const feeding = feed(gunzip, bytes);
   // The reader of the content receives an error from the source.
@@ -20,14 +17,15 @@ export async function* gunzipped(
     for await (const piece of gunzip) yield piece;
     await feeding;
   } catch (error) {
-    throw faultOf(error, damaged);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'Z_BUF_ERROR') throw new UnreadableFile('is gzip that is cut off');
+    throw code.startsWith('Z_') ? new UnreadableFile(DAMAGED) : error;
   } finally {
     gunzip.destroy();
   }
 }
 
-/** Bytes other than zeros follow the last member. */
-class Followed extends Error {}
+const DAMAGED = 'is gzip that is damaged, or has other bytes behind its end';
 
 async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   let goOn = () => {};
@@ -55,12 +53,5 @@ async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<v
 }
 
 function refuseOthers(bytes: Uint8Array): void {
-  if (bytes.some((byte) => byte !== 0)) throw new Followed();
-}
-
-function faultOf(error: unknown, damaged: (how: string) => Error): unknown {
-  if (error instanceof Followed) return damaged('is gzip with other bytes behind its end');
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'Z_BUF_ERROR') return damaged('is gzip that is cut off');
-  return code.startsWith('Z_') ? damaged('is gzip that is damaged, or has other bytes behind its end') : error;
+  if (bytes.some((byte) => byte !== 0)) throw new UnreadableFile(DAMAGED);
 }

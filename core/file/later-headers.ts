@@ -1,22 +1,7 @@
-import type { FieldIndex, ListedFields } from '../columns/header.ts';
+import { type FieldIndex, fieldIndex, type ListedFields } from '../columns/header.ts';
 import { folded, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
-
-/** The known columns, to recognise headers among the records. */
-export interface KnownColumns {
-  listed: ListedFields;
-  /** Columns that tables hash or leave out, as the settings name them. */
-  covered: readonly string[];
-}
-
-export interface HeaderSearch extends KnownColumns {
-  index: FieldIndex;
-  /** The cells of the first record; empty if it is not a header, so that no record can repeat it. */
-  header: readonly string[];
-  decoder: Decoder;
-  /** Records have no cell where a value is missing, as the rows of a sheet. */
-  sparse: boolean;
-}
+import type { Expected } from './expected.ts';
 
 /** The cells of a record that `NameFilter` has looked at. */
 export interface CellCounts {
@@ -49,7 +34,9 @@ export class LaterHeaders {
   /** Headers that name a left-out column. They are also counted in `other`. */
   leftOut = 0;
   readonly filter: NameFilter;
-  readonly #search: HeaderSearch;
+  readonly #index: FieldIndex;
+  readonly #cells: readonly string[];
+  readonly #sparse: boolean;
   readonly #names: ReadonlySet<string>;
   /** Names of the columns that tables hash or leave out, folded. */
   readonly #covered: ReadonlySet<string>;
@@ -59,10 +46,16 @@ export class LaterHeaders {
   /** Verdicts of earlier records: the same record may occur many times. */
   readonly #judged = new Map<string, Verdict>();
 
-  constructor(search: HeaderSearch) {
-    const { header, listed, index, covered, decoder } = search;
-    const { columns, fields, excepted, labels } = listed;
-    this.#search = search;
+  /**
+   * @param header the cells of the first record; empty if it is not a header, so that no record can repeat it
+   * @param sparse records have no cell where a value is missing, as the rows of a sheet
+   */
+  constructor(expected: Expected, header: readonly string[], decoder: Decoder, sparse = false) {
+    const { columns, fields, excepted, labels, covered = [] } = expected;
+    const index = fieldIndex(expected);
+    this.#index = index;
+    this.#cells = header;
+    this.#sparse = sparse;
     this.#header = foldedRecord(header);
     this.#names = new Set([...columns, ...[...fields, ...excepted].map(({ name }) => name)]);
     this.#covered = new Set(
@@ -100,15 +93,15 @@ export class LaterHeaders {
   }
 
   #judge(record: readonly string[], column: number): Verdict {
-    const { header, index, sparse } = this.#search;
+    const header = this.#cells;
     if (header.length > 0 && column === 0 && foldedRecord(record) === this.#header) return 'repeated';
     // The header of a narrower table may have empty cells beside its own.
-    const isPadded = sparse || this.#covers;
+    const isPadded = this.#sparse || this.#covers;
     const cells = isPadded ? withoutEmptyEnd(record) : record;
     const filled = isPadded ? cells.filter(isFilled) : cells;
     const first = isPadded ? cells.findIndex(isFilled) : 0;
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
-    const { excepted, unlisted, names } = index.readHeader(filled);
+    const { excepted, unlisted, names } = this.#index.readHeader(filled);
     const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
     if (!this.#isHeader(filled, known, excepted > 0)) return 'none';
     return excepted > 0 ? 'leftOut' : 'other';
@@ -117,7 +110,7 @@ export class LaterHeaders {
   /** @param known each cell names exactly one field, or no field by configuration */
   #isHeader(cells: readonly string[], known: boolean, leftOut: boolean): boolean {
     if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#names.has(cell.trim()));
-    const { isListed, readHeader } = this.#search.index;
+    const { isListed, readHeader } = this.#index;
     const named = cells.filter(isListed);
     const fields = new Set(named.map((cell) => folded(readHeader([cell]).names?.[0] || cell)));
     if (known && fields.size === named.length) return true;

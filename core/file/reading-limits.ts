@@ -15,6 +15,13 @@ export interface ReadingLimits {
 /** A file is too large for one invocation. The message says which limit it exceeds, without quoting the file. */
 export class ReadingUnfinished extends Error {
   override readonly name = 'ReadingUnfinished';
+  /** The content is larger than `ReadingLimits.contentBytes`. Otherwise the time or the disk does not suffice. */
+  readonly tooLarge: boolean;
+
+  constructor(message: string, tooLarge = false) {
+    super(message);
+    this.tooLarge = tooLarge;
+  }
 }
 
 /** Seconds that the caller needs to report the result. */
@@ -36,7 +43,8 @@ export class ReadingBudget {
   read(bytes: number): void {
     this.content += bytes;
     const { contentBytes, secondsLeft } = this.limits;
-    if (this.content > contentBytes) throw new ReadingUnfinished(`has more than ${sizeText(contentBytes)} of content`);
+    if (this.content > contentBytes)
+      throw new ReadingUnfinished(`has more than ${sizeText(contentBytes)} of content`, true);
     if (secondsLeft() < SECONDS_NEEDED) {
       throw new ReadingUnfinished(
         `has content that takes longer to read than there is time (${sizeText(this.content)} were read)`,

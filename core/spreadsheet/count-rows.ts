@@ -1,6 +1,5 @@
-import { fieldIndex } from '../columns/header.ts';
-import { digestOf } from '../file/csv-start.ts';
-import { type KnownColumns, LaterHeaders } from '../file/later-headers.ts';
+import type { Expected } from '../file/expected.ts';
+import { LaterHeaders } from '../file/later-headers.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { SheetHeader } from './find-header.ts';
 import { cellsOf, LAST_ROW, type SheetRow } from './sheet-rows.ts';
@@ -39,23 +38,17 @@ export class RowCounter {
   private fewest = Number.POSITIVE_INFINITY;
   private beginsWithWords = false;
 
-  constructor(header: SheetHeader, known: KnownColumns) {
+  constructor(header: SheetHeader, expected: Expected) {
+    const { first, cells, header: known } = header;
     this.header = header;
-    this.end = header.first + header.width;
-    const nameless = header.headed === false ? [] : header.found.unnamed;
-    this.nameless = new Set(nameless.map((place) => header.first + place));
-    this.later = new LaterHeaders({
-      ...known,
-      index: fieldIndex(known.listed),
-      header: header.headed === false ? [] : header.cells,
-      decoder: 'utf-8',
-      sparse: true,
-    });
+    this.end = first + cells.length;
+    this.nameless = new Set(known.unnamed.map((place) => first + place));
+    this.later = new LaterHeaders(expected, known.counts.headed === false ? [] : cells, 'utf-8', true);
   }
 
   add(row: SheetRow): void {
     if (row.number < this.header.number) this.addAbove(row);
-    else if (row.number === this.header.number && this.header.headed !== false) this.records += 1;
+    else if (row.number === this.header.number && this.header.header.counts.headed !== false) this.records += 1;
     else this.addBelow(row);
     this.lastNumber = row.number;
   }
@@ -92,24 +85,20 @@ export class RowCounter {
   }
 
   result(): RowCount {
-    const { headed, width, cells, found } = this.header;
+    const { counts } = this.header.header;
     const { repeated, other, leftOut } = this.later;
-    // The first record is a row, or all its texts are known.
-    const told = headed === false || (headed === true && found.names !== null);
-    const behind = (headed === false ? this.records : this.records - 1) - repeated;
+    const behind = (counts.headed === false ? this.records : this.records - 1) - repeated;
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
     const content: Content = {
       ...UNSEEN,
-      rows: headed === null ? null : behind,
-      width,
-      headed,
+      ...counts,
+      rows: counts.headed === null ? null : behind,
       records: this.records,
       rowsAbove: this.rowsAbove,
-      firstRecord: told ? null : digestOf(cells),
       unnamed: this.unnamed.size,
       longer: this.longer,
       irregular: this.irregular,
-      ending: { cells: this.last.number > 0 ? cellsOfLast : width, lineBreak: true },
+      ending: { cells: this.last.number > 0 ? cellsOfLast : this.header.cells.length, lineBreak: true },
       endsThin: this.endsThin(behind),
       repeatedHeaders: repeated,
       otherHeaders: other,
@@ -129,9 +118,9 @@ export class RowCounter {
 
   private addAbove({ columns }: SheetRow): void {
     this.rowsAbove += 1;
-    const { first, width } = this.header;
+    const { first, cells } = this.header;
     const within = columns.filter((column) => column >= first && column < this.end).length;
-    const full = width >= NARROWEST_RECORD_ABOVE && within === width;
+    const full = within >= NARROWEST_RECORD_ABOVE && within === cells.length;
     if (full || (columns.at(-1) ?? 0) >= this.end) this.recordsAbove += 1;
   }
 

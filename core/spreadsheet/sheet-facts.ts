@@ -1,25 +1,12 @@
-import { fieldIndex } from '../columns/header.ts';
-import type { ByteSource } from '../file/byte-source.ts';
-import { placesOf } from '../file/csv-start.ts';
-import type { KnownColumns } from '../file/later-headers.ts';
-import type { ReadingLimits } from '../file/reading-limits.ts';
+import type { Expected } from '../file/expected.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
 import { RowCounter } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
-import { type ExpectedSheet, findHeader, type SheetHeader, type SheetStart } from './find-header.ts';
+import { findHeader, type SheetStart } from './find-header.ts';
 import type { SheetSeen } from './sheet-rows.ts';
-import { openWorkbook, type Sheet, type Workbook } from './workbook.ts';
-
-export interface ExpectedColumns extends KnownColumns {
-  /** Files have no header (`columns.header: "none"`). */
-  headerless: boolean;
-  /** The sheet to read (`columns.sheet`); `null` = the visible sheet with a header. */
-  sheet: string | null;
-  /** Other sheets that the workbook may have, with any content (`columns.otherSheets`). */
-  otherSheets: readonly string[];
-}
+import type { Sheet, Workbook } from './workbook.ts';
 
 export interface SheetFacts {
   /** Names of all columns as the CRM lists them; `null` if they are not known. */
@@ -37,23 +24,19 @@ export interface SheetFacts {
  * @throws UnreadableFile if the workbook is damaged, or has no header and no row with the requested width;
  *   ReadingUnfinished if it exceeds the limits; any error from reading the source
  */
-export async function sheetFacts(
-  source: ByteSource,
-  expected: ExpectedColumns,
-  limits: ReadingLimits,
-): Promise<SheetFacts> {
-  const workbook = await openWorkbook(source, limits);
+export async function sheetFacts(workbook: Workbook, expected: Expected): Promise<SheetFacts> {
+  const { sheet: wanted, otherSheets: allowed = [] } = expected;
   const starts = await startsOf(workbook, expected);
   const counted = countedSheet(starts, expected);
   // Reads the allowed other sheets, so that their shared texts do not count as unused.
-  const excused = starts.filter((start) => start !== counted && expected.otherSheets.includes(start.sheet.name));
+  const excused = starts.filter((start) => start !== counted && allowed.includes(start.sheet.name));
   for (const { sheet } of excused) for await (const _ of sheet.rows());
   const others = starts.filter((start) => start !== counted && !excused.includes(start));
   const otherSheets = others.filter(({ filled }) => filled).map(({ sheet: { visible } }) => sheetWords(visible));
   const besides = [...otherSheets, ...partsWithValues(workbook)];
   if (!counted?.header) return withoutHeader(workbook, starts, besides, expected);
   const { sheet, header } = counted;
-  const names = namesOf(workbook, header, expected);
+  const names = namesOf(workbook, header.cells, [...allowed, wanted ?? []].flat());
   const here = new Set<string>();
   const seen: SheetSeen = { unknownResults: 0, text: new AllowedText(names, (what) => here.add(what)) };
   const counter = new RowCounter(header, expected);
@@ -75,13 +58,12 @@ export async function sheetFacts(
     ...outside,
   ];
   return {
-    header: counted.kind === 'known' ? header.found.names : null,
+    header: header.header.names,
     empty: false,
     content: {
       ...content,
-      ...headerCounts(header),
       place: { sheet: starts.indexOf(counted) + 1, row: header.number, column: header.first + 1 },
-      sheets: expected.sheet === null ? sheetsLike(counted, others) : 1,
+      sheets: wanted === undefined ? sheetsLike(counted, others) : 1,
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
@@ -95,8 +77,7 @@ interface Start extends SheetStart {
   text: ReadonlySet<string>;
 }
 
-async function startsOf({ sheets }: Workbook, { listed, headerless }: ExpectedColumns): Promise<Start[]> {
-  const expected: ExpectedSheet = { index: fieldIndex(listed), headerless };
+async function startsOf({ sheets }: Workbook, expected: Expected): Promise<Start[]> {
   const starts: Start[] = [];
   for (const sheet of sheets) {
     const text = new Set<string>();
@@ -106,20 +87,16 @@ async function startsOf({ sheets }: Workbook, { listed, headerless }: ExpectedCo
   return starts;
 }
 
-const namesOf = (
-  { sheets }: Workbook,
-  { cells }: SheetHeader,
-  { sheet, otherSheets }: ExpectedColumns,
-): KnownNames => ({
-  known: new Set([...otherSheets, sheet ?? []].flat()),
+const namesOf = ({ sheets }: Workbook, cells: readonly string[], known: readonly string[]): KnownNames => ({
+  known: new Set(known),
   mentioned: new Set([...sheets.map(({ name }) => name), ...cells]),
 });
 
 const sheetWords = (visible: boolean) => (visible ? 'other sheets' : 'hidden sheets');
 
 /** @throws UnreadableFile if the sheet of the settings does not exist */
-function countedSheet(starts: Start[], { sheet: wanted, otherSheets }: ExpectedColumns): Start | undefined {
-  if (wanted !== null) {
+function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expected): Start | undefined {
+  if (wanted !== undefined) {
     const named = starts.find(({ sheet: { name } }) => name === wanted);
     if (!named) throw new UnreadableFile('has no sheet of the name that columns.sheet says');
     return named;
@@ -131,17 +108,6 @@ function countedSheet(starts: Start[], { sheet: wanted, otherSheets }: ExpectedC
 /** Counts the visible sheets that fit as well as the counted one, including it. */
 function sheetsLike(counted: Start, others: Start[]): number {
   return [counted, ...others].filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind).length;
-}
-
-/** Counts the texts of a header. A first record that is known to be a row has no such counts, as in CSV. */
-function headerCounts({
-  headed,
-  found,
-  cells,
-}: SheetHeader): Pick<Content, 'unlisted' | 'unlistedPlaces' | 'excepted'> {
-  if (headed === false) return { unlisted: null, unlistedPlaces: [], excepted: 0 };
-  const unlistedPlaces = headed ? placesOf(found.unlisted, cells) : [];
-  return { unlisted: found.unlisted.length, unlistedPlaces, excepted: found.excepted };
 }
 
 /** Warnings for readers of the sheet, in sentences that quote nothing of it. */
@@ -162,14 +128,14 @@ async function withoutHeader(
   { archive }: Workbook,
   starts: Start[],
   besides: string[],
-  { listed: { columns }, headerless, sheet }: ExpectedColumns,
+  { columns, headerless, sheet }: Expected,
 ): Promise<SheetFacts> {
   await archive.verify();
   if (starts.some(({ filled }) => filled) || besides.length > 0) {
     const { length: width } = columns;
     const header = headerless ? '' : 'no header of listed columns and ';
     const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'}, as many as were requested`;
-    const where = sheet === null ? 'a visible sheet' : 'the sheet of columns.sheet';
+    const where = sheet === undefined ? 'a visible sheet' : 'the sheet of columns.sheet';
     throw new UnreadableFile(`has ${header}${wide} among the first 20 rows of ${where}`);
   }
   const content = { ...UNSEEN, rows: 0, width: 0, sheets: 0 };

@@ -1,8 +1,6 @@
 import { posix } from 'node:path';
-import type { ByteSource } from '../file/byte-source.ts';
-import { ReadingBudget, type ReadingLimits } from '../file/reading-limits.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { openZip, type ZipArchive, type ZipEntry } from '../file/zip-archive.ts';
+import type { ZipArchive, ZipEntry } from '../file/zip-archive.ts';
 import { AllowedText, NO_NAMES } from './allowed-text.ts';
 import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
 import { readSharedStrings, type SharedStrings } from './shared-strings.ts';
@@ -35,11 +33,10 @@ export interface Workbook {
 }
 
 /**
- * Opens a workbook by the directory at its end, and reads all shared texts.
- * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
+ * Opens a workbook and reads all shared texts.
+ * @throws UnreadableFile, ReadingUnfinished; any error from reading the archive
  */
-export async function openWorkbook(source: ByteSource, limits: ReadingLimits): Promise<Workbook> {
-  const archive = await openZip(source, new ReadingBudget(limits));
+export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   const parts = await partsOf(archive);
   const main = await readMain(parts);
   const formats = main.styles === null ? [] : await readStyles(parts.read(main.styles));

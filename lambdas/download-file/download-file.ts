@@ -1,7 +1,8 @@
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
-import { type Expected, expectedOf, type Judgement, judgeFile, rejection } from '../../core/file/file-kind.ts';
+import { type Expected, expectedOf } from '../../core/file/expected.ts';
+import { type Judgement, judgeFile, rejection } from '../../core/file/file-kind.ts';
 import { extensionFor, mediaType, type StoredKind } from '../../core/file/file-name.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
@@ -166,7 +167,7 @@ export function nameFile(
   const complete = first.length < SEEN_BYTES || first.length === head.length;
   const judged = judgeFile(first, complete, expected);
   const contentType = mediaType(head.contentType);
-  const refuse = (looks: string) => ({ refuse: rejection('What came', looks, contentType, expected.formats) });
+  const refuse = (looks: string) => ({ refuse: `What came ${rejection(looks, contentType, expected.formats)}.` });
   if (judged.result === 'refused') return refuse(judged.looks);
   // Without bytes, only the media type can be checked.
   if (judged.result === 'empty' && contentType.includes('html')) return refuse('an empty web page');

@@ -1,6 +1,6 @@
 import { RunError } from '../../core/errors.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
-import { expectedOf } from '../../core/file/file-kind.ts';
+import { expectedOf } from '../../core/file/expected.ts';
 import { type Known, readContent, type StoredBytes } from '../../core/file/read-content.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';

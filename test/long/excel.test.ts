@@ -17,7 +17,7 @@ import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { tempDir } from '../local/support/support.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
-import { AMPLE, all, expectedColumns } from '../support/workbook.ts';
+import { all, expectedColumns, opened } from '../support/workbook.ts';
 
 useAllCommands();
 
@@ -94,7 +94,7 @@ test(
 
     expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(LIMIT_MB);
     const size = readFileSync(path).length;
-    const { content: read } = await sheetFacts(fileSource(path, size), expectedColumns(COLUMNS), AMPLE);
+    const { content: read } = await sheetFacts(await opened(fileSource(path, size)), expectedColumns(COLUMNS));
     expect(read.rows).toEqual(ROWS);
   },
   WITHIN_MS,

@@ -10,7 +10,7 @@ import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
 import { TEST_SEED } from '../support/seeds.ts';
-import { AMPLE, all, expectedColumns } from '../support/workbook.ts';
+import { AMPLE, all, expectedColumns, opened } from '../support/workbook.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ENVIRONMENT = {
@@ -35,7 +35,7 @@ const EXPECTED_KINDS = ['hidden sheets', 'a name of a sheet', 'formulas'];
 
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
   const source = fileSource(file, statSync(file).size);
-  const { header, content } = await sheetFacts(source, expectedColumns(columns), AMPLE);
+  const { header, content } = await sheetFacts(await opened(source), expectedColumns(columns));
   const records = await all(fileRecords(source, { format: 'xlsx', compression: null, dialect: null, content }, AMPLE));
   const kinds = content.elsewhereKinds.filter((kind) => !EXPECTED_KINDS.includes(kind));
   const hidden = content.elsewhereKinds.includes('hidden sheets');

@@ -1,5 +1,5 @@
 import type { ByteSource } from '../../core/file/byte-source.ts';
-import type { Reading } from '../../core/file/file-kind.ts';
+import type { Reading } from '../../core/file/read-content.ts';
 
 /** A source that returns bytes in chunks. */
 export function bytesSource(content: string | Uint8Array, chunkBytes = 64 * 1024): ByteSource {

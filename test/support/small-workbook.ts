@@ -1,6 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
+import { expectedColumns, opened, sourceOf } from './workbook.ts';
 
 type Cell = string | number | { date: number } | { time: number };
 
@@ -29,27 +30,14 @@ export function smallWorkbook(rows: Cell[][]): Buffer {
   });
 }
 
-const LIMITS = { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 };
-
 /** The file entry in the manifest of a published workbook. @param headerless as `columns.header: "none"` */
 export async function workbookFile(
   content: Buffer,
   columns: string[],
   headerless = false,
 ): Promise<Pick<Manifest['file'], 'format' | 'header' | 'content' | 'rows'>> {
-  const fields = columns.map((name) => ({ name, label: null }));
-  const listed = { columns, fields, excepted: [], labels: {} };
-  const source = {
-    size: content.length,
-    read: async function* (from: number, to: number) {
-      yield content.subarray(from, to);
-    },
-  };
-  const { header, content: known } = await sheetFacts(
-    source,
-    { listed, covered: [], headerless, sheet: null, otherSheets: [] },
-    LIMITS,
-  );
+  const expected = expectedColumns(columns, { headerless });
+  const { header, content: known } = await sheetFacts(await opened(sourceOf(content)), expected);
   return { format: 'xlsx', header, content: known, rows: known.rows };
 }
 

@@ -1,6 +1,9 @@
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
+import { ReadingBudget, type ReadingLimits } from '../../core/file/reading-limits.ts';
+import { openZip } from '../../core/file/zip-archive.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
+import { openWorkbook } from '../../core/spreadsheet/workbook.ts';
 import { zipOfFiles } from './zip.ts';
 
 /** A cell: a text (inline), a number, or XML. */
@@ -161,12 +164,16 @@ export function expectedColumns(
     otherSheets?: string[];
   } = {},
 ) {
-  const { labels = {}, excepted = [], headerless = false, sheet = null, otherSheets = [] } = more;
+  const { excepted = [], ...others } = more;
   const left = excepted.map((name) => ({ name, label: null, entry: name }));
   const fields = [...columns.map((name) => ({ name, label: null })), ...left];
-  const listed = { columns, fields, excepted: left, labels };
-  return { listed, covered: [], headerless, sheet, otherSheets };
+  const formats = ['csv' as const, 'xlsx' as const];
+  return { columns, fields, excepted: left, labels: {}, headerless: false, formats, opaque: [], ...others };
 }
+
+/** Opens a workbook, by default without limits. */
+export const opened = async (source: ByteSource, limits: ReadingLimits = AMPLE) =>
+  openWorkbook(await openZip(source, new ReadingBudget(limits)));
 
 /** The facts of a workbook with these requested columns, and its records. */
 export async function readWorkbook(
@@ -175,7 +182,7 @@ export async function readWorkbook(
   more: Parameters<typeof expectedColumns>[1] = {},
 ) {
   const source = sourceOf(bytes);
-  const facts = await sheetFacts(source, expectedColumns(columns, more), AMPLE);
+  const facts = await sheetFacts(await opened(source), expectedColumns(columns, more));
   const records = facts.empty
     ? []
     : await all(

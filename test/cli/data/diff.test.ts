@@ -137,7 +137,7 @@ test.each<[string, Side, number, RegExp]>([
     1,
     /has bytes that are not utf-8/,
   ],
-  ['is no gzip', { content: 'id\n', file: { compression: 'gzip' } }, 1, /is gzip that cannot be unpacked/],
+  ['is no gzip', { content: 'id\n', file: { compression: 'gzip' } }, 1, /is gzip that is damaged/],
   [
     'has no known header',
     { content: '1\n', file: { header: null } },

@@ -97,7 +97,7 @@ describe('a gzip bomb', () => {
 
     const error = await failureOf(read(bomb, undefined, settings), name);
 
-    expect(error.message).toMatch(/MB of its content|bytes of content/);
+    expect(error.message).toMatch(/ MB (of content|were read)/);
     expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000);
   });
 

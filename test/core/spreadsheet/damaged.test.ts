@@ -4,7 +4,16 @@ import type { ByteSource } from '../../../core/file/byte-source.ts';
 import { LONGEST_TEXT, readSharedStrings } from '../../../core/spreadsheet/shared-strings.ts';
 import { sheetFacts } from '../../../core/spreadsheet/sheet-facts.ts';
 import { runs } from '../../support/runs.ts';
-import { AMPLE, expectedColumns, partsOf, readWorkbook, sheetXml, sourceOf, workbook } from '../../support/workbook.ts';
+import {
+  AMPLE,
+  expectedColumns,
+  opened,
+  partsOf,
+  readWorkbook,
+  sheetXml,
+  sourceOf,
+  workbook,
+} from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
 const COLUMNS = ['id', 'name'];
@@ -12,7 +21,8 @@ const ROWS = [COLUMNS, ...Array.from({ length: 50 }, (_, row) => [row, `name ${r
 const WHOLE = workbook({ sheets: [{ rows: ROWS }], sharedStrings: ['a', 'b'] });
 const NAMED = /^UnreadableFile$/;
 
-const factsOf = (source: ByteSource, limits = AMPLE) => sheetFacts(source, expectedColumns(COLUMNS), limits);
+const factsOf = async (source: ByteSource, limits = AMPLE) =>
+  sheetFacts(await opened(source, limits), expectedColumns(COLUMNS));
 
 describe('a workbook', () => {
   test('that is cut is refused, wherever it is cut', async () => {

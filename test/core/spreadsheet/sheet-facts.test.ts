@@ -92,7 +92,7 @@ describe('the header', () => {
     );
 
     expect(header).toBeNull();
-    expect(content).toMatchObject({ headed: null, rows: null, rowsAbove: 1, unlisted: 3 });
+    expect(content).toMatchObject({ headed: null, rows: null, rowsAbove: 1, unlisted: null });
     expect(content).toMatchObject({ firstRecord: digest('A', 'B', 'C'), unlistedPlaces: [], width: 3 });
     expect(records).toEqual([
       ['A', 'B', 'C'],

@@ -226,9 +226,13 @@ test.each<[string, Published, RegExp]>([
   [
     'gzip that is cut',
     { content: gzipSync('id,name\n1,Ann\n').subarray(0, -6), file: gzip },
-    /^The file is gzip that cannot be unpacked\.$/,
+    /^The file is gzip that is cut off\.$/,
   ],
-  ['gzip that is none', { content: 'id,name\n1,Ann\n', file: gzip }, /^The file is gzip that cannot be unpacked\.$/],
+  [
+    'gzip that is none',
+    { content: 'id,name\n1,Ann\n', file: gzip },
+    /^The file is gzip that is damaged, or has other bytes behind its end\.$/,
+  ],
   [
     'another file than that of the manifest',
     { content: 'id,name\n1,Ann\n', file: { crc32: 'AAAAAA==' } },

@@ -48,7 +48,12 @@ describe('what the first kilobyte disproves is refused, whatever it is called', 
     ['a long web page', `${HTML}${'x'.repeat(5000)}`, { length: null }, 'a web page'],
     ['nothing, as a web page', '', { contentType: 'text/html' }, 'an empty web page'],
     ['gzip of an error', gzipSync(JSON_ERROR), { name: 'leads.csv.gz' }, 'JSON, compressed with gzip'],
-    ['an archive where CSV alone is accepted', Buffer.from('504b0506', 'hex'), { formats: ['csv'] }, 'a zip archive'],
+    [
+      'a workbook where CSV alone is accepted',
+      Buffer.from(`PK\x03\x04${'\0'.repeat(26)}xl/workbook.xml`),
+      { formats: ['csv'] },
+      'a spreadsheet of Excel',
+    ],
     ['CSV where spreadsheets alone are accepted', 'id,name\n', { formats: ['xlsx'] }, 'text'],
   ])('%s', (_, text, file, looks) => {
     expect(named(text, file)).toEqual(refused(looks));

@@ -428,7 +428,7 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['an error as a call of a script', `callback(${ERROR_OF_TWO_LINES})`, 'text whose first record'],
   ['an error behind what keeps scripts from reading it', `)]}',,\n,,${ERROR}`, 'text whose first record'],
   ['empty fields alone', ',,\r\n,,\r\n', 'text whose first record'],
-  ['what begins like a zip archive and is none', Buffer.from(`PK\x03\x04${ERROR}`), 'a zip archive and is none'],
+  ['what begins like a zip archive and is none', Buffer.from(`PK\x03\x04${ERROR}`), 'no directory of a zip archive'],
   ['a zip archive that is cut off', zipOf('leads.csv').subarray(0, -22), 'no directory of a zip archive'],
   ['a zip archive without a file', END_OF_ZIP, 'a zip archive without a file'],
   ['gzip inside of gzip', gzipSync(gzipSync(csv(TABLE))), 'gzip inside of gzip'],

@@ -1,0 +1,32 @@
+import { type ListedFields, listedFields } from '../columns/header.ts';
+import { isHeaderless, labelsOf, sheetsOf } from '../config/chosen-columns.ts';
+import type { Deployment } from '../config/deployment.ts';
+import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
+import type { Run } from '../step/states.ts';
+
+/** The request, and the kinds of files that the deployment accepts. */
+export interface Expected extends ListedFields {
+  formats: readonly FileFormat[];
+  /** Kinds that are published without checks. */
+  opaque: readonly OpaqueKind[];
+  /** Files have no header. They are recognised by their width. */
+  headerless: boolean;
+  /** Columns that tables hash or leave out, as the settings name them. */
+  covered?: readonly string[];
+  /** The sheet to read in a workbook (`columns.sheet`); without it, the visible sheet with a header. */
+  sheet?: string | undefined;
+  /** Other sheets that a workbook may have, with any content (`columns.otherSheets`). */
+  otherSheets?: readonly string[] | undefined;
+}
+
+/** What today's settings accept as the file of a run. */
+export function expectedOf(
+  run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
+  deployment: Deployment,
+): Expected {
+  const plan = deployment.entities[run.entity];
+  const { formats } = deployment.files;
+  const covered = [...(plan.tables?.hash ?? []), ...(plan.tables?.except ?? [])];
+  const listed = listedFields(run, labelsOf(plan));
+  return { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), covered, ...sheetsOf(plan) };
+}
