@@ -6,7 +6,7 @@ import { type Changes, changesBetween } from '../../core/columns/column-changes.
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
-import { parquetObjects } from '../../core/storage/parquet-objects.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { EngineError, inFolder, named, type Query, rowsIn, stage, withEngine } from '../../core/table/engine.ts';
 import { standingTable } from '../../core/table/standing-table.ts';
@@ -150,14 +150,14 @@ function refuseMissing({ run: { entity, date } }: Manifest, names: readonly stri
 async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise<StoredFile[] | undefined> {
   try {
     const { entities } = await deployedConfiguration(target, () => undefined);
-    const objects = parquetObjects(target.s3, target.BucketName);
+    const bucket = createBucket(target.s3, target.BucketName);
     const found: StoredFile[] = [];
     for (const { run, execution } of manifests) {
       const { entity, date } = run;
       const plan = entities[entity];
       if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
       const key = tableKey(entity, date, plan.tables.version);
-      const table = await standingTable(objects, key);
+      const table = await standingTable(bucket, key);
       if (table?.run !== execution || table.settings !== settingsDigest(plan)) return undefined;
       found.push({ key, ...table });
     }

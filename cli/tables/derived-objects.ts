@@ -4,7 +4,6 @@ import type { Entity } from '../../core/config/entities.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { tableOfKey } from '../../core/table/table-key.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
@@ -31,13 +30,12 @@ export async function derivedObjects(
   { entities }: Pick<Deployment, 'entities'>,
 ): Promise<DerivedObject[]> {
   const bucket = createBucket(s3, BucketName);
-  const objects = parquetObjects(s3, BucketName);
   const listed = [...(await bucket.list('tables/')), ...(await bucket.list('changes/'))];
   const found = await eachOf(listed, async ({ key, at }): Promise<DerivedObject[]> => {
     const table = tableOfKey(key);
     const { entity, kind } = table ? { ...table, kind: 'table' as const } : (feedObjectOfKey(key) ?? {});
     if (entity === undefined || kind === undefined || kind === 'record') return [];
-    const head = await objects.head(key);
+    const head = await bucket.head(key);
     if (!head) return [];
     const plan = entities[entity];
     const isCurrent = head.metadata.settings === settingsDigest(plan);

@@ -19,10 +19,12 @@ import {
   parseResults,
 } from '../../core/batch/batch-results.ts';
 import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
-import { type BatchStore, createBatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { keysOf } from '../../core/batch/batch-store.ts';
 import { failedLines, latestResults, resultsIn } from '../../core/batch/failed-lines.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import { createUploadBucket, type UploadBucket } from '../../core/storage/upload.ts';
 import { formatOf } from '../../core/updates/read-updates.ts';
 import { executionOf, type Run, readInput, runOf } from '../runs/run.ts';
 import { failureText, outcomeWord } from '../runs/run-words.ts';
@@ -111,7 +113,7 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
  * @param last the last batch that resumes it, or the batch itself
  * @throws CommandError (exit code 2) if there are no such lines, more may be applied, or the file exists
  */
-async function writeFailedLines(store: BatchStore, batch: string, last: BatchStatus, path: string): Promise<void> {
+async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus, path: string): Promise<void> {
   if (formatOf(path) !== 'jsonl') throw usage(`Failed lines are written as JSON Lines: ${path} must end in .jsonl.`);
   if (last.status === 'RUNNING') throw usage(`The batch ${last.batch} is still under way: wait for its end.`);
   const until = last.manifestKey === null && last.endedAt !== null ? sendsUntil(last.endedAt) : undefined;
@@ -140,7 +142,7 @@ function usage(sentence: string, cause?: unknown): CommandError {
 /** A deployment with customer updates. */
 export interface UpdatesTarget extends Target {
   UpdatesStateMachineArn: string;
-  store: BatchStore;
+  store: UploadBucket;
 }
 
 /** @throws CommandError (exit code 2) if the deployment has no state machine CustomerUpdates */
@@ -148,7 +150,7 @@ export async function connectForUpdates(options: TargetOptions): Promise<Updates
   const target = await connect(options);
   const { UpdatesStateMachineArn, s3, BucketName } = target;
   if (UpdatesStateMachineArn) {
-    return Object.assign(target, { UpdatesStateMachineArn, store: createBatchStore(s3, BucketName) });
+    return Object.assign(target, { UpdatesStateMachineArn, store: createUploadBucket(s3, BucketName) });
   }
   throw new CommandError(
     `The deployment ${options.deployment} cannot update customers: set "customerUpdates": true in its configuration, deploy it, then authorize again.`,
@@ -171,7 +173,7 @@ export function resumedName(batch: string): string {
 }
 
 /** The batch that resumes another, once an execution has claimed it; otherwise `undefined`. */
-export async function resumedBy(store: Pick<BatchStore, 'read'>, batch: string): Promise<string | undefined> {
+export async function resumedBy(store: Pick<Bucket, 'read'>, batch: string): Promise<string | undefined> {
   const name = resumedName(batch);
   return (await store.read(keysOf(name).started)) && name;
 }
@@ -222,7 +224,7 @@ export async function statusOf(
 }
 
 /** Counts the outcomes of a batch in progress from its result objects. It reads each object once. */
-export function createTally(store: BatchStore, batch: string) {
+export function createTally(store: Bucket, batch: string) {
   const counts = noCounts();
   const seen = new Set<string>();
   /** Whether a function may have started to send. */
@@ -293,7 +295,7 @@ const SHOWN = 20;
 
 /** The counts, then the first lines that were not applied: names of errors and fields; no id and no value. */
 export async function resultText(
-  store: BatchStore,
+  store: Bucket,
   { counts, resultKey }: Pick<BatchStatus, 'counts' | 'resultKey'>,
 ): Promise<string[]> {
   const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
@@ -315,14 +317,14 @@ export async function resultText(
 }
 
 /** @throws CommandError (exit code 2) when there is no such batch */
-export async function* inputOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+export async function* inputOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
   const object = await store.stream(keysOf(batch).input);
   if (!object) throw usage(`There is no batch ${batch} in the bucket.`);
   yield* object.chunks;
 }
 
 /** The known results of a batch, in the order of its lines: the whole result, or the parts that exist. */
-export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+export async function* resultsOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
   const result = await store.stream(keysOf(batch).result);
   if (result) return yield* result.chunks;
   for (const { key } of await store.list(keysOf(batch).results)) {
@@ -332,7 +334,7 @@ export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerat
 }
 
 /** The newest results of a batch, including those of the batches that resumed it. */
-async function* latestResultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
+async function* latestResultsOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
   const later = await resumedBy(store, batch);
   const own = resultsOf(store, batch);
   yield* later === undefined ? own : latestResults(own, latestResultsOf(store, later));

@@ -5,9 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import type { Counts } from '../../core/batch/batch-results.ts';
-import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { keysOf } from '../../core/batch/batch-store.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
+import type { UploadBucket } from '../../core/storage/upload.ts';
 import { measured } from '../../core/updates/line-blocks.ts';
 import { csvToJsonl } from '../../core/updates/read-csv.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
@@ -177,7 +178,7 @@ async function askBefore(
  * @throws CommandError (exit code 2) if the bytes differ from the checked ones; RunError of the bucket, such as
  *   `StorageConflict` for a key with other bytes
  */
-export async function uploadInput(store: BatchStore, batch: string, checked: CheckedUpdates): Promise<string> {
+export async function uploadInput(store: UploadBucket, batch: string, checked: CheckedUpdates): Promise<string> {
   const same = sameBytes(checked);
   const isCsv = checked.source.reader.format === 'csv';
   const body = Readable.from(isCsv ? csvToJsonl(same) : same, { objectMode: false });

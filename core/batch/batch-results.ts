@@ -1,8 +1,10 @@
 import * as z from 'zod';
+import { eachOf } from '../each-of.ts';
 import { ERRORS, type ErrorName, RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
+import type { Bucket } from '../storage/bucket.ts';
 import type { UpdateRecord } from '../updates/read-updates.ts';
-import { type BatchKeys, type BatchStore, CLAIM, keysOf } from './batch-store.ts';
+import { type BatchKeys, CLAIM, keysOf } from './batch-store.ts';
 
 /** Every outcome of a line, and what it means for the customer. */
 export const OUTCOMES = {
@@ -181,7 +183,7 @@ export interface ChunkParts {
   doubt: Doubt | undefined;
 }
 
-export async function readParts(store: BatchStore, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
+export async function readParts(store: Bucket, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
   const found = await store.list(keys.chunkOf(chunk));
   const parts = await Promise.all(
     found.map(async ({ key }) => ({ isClaim: key.endsWith(CLAIM), text: (await store.read(key))?.text ?? '' })),
@@ -195,29 +197,22 @@ export async function readParts(store: BatchStore, keys: BatchKeys, chunk: numbe
 
 /** A part without results has one line of about 100 bytes. */
 const LARGEST_DOUBT_BYTES = 256;
-/** Number of parts that are read at the same time. */
-const AT_ONCE = 10;
 
 /**
  * Counts the parts that a function may still be sending: claimed after `since`, and either without results or closed
  * by another function (`chunk-results.ts`). A finished batch costs only a listing.
  */
-export async function openClaims(
-  store: Pick<BatchStore, 'list' | 'read'>,
-  batch: string,
-  since: Date,
-): Promise<number> {
+export async function openClaims(store: Pick<Bucket, 'list' | 'read'>, batch: string, since: Date): Promise<number> {
   const objects = await store.list(keysOf(batch).results);
   const parts = new Map(objects.map(({ key, bytes }) => [key, bytes]));
-  const claimed = objects.filter(({ key, at }) => key.endsWith(CLAIM) && (at === undefined || at >= since));
-  const keys = claimed.map(({ key }) => key.replace(CLAIM, '.jsonl'));
-  let open = keys.filter((key) => !parts.has(key)).length;
-  const doubtful = keys.filter((key) => (parts.get(key) ?? Number.POSITIVE_INFINITY) <= LARGEST_DOUBT_BYTES);
-  for (let from = 0; from < doubtful.length; from += AT_ONCE) {
-    const texts = await Promise.all(doubtful.slice(from, from + AT_ONCE).map((key) => store.read(key)));
-    open += texts.filter((object) => closedByAnother(object?.text ?? '')).length;
-  }
-  return open;
+  const claims = objects.filter(({ key, at }) => key.endsWith(CLAIM) && (at === undefined || at >= since));
+  const isOpen = await eachOf(claims, async (claim) => {
+    const key = claim.key.replace(CLAIM, '.jsonl');
+    const bytes = parts.get(key);
+    if (bytes === undefined) return true;
+    return bytes <= LARGEST_DOUBT_BYTES && closedByAnother((await store.read(key))?.text ?? '');
+  });
+  return isOpen.filter(Boolean).length;
 }
 
 /** Only a function that closes the claim of another function stores a doubt without tries. */

@@ -16,7 +16,7 @@ import {
   type Step,
 } from '../step/step.ts';
 import type { UpdateStepName } from '../step/steps.ts';
-import type { BatchStore } from './batch-store.ts';
+import type { Bucket } from '../storage/bucket.ts';
 
 /*
  * The state that passes between the steps of CustomerUpdates. The execution history shows it, so it has only keys,
@@ -165,7 +165,7 @@ function byHand(at = new Date()): Stop {
 }
 
 /** The stop flag of a batch, which a person may also set. Read it before each line: if it exists, send nothing. */
-export function createStopFlag(store: Pick<BatchStore, 'putOnce' | 'read'>, key: string) {
+export function createStopFlag(store: Pick<Bucket, 'putOnce' | 'read'>, key: string) {
   let seen: Stop | undefined;
   return {
     /** Whether a read has found the flag. It is never taken back. */

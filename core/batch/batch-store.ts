@@ -1,23 +1,8 @@
-import type { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
-import { type Bucket, createBucket } from '../storage/bucket.ts';
 import { fastReadFromEnv } from '../storage/fast-read.ts';
-import { uploadOver } from '../storage/upload.ts';
-
-/** The bucket of a batch, with an upload for content that is produced while it is stored. */
-export interface BatchStore extends Bucket {
-  /** Writes a streamed object once; `false` if the key exists. A RunError of `body` passes through. */
-  uploadOnce(key: string, body: Readable): Promise<boolean>;
-}
-
-export function createBatchStore(client: S3Client, name: string): BatchStore {
-  return {
-    ...createBucket(client, name),
-    uploadOnce: (Key, Body) => uploadOver(client, { Bucket: name, Key, Body, ContentType: 'application/x-ndjson' }),
-  };
-}
+import { createUploadBucket, type UploadBucket } from '../storage/upload.ts';
 
 const INPUT_KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
 
@@ -63,11 +48,11 @@ function numbered(part: number): string {
 export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;
 
 /** The bucket that the environment of a function names. */
-export function batchStoreFromEnv(): BatchStore {
-  return createBatchStore(new S3Client(AWS_LIMITS), readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME').BUCKET_NAME);
+export function batchStoreFromEnv(): UploadBucket {
+  return createUploadBucket(new S3Client(AWS_LIMITS), readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME').BUCKET_NAME);
 }
 
 /** The store of batches for a step that reads a small object before every line. */
-export function fastBatchStoreFromEnv(): BatchStore {
+export function fastBatchStoreFromEnv(): UploadBucket {
   return { ...batchStoreFromEnv(), read: fastReadFromEnv() };
 }

@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import { RunError } from '../errors.ts';
+import type { Bucket } from '../storage/bucket.ts';
 import { LONGEST_LINE } from '../updates/line-blocks.ts';
 import { FOUND_VALID, isProblem, JsonlReader, type UpdateEntry, type UpdateRecord } from '../updates/read-updates.ts';
 import type { Batch } from './batch-state.ts';
-import type { BatchStore } from './batch-store.ts';
 
 /** A piece holds at least one whole line. The input is read in pieces: an idle stream would be closed. */
 const PIECE_BYTES = LONGEST_LINE + 1;
@@ -17,11 +17,7 @@ export interface Stretch {
 }
 
 /** The records of a stretch, in order. @throws RunError `StorageConflict` if the input was changed after validation */
-export async function* readRecords(
-  store: BatchStore,
-  batch: Batch,
-  stretch: Stretch,
-): AsyncGenerator<UpdateRecord, void> {
+export async function* readRecords(store: Bucket, batch: Batch, stretch: Stretch): AsyncGenerator<UpdateRecord, void> {
   const reader = new JsonlReader(FOUND_VALID, stretch.line);
   let { byte } = stretch;
   while (byte < stretch.to) {
@@ -40,7 +36,7 @@ export async function* readRecords(
 }
 
 /** Reads bytes of the validated version only. */
-async function pieceOf(store: BatchStore, { inputKey, etag }: Batch, from: number, to: number): Promise<Buffer> {
+async function pieceOf(store: Bucket, { inputKey, etag }: Batch, from: number, to: number): Promise<Buffer> {
   const piece = await store.stream(inputKey, { from, to, etag }).catch((error: unknown) => {
     throw error instanceof RunError && error.name === 'StorageConflict' ? changed(inputKey) : error;
   });

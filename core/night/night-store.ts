@@ -8,7 +8,6 @@ import { LAYOUT } from '../export/layout.ts';
 import { readManifest } from '../export/manifest.ts';
 import { datePointerKey, manifestKeyOf, readPointer } from '../export/pointer.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
-import type { ParquetObjects } from '../storage/parquet-objects.ts';
 import { metAnotherWrite } from '../storage/storage-errors.ts';
 import { standingTable } from '../table/standing-table.ts';
 import { tableKey } from '../table/table-key.ts';
@@ -16,8 +15,7 @@ import { startsOfNight } from './expected.ts';
 import { completeKey, lackingIn, type Marked, type Night, nightKey, nightText, readNight } from './marker.ts';
 
 export interface NightDeps {
-  bucket: Pick<Bucket, 'read' | 'putOnce' | 'replace'>;
-  objects: Pick<ParquetObjects, 'head'>;
+  bucket: Pick<Bucket, 'read' | 'putOnce' | 'replace' | 'head'>;
   deployment: Deployment;
 }
 
@@ -82,12 +80,12 @@ async function tableOf(
   date: string,
   version: number | null,
   run: string,
-  { objects, deployment }: NightDeps,
+  { bucket, deployment }: NightDeps,
 ): Promise<Marked['table']> {
   if (version === null) return null;
   for (const each of new Set([deployment.entities[entity].tables?.version ?? version, version])) {
     const key = tableKey(entity, date, each);
-    const table = await standingTable(objects, key);
+    const table = await standingTable(bucket, key);
     if (table?.run === run) return { key, etag: table.etag };
   }
   return null;
@@ -97,11 +95,11 @@ async function tableOf(
 async function feedOf(
   entity: Entity,
   to: { date: string; run: string },
-  { objects, deployment }: NightDeps,
+  { bucket, deployment }: NightDeps,
 ): Promise<Marked['feed']> {
   if (!deployment.entities[entity].changes) return null;
   const key = feedKey(entity, to);
-  const feed = await objects.head(key);
+  const feed = await bucket.head(key);
   return feed ? { key, etag: feed.etag } : null;
 }
 

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import {
   GetObjectCommand,
+  HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   PutObjectTaggingCommand,
@@ -18,6 +19,8 @@ export interface Bucket {
   putOnce(key: string, body: string): Promise<boolean>;
   /** Overwrites the version that was read; `false` if it was replaced or removed since. */
   replace(key: string, body: string, etag: string): Promise<boolean>;
+  /** An object without its bytes; `undefined` if it does not exist. */
+  head(key: string): Promise<ObjectHead | undefined>;
   /** Sets this tag on an object and removes all other tags. */
   tag(key: string, tag: string, value: string): Promise<void>;
   /** A small object, and when it was written; `undefined` if it does not exist. */
@@ -44,6 +47,12 @@ export interface ObjectStream {
   /** Length of the part in bytes. */
   bytes: number;
   chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface ObjectHead {
+  etag: string;
+  bytes: number;
+  metadata: Record<string, string>;
 }
 
 interface ListedObject {
@@ -86,6 +95,18 @@ export function createBucket(client: S3Client, name: string, count: () => void =
   return {
     putOnce: (key, body) => put(key, body, { IfNoneMatch: '*' }),
     replace: (key, body, etag) => put(key, body, { IfMatch: etag }),
+    head: async (key) => {
+      count();
+      try {
+        const { ETag, ContentLength, Metadata } = await client.send(new HeadObjectCommand({ Bucket: name, Key: key }));
+        // The answer of a proxy would count as an object without metadata.
+        if (!ETag) throw new RunError('StorageUnavailable', `The answer for ${key} names no object.`);
+        return { etag: ETag, bytes: ContentLength ?? 0, metadata: Metadata ?? {} };
+      } catch (error) {
+        if (isGone(error)) return undefined;
+        throw storageError(error, 'read', key);
+      }
+    },
     tag: async (Key, tag, Value) => {
       count();
       const Tagging = { TagSet: [{ Key: tag, Value }] };

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
@@ -7,54 +8,66 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { RunError } from '../errors.ts';
+import { type Bucket, createBucket } from './bucket.ts';
 import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 /** Two parts are sent at the same time. Parts of this size allow objects of 80 GB, because S3 takes 10,000 parts. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-interface Uploaded extends Pick<PutObjectCommandInput, 'ContentType' | 'Metadata'> {
-  Bucket: string;
-  Key: string;
-  Body: Readable;
+/** A bucket that also stores content of any length. An object appears only when it is whole. */
+export interface UploadBucket extends Bucket {
+  /** Writes JSON Lines once while they are produced; `false` if the key exists. A RunError of `body` passes through. */
+  uploadOnce(key: string, body: Readable): Promise<boolean>;
+  /**
+   * Stores a Parquet file from the disk.
+   * @param metadata of the object; its values are ASCII
+   * @param etag of the object that it replaces; `undefined` if there is none
+   * @returns whether no other write came in between
+   */
+  putParquet(key: string, path: string, metadata: Record<string, string>, etag?: string): Promise<boolean>;
 }
 
 /**
- * Stores content of any length that is produced while it is sent. The object appears only when it is whole.
- * @param etag of the object that it replaces; `undefined` if there is none
- * @returns false if another write came in between
- * @throws RunError `StorageDenied`, `StorageUnavailable`, or that of `Body`
+ * @param count called for every request, except retries of the client
+ * @param partBytes size of the parts; tests use smaller ones
  */
-export async function uploadOver(
-  client: S3Client,
-  object: Uploaded,
-  etag?: string,
-  partSize = PART_BYTES,
-): Promise<boolean> {
-  const condition = etag === undefined ? { IfNoneMatch: '*' } : { IfMatch: etag };
-  const upload = new Upload({
-    client: withUploadIds(client, object.Key),
-    params: { ...object, ...condition },
-    partSize,
-    queueSize: 2,
-    leavePartsOnError: true,
-  });
-  try {
-    await upload.done();
-    return true;
-  } catch (error) {
-    const { Bucket, Key } = object;
-    const aborted = upload.uploadId && new AbortMultipartUploadCommand({ Bucket, Key, UploadId: upload.uploadId });
-    // If this fails, the lifecycle rules remove the parts.
-    if (aborted) await client.send(aborted).catch(() => undefined);
-    // S3 answers for a removed object as for an unknown key (docs/adr/0006).
-    if (refusedCondition(error) || (etag !== undefined && isGone(error))) return false;
-    throw storageError(error, 'write', Key);
-  }
+export function createUploadBucket(
+  s3: S3Client,
+  name: string,
+  count: () => void = () => undefined,
+  partBytes = PART_BYTES,
+): UploadBucket {
+  const upload = async (Key: string, object: Omit<PutObjectCommandInput, 'Bucket' | 'Key'>, etag?: string) => {
+    const client = watched(s3, Key, count);
+    const condition = etag === undefined ? { IfNoneMatch: '*' } : { IfMatch: etag };
+    const params = { Bucket: name, Key, ...object, ...condition };
+    const sending = new Upload({ client, params, partSize: partBytes, queueSize: 2, leavePartsOnError: true });
+    try {
+      await sending.done();
+      return true;
+    } catch (error) {
+      const of = { Bucket: name, Key, UploadId: sending.uploadId };
+      // If this fails, the lifecycle rules remove the parts.
+      if (sending.uploadId) await client.send(new AbortMultipartUploadCommand(of)).catch(() => undefined);
+      // S3 answers for a removed object as for an unknown key (docs/adr/0006).
+      if (refusedCondition(error) || (etag !== undefined && isGone(error))) return false;
+      throw storageError(error, 'write', Key);
+    }
+  };
+  return {
+    ...createBucket(s3, name, count),
+    uploadOnce: (key, Body) => upload(key, { Body, ContentType: 'application/x-ndjson' }),
+    putParquet: (key, path, Metadata, etag) => {
+      const ContentType = 'application/vnd.apache.parquet';
+      return upload(key, { Body: createReadStream(path), Metadata, ContentType }, etag);
+    },
+  };
 }
 
 /** lib-storage continues without an upload id, and S3 would then store each part as the whole object. */
-function withUploadIds(client: S3Client, key: string): S3Client {
+function watched(client: S3Client, key: string, count: () => void): S3Client {
   const send = async (...args: Parameters<S3Client['send']>) => {
+    count();
     const answer: unknown = await client.send(...args);
     const hasId = typeof answer === 'object' && answer !== null && 'UploadId' in answer && answer.UploadId;
     if (args[0] instanceof CreateMultipartUploadCommand && !hasId)

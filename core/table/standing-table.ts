@@ -1,4 +1,4 @@
-import type { ParquetObjects } from '../storage/parquet-objects.ts';
+import type { Bucket } from '../storage/bucket.ts';
 
 /** The metadata of a table: names of executions and a digest, no data. */
 export interface TableAuthor {
@@ -24,11 +24,8 @@ export function tableMetadata({ run, execution, settings }: TableAuthor): Record
  * `undefined` if there is no table.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
-export async function standingTable(
-  objects: Pick<ParquetObjects, 'head'>,
-  key: string,
-): Promise<StandingTable | undefined> {
-  const found = await objects.head(key);
+export async function standingTable(bucket: Pick<Bucket, 'head'>, key: string): Promise<StandingTable | undefined> {
+  const found = await bucket.head(key);
   if (!found) return undefined;
   const { etag, bytes, metadata } = found;
   const { run, execution, settings = '' } = metadata;

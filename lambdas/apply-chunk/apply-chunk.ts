@@ -13,19 +13,20 @@ import {
   type Stop,
   type StopFlag,
 } from '../../core/batch/batch-state.ts';
-import { type BatchKeys, type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { type BatchKeys, keysOf } from '../../core/batch/batch-store.ts';
 import { readRecords, type Stretch } from '../../core/batch/read-chunk.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/step.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { type ApplyLineDeps, applyLine, createPace } from './apply-line.ts';
 import { ChunkResults } from './chunk-results.ts';
 
 export interface ApplyChunkDeps extends Invocation {
   crm: CrmExchange;
-  store: BatchStore;
+  store: Bucket;
   sleep: (milliseconds: number) => Promise<void>;
 }
 
@@ -177,7 +178,7 @@ function chunkIn({ chunk }: BatchState): Chunk {
 async function countFailure(
   { line, outcome, at }: ResultLine,
   threshold: number | null,
-  { store, keys, stop }: { store: BatchStore; keys: BatchKeys; stop: StopFlag },
+  { store, keys, stop }: { store: Bucket; keys: BatchKeys; stop: StopFlag },
 ): Promise<void> {
   if (threshold === null || outcome === 'APPLIED' || outcome === 'NOT_SENT') return;
   await store.putOnce(`${keys.failures}${line}`, '');

@@ -11,7 +11,8 @@ import {
   type Tries,
 } from '../../core/batch/batch-results.ts';
 import type { ChunkPosition } from '../../core/batch/batch-state.ts';
-import type { BatchKeys, BatchStore } from '../../core/batch/batch-store.ts';
+import type { BatchKeys } from '../../core/batch/batch-store.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 
 /**
  * The results of a chunk, in objects ("parts") that are each written once. Before the first line of a part is sent,
@@ -31,7 +32,7 @@ export class ChunkResults {
   overtaken = false;
   /** The last result from before this invocation. */
   previous: ResultLine | undefined;
-  readonly #store: BatchStore;
+  readonly #store: Bucket;
   readonly #keys: BatchKeys;
   readonly #chunk: number;
   /** Request id of the invocation. */
@@ -42,7 +43,7 @@ export class ChunkResults {
   /** The line that is being sent. */
   #current: { line: number; tries: Tries } | undefined;
 
-  constructor(store: BatchStore, keys: BatchKeys, of: { chunk: number; by: string }, position: ChunkPosition) {
+  constructor(store: Bucket, keys: BatchKeys, of: { chunk: number; by: string }, position: ChunkPosition) {
     this.#store = store;
     this.#keys = keys;
     this.#chunk = of.chunk;

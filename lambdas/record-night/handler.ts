@@ -8,7 +8,6 @@ import { runStateSchema } from '../../core/step/states.ts';
 import { crash, lambdaPlatform, once, type Platform } from '../../core/step/step.ts';
 import { RECORDER } from '../../core/step/steps.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { parquetObjects } from '../../core/storage/parquet-objects.ts';
 import { checkNights } from './check-nights.ts';
 import { recordNight } from './record-night.ts';
 
@@ -20,7 +19,7 @@ export function recorder({ log, deployment }: Platform = lambdaPlatform(RECORDER
   const connect = once(() => {
     const { BUCKET_NAME } = readEnv(process.env, 'BUCKET_NAME');
     const client = new S3Client(AWS_LIMITS);
-    return { bucket: createBucket(client, BUCKET_NAME), objects: parquetObjects(client, BUCKET_NAME) };
+    return { bucket: createBucket(client, BUCKET_NAME) };
   });
   return async (event: unknown, { awsRequestId }: Context): Promise<void> => {
     try {

@@ -26,17 +26,19 @@ import {
   LONGEST_INVOCATION_SECONDS,
   type Stop,
 } from '../../core/batch/batch-state.ts';
-import { type BatchKeys, type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { type BatchKeys, keysOf } from '../../core/batch/batch-store.ts';
 import { readRecords } from '../../core/batch/read-chunk.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/step.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import type { UploadBucket } from '../../core/storage/upload.ts';
 import { lineBlocks, measured } from '../../core/updates/line-blocks.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 
 export interface SummarizeBatchDeps extends Invocation {
-  store: BatchStore;
+  store: UploadBucket;
 }
 
 /** The largest difference between the clocks of S3 and of a function. */
@@ -93,7 +95,12 @@ async function brokenOff(
 }
 
 /** Writes the result. A result of an earlier attempt counts, even if more results came later. */
-async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, stop: Stop | undefined): Promise<Joined> {
+async function writeResult(
+  store: UploadBucket,
+  batch: Batch,
+  keys: BatchKeys,
+  stop: Stop | undefined,
+): Promise<Joined> {
   const result = { bytes: 0, crc32: 0 };
   const tally = newTally();
   const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
@@ -104,7 +111,7 @@ async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, sto
 }
 
 /** @throws RunError `StorageConflict` if the object is not a result of this batch */
-async function readExisting(store: BatchStore, { records }: Batch, { result: key }: BatchKeys): Promise<Joined> {
+async function readExisting(store: Bucket, { records }: Batch, { result: key }: BatchKeys): Promise<Joined> {
   const result = { bytes: 0, crc32: 0 };
   const tally = newTally();
   const body = (await store.stream(key))?.chunks ?? Readable.from([]);
@@ -115,7 +122,7 @@ async function readExisting(store: BatchStore, { records }: Batch, { result: key
   return { result, tally };
 }
 
-async function readIndex(store: BatchStore, { chunks: key }: BatchKeys): Promise<Chunk[]> {
+async function readIndex(store: Bucket, { chunks: key }: BatchKeys): Promise<Chunk[]> {
   const text = (await store.read(key))?.text;
   const chunks = text
     ?.trimEnd()
@@ -128,7 +135,7 @@ async function readIndex(store: BatchStore, { chunks: key }: BatchKeys): Promise
 }
 
 /** Writes the manifest once. An existing one of this execution with the same result counts: the step was retried. */
-async function writeManifest(store: BatchStore, key: string, manifest: BatchManifest): Promise<void> {
+async function writeManifest(store: Bucket, key: string, manifest: BatchManifest): Promise<void> {
   if (await store.putOnce(key, batchManifestText(manifest))) return;
   const { execution, result } = parseJson(batchManifestSchema, (await store.read(key))?.text) ?? {};
   if (execution !== manifest.execution || result?.crc32 !== manifest.result.crc32) throw conflict(key);
@@ -196,7 +203,7 @@ function newTally(): Tally {
 
 /** The text of `result.jsonl`, chunk by chunk: each record of the input exactly once, in line order. */
 async function* joinResults(
-  store: BatchStore,
+  store: Bucket,
   batch: Batch,
   chunks: Chunk[],
   stop: Stop | undefined,

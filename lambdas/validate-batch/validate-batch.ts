@@ -1,20 +1,14 @@
 import * as z from 'zod';
 import { batchNameSchema } from '../../core/batch/batch-results.ts';
 import type { Batch, BatchAnswer, BatchState } from '../../core/batch/batch-state.ts';
-import {
-  type BatchKeys,
-  type BatchStore,
-  batchOfInput,
-  keysOf,
-  LARGEST_INPUT_BYTES,
-} from '../../core/batch/batch-store.ts';
+import { type BatchKeys, batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
 import { changed } from '../../core/batch/read-chunk.ts';
 import { chunksText, type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import type { Invocation } from '../../core/step/step.ts';
-import type { ObjectStream } from '../../core/storage/bucket.ts';
+import type { Bucket, ObjectStream } from '../../core/storage/bucket.ts';
 import { quotedNames } from '../../core/suggestion.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
 import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts';
@@ -22,7 +16,7 @@ import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 
 export interface ValidateBatchDeps extends Invocation {
-  store: BatchStore;
+  store: Bucket;
   softwareVersion: string;
 }
 
@@ -50,7 +44,7 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   return { outcome: 'VALIDATED', batch, waits: 0 };
 }
 
-async function openInput(key: string, store: BatchStore): Promise<ObjectStream> {
+async function openInput(key: string, store: Bucket): Promise<ObjectStream> {
   const file = await store.stream(key);
   if (!file) throw new RunError('InvalidInput', `There is no file at ${key} in the bucket: upload it first.`);
   if (file.bytes <= LARGEST_INPUT_BYTES) return file;
@@ -121,7 +115,7 @@ function beginBatch(
 }
 
 /** Writes the index once. A retry writes equal bytes, because it reads the same version of the file. */
-async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string): Promise<void> {
+async function writeIndex(store: Bucket, { chunks }: BatchKeys, text: string): Promise<void> {
   if (await store.putOnce(chunks, text)) return;
   if ((await store.read(chunks))?.text === text) return;
   throw new RunError(
@@ -193,7 +187,7 @@ function problemsOf(error: z.ZodError, input: unknown): string[] {
  */
 async function* resumedLines(
   bytes: AsyncIterable<Uint8Array>,
-  store: BatchStore,
+  store: Bucket,
   key: string,
   resumes: string,
 ): AsyncGenerator<Uint8Array> {
@@ -214,7 +208,7 @@ async function* resumedLines(
   }
 }
 
-async function openValidated(store: BatchStore, batch: string): Promise<AsyncIterable<Uint8Array>> {
+async function openValidated(store: Bucket, batch: string): Promise<AsyncIterable<Uint8Array>> {
   const { started, input } = keysOf(batch);
   const claim = await claimOf(store, started);
   if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never begun.`);
@@ -241,7 +235,7 @@ type Claim = z.infer<typeof claimSchema>;
  * @throws RunError `UpdateAlreadyStarted` if another execution has it, `StorageConflict` if the file was changed since
  */
 async function claimBatch(
-  store: BatchStore,
+  store: Bucket,
   key: string,
   { execution, startedAt }: Pick<BatchState, 'execution' | 'startedAt'>,
   { batch, etag, inputKey }: Batch,
@@ -259,6 +253,6 @@ async function claimBatch(
 }
 
 /** The claim of a batch; it shows that the file is valid. */
-async function claimOf(store: Pick<BatchStore, 'read'>, key: string): Promise<Claim | undefined> {
+async function claimOf(store: Pick<Bucket, 'read'>, key: string): Promise<Claim | undefined> {
   return parseJson(claimSchema, (await store.read(key))?.text);
 }

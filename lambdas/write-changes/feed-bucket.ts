@@ -10,8 +10,8 @@ import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { type Bucket, writeOver } from '../../core/storage/bucket.ts';
-import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
 import { readObject } from '../../core/storage/read-object.ts';
+import type { UploadBucket } from '../../core/storage/upload.ts';
 import { standingTable } from '../../core/table/standing-table.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 
@@ -21,8 +21,7 @@ export interface FeedBucketOptions {
   version: number;
   /** Columns of the table whose values are hashes. */
   hashed: readonly string[];
-  bucket: Bucket;
-  objects: ParquetObjects;
+  bucket: UploadBucket;
   now: () => Date;
   /** Memory of DuckDB's buffers. */
   bufferMB: number;
@@ -35,7 +34,7 @@ export interface FeedBucketOptions {
 
 /** The feeds of an entity in the bucket. */
 export function feedBucket(options: FeedBucketOptions): FeedStore {
-  const { entity, bucket, objects, folder, bufferMB, onProgress } = options;
+  const { entity, bucket, folder, bufferMB, onProgress } = options;
   /** Versions of objects on the disk. */
   const copies = new Map<string, string>();
   const copyOf = localCopies(copies, options);
@@ -43,11 +42,11 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
   const base = async ({ run, etag }: FeedEnd) => {
     const key = baseKey(entity, run);
     const known = copies.get(versionOf(key, etag));
-    const found = known === undefined ? await objects.head(key) : undefined;
+    const found = known === undefined ? await bucket.head(key) : undefined;
     return known ?? (found?.etag === etag ? copyOf({ key, ...found }) : undefined);
   };
   const standingFeed = async (to: FeedEnd) => {
-    const found = await objects.head(feedKey(entity, to));
+    const found = await bucket.head(feedKey(entity, to));
     // The object of another program has no pair.
     return found && { pair: found.metadata.pair ?? '', etag: found.etag, bytes: found.bytes };
   };
@@ -59,15 +58,15 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
     newest: () => newestTable(options),
     copyBase: async ({ execution, table }) => {
       const key = baseKey(entity, execution);
-      const standing = await objects.head(key);
+      const standing = await bucket.head(key);
       const copied = table.etag.replaceAll('"', '');
       if (standing?.metadata.table === copied) return standing.etag;
       const local = await copyOf(table);
       if (local === undefined) return undefined;
       // Another function may have copied a different table of the run meanwhile.
       const metadata = { run: encodeURIComponent(execution), table: copied, settings: table.settings };
-      await objects.put(key, local, metadata, standing?.etag);
-      const stored = await objects.head(key);
+      await bucket.putParquet(key, local, metadata, standing?.etag);
+      const stored = await bucket.head(key);
       if (stored?.metadata.table !== copied) return undefined;
       // The copy has the bytes of this table, which are on the disk, even if another function stored it.
       copies.set(versionOf(key, stored.etag), local);
@@ -92,7 +91,7 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       if (standing?.pair === digest) return;
       const key = feedKey(entity, pair.to);
       const metadata = { pair: digest, settings: pair.to.settings };
-      if (await objects.put(key, path, metadata, standing?.etag)) return;
+      if (await bucket.putParquet(key, path, metadata, standing?.etag)) return;
       if ((await standingFeed(pair.to))?.pair !== digest) throw anotherCame(key);
     },
     putRecord: (record) => putText(bucket, recordKey(entity, record.to), recordText(record)),
@@ -107,11 +106,11 @@ async function putText(bucket: Bucket, key: string, text: string): Promise<void>
   if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
 }
 
-async function newestTable({ entity, version, bucket, objects }: FeedBucketOptions): Promise<NewestTable | undefined> {
+async function newestTable({ entity, version, bucket }: FeedBucketOptions): Promise<NewestTable | undefined> {
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.kind === 'partial') return undefined;
   const key = tableKey(entity, run.date, version);
-  const table = await standingTable(objects, key);
+  const table = await standingTable(bucket, key);
   return table?.run === run.execution ? { ...run, table: { key, ...table } } : undefined;
 }
 

@@ -4,8 +4,7 @@ import { readEnv } from '../../core/aws/env.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
-import { createBucket } from '../../core/storage/bucket.ts';
-import { parquetObjects } from '../../core/storage/parquet-objects.ts';
+import { createUploadBucket } from '../../core/storage/upload.ts';
 import { type WriteChangesDeps, writeChanges } from './write-changes.ts';
 
 /** Makes the clients of a container from its environment. */
@@ -18,8 +17,7 @@ export const connect: Connect<WriteChangesDeps> = () => {
     };
     return {
       ...invocation,
-      bucket: createBucket(client, BUCKET_NAME, count),
-      objects: parquetObjects(client, BUCKET_NAME, count),
+      bucket: createUploadBucket(client, BUCKET_NAME, count),
       freeDisk,
     };
   };

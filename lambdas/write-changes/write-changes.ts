@@ -6,16 +6,14 @@ import type { Answer } from '../../core/step/export-run.ts';
 import { requestedEntity } from '../../core/step/run-input.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
-import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
+import type { UploadBucket } from '../../core/storage/upload.ts';
 import { inFolder } from '../../core/table/engine.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
 import { feedBucket } from './feed-bucket.ts';
 
 export interface WriteChangesDeps extends Invocation {
-  bucket: Bucket;
-  objects: ParquetObjects;
+  bucket: UploadBucket;
   /** Free bytes on the function's disk. */
   freeDisk: () => Promise<number>;
 }

@@ -4,8 +4,7 @@ import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/aws/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
-import { createBucket } from '../../core/storage/bucket.ts';
-import { parquetObjects } from '../../core/storage/parquet-objects.ts';
+import { createUploadBucket } from '../../core/storage/upload.ts';
 import { readHashKey } from './hash-key.ts';
 import { type WriteTableDeps, writeTable } from './write-table.ts';
 
@@ -20,8 +19,7 @@ export const connect: Connect<WriteTableDeps> = () => {
     };
     return {
       ...invocation,
-      bucket: createBucket(client, BUCKET_NAME, count),
-      objects: parquetObjects(client, BUCKET_NAME, count),
+      bucket: createUploadBucket(client, BUCKET_NAME, count),
       hashKey: () => readHashKey(secrets, process.env.HASH_KEY_SECRET_ID),
       softwareVersion: SOFTWARE_VERSION,
     };

@@ -12,9 +12,8 @@ import { freeDisk } from '../../core/file/reading-limits.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
-import type { ParquetObjects } from '../../core/storage/parquet-objects.ts';
 import { readObject } from '../../core/storage/read-object.ts';
+import type { UploadBucket } from '../../core/storage/upload.ts';
 import { coveredColumns } from '../../core/table/covered-columns.ts';
 import { inFolder } from '../../core/table/engine.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
@@ -29,8 +28,7 @@ import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 
 export interface WriteTableDeps extends Invocation {
-  bucket: Bucket;
-  objects: ParquetObjects;
+  bucket: UploadBucket;
   /** Reads the key of the hashed columns. */
   hashKey: () => Promise<string>;
   softwareVersion: string;
@@ -59,7 +57,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     // A partial run has another plan, so its rows do not match those of other dates.
     const due = feedIsDue(subject);
     if (manifest.run.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
-    const standing = await standingTable(deps.objects, key);
+    const standing = await standingTable(deps.bucket, key);
     return { ...(await replaceTable(subject, standing, state, deps)), ...due };
   } catch (error) {
     const { execution, released, input } = state;
@@ -127,7 +125,7 @@ async function replaceTable(
     const written = await writeParquet({ ...input, softwareVersion: deps.softwareVersion }, path, limits);
     const metadata = tableMetadata({ run: manifest.execution, execution: state.execution, settings: digest });
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
-    const isStored = await deps.objects.put(key, path, metadata, standing?.etag);
+    const isStored = await deps.bucket.putParquet(key, path, metadata, standing?.etag);
     if (isStored) return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
     // The next attempt writes the table again, also if it was this one whose answer was lost.

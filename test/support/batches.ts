@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/batch-results.ts';
 import {
@@ -9,13 +8,14 @@ import {
   batchStateSchema,
   type Chunk,
 } from '../../core/batch/batch-state.ts';
-import { type BatchStore, keysOf } from '../../core/batch/batch-store.ts';
+import { keysOf } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/validate-updates.ts';
 import { readAnswer } from '../../core/crm/answers.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { RunError } from '../../core/errors.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
+import type { UploadBucket } from '../../core/storage/upload.ts';
 import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
@@ -38,14 +38,8 @@ export function inputOf(records: number): string {
 
 type FakeBucketOptions = NonNullable<Parameters<typeof fakeBucket>[0]>;
 
-/** An in-memory bucket with the operations of a batch. */
-export function fakeStore(options: FakeBucketOptions = {}) {
-  const bucket = fakeBucket(options);
-  const store: BatchStore = { ...bucket, uploadOnce: async (key, body) => bucket.putOnce(key, await text(body)) };
-  return { ...bucket, ...store };
-}
-
-export type FakeStore = ReturnType<typeof fakeStore>;
+export const fakeStore = fakeBucket;
+export type FakeStore = ReturnType<typeof fakeBucket>;
 
 export function etagOf(bytes: string | Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
@@ -98,7 +92,7 @@ export function wholeBatch(records: number, change: Partial<Batch> = {}, before?
 }
 
 /** The deployed ApplyChunk with these clients. */
-export const applyStep = (clients: { crm: CrmExchange; store: BatchStore }) =>
+export const applyStep = (clients: { crm: CrmExchange; store: UploadBucket }) =>
   asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), ...clients }));
 
 /** Expects one result per line, and a true one: applied changes, and lines that the CRM has received. */

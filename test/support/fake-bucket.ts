@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
 import { RunError } from '../../core/errors.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
+import type { UploadBucket } from '../../core/storage/upload.ts';
 
 interface Options {
   objects?: Record<string, string | Uint8Array>;
@@ -14,7 +15,7 @@ interface Options {
   writtenAt?: Date | undefined;
 }
 
-type Operation = keyof Bucket;
+type Operation = keyof UploadBucket;
 
 /** A bucket in memory with S3's conditions: writes once, replaces by ETag, has no part after an object's end. */
 export function fakeBucket({
@@ -37,7 +38,7 @@ export function fakeBucket({
     await before(operation, key);
   };
 
-  const bucket: Bucket = {
+  const bucket: UploadBucket = {
     putOnce: async (key, body) => {
       await begin('putOnce', key);
       if (stored.has(key)) return false;
@@ -50,6 +51,21 @@ export function fakeBucket({
       if (!standing || etagOf(standing) !== etag) return false;
       put(key, body);
       return true;
+    },
+    uploadOnce: async (key, body) => {
+      const text = await buffer(body);
+      await begin('uploadOnce', key);
+      if (stored.has(key)) return false;
+      put(key, text);
+      return true;
+    },
+    putParquet: async () => {
+      throw new Error('This bucket stores no files from the disk.');
+    },
+    head: async (key) => {
+      await begin('head', key);
+      const bytes = stored.get(key);
+      return bytes && { etag: etagOf(bytes), bytes: bytes.length, metadata: {} };
     },
     tag: async (key, tag, value) => {
       await begin('tag', key);

@@ -28,7 +28,7 @@ export type StepDeps = WriteTableDeps & WriteChangesDeps;
 export async function feedNights() {
   const world = await publishedRuns();
   const { store, client } = world;
-  const { bucket, objects } = world.stored(1000);
+  const { bucket } = world.stored(1000);
   const text = (key: string) => store.object(key)?.body.toString();
   const open = { ...bucket, put: world.put, text };
   const leadsOf = (settings: FeedSettings) => ({ ...settings, guards: { maxShrink: 0.9 } });
@@ -36,7 +36,7 @@ export async function feedNights() {
   /** @param now the time of the function's clock */
   const depsOf = (settings: FeedSettings, now: string): StepDeps => ({
     ...testDeps({ deployment: deployment({ entities: { leads: leadsOf(settings) } }), now: () => new Date(now) }),
-    ...{ bucket, objects, softwareVersion: '1.2.3', freeDisk },
+    ...{ bucket, softwareVersion: '1.2.3', freeDisk },
     hashKey: async () => 'k'.repeat(64),
   });
 

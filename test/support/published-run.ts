@@ -4,8 +4,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { onTestFinished } from 'vitest';
 import { type Manifest, manifestText } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
-import { createBucket } from '../../core/storage/bucket.ts';
-import { parquetObjects } from '../../core/storage/parquet-objects.ts';
+import { createUploadBucket } from '../../core/storage/upload.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { STARTED_AT } from './builders.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
@@ -58,8 +57,7 @@ export async function publishedRuns(options: StoreOptions = {}) {
   const pointLatest = (execution: string) =>
     put(latestPointerKey('leads'), JSON.stringify(pointerTo(manifestOf({ execution, startedAt: STARTED_AT }))));
   const stored = (partBytes?: number) => ({
-    bucket: createBucket(client, 'exports'),
-    objects: parquetObjects(client, 'exports', undefined, partBytes),
+    bucket: createUploadBucket(client, 'exports', undefined, partBytes),
   });
   return { store, client, put, publish, point, pointLatest, stored };
 }

@@ -6,8 +6,8 @@ import { runSchema } from '../../../cli/runs/run.ts';
 import { addUpdate, uploadInput } from '../../../cli/updates/update.ts';
 import { checkUpdates, openUpdateFile } from '../../../cli/updates/update-source.ts';
 import { addUpdateStatus } from '../../../cli/updates/update-status.ts';
-import { createBatchStore } from '../../../core/batch/batch-store.ts';
 import { configurationFile } from '../../../core/config/configuration.ts';
+import { createUploadBucket } from '../../../core/storage/upload.ts';
 import { run } from '../../local/support/running.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
@@ -311,7 +311,7 @@ test.each<[how: string, change: (file: string) => Promise<void>]>([
   const source = await openUpdateFile(file);
   const checked = await checkUpdates(source);
   await change(file);
-  await expect(uploadInput(createBatchStore(target.s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
+  await expect(uploadInput(createUploadBucket(target.s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
     name: 'CommandError',
     exitCode: 2,
     message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,

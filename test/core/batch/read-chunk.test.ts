@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createBatchStore } from '../../../core/batch/batch-store.ts';
 import { readRecords } from '../../../core/batch/read-chunk.ts';
+import { createBucket } from '../../../core/storage/bucket.ts';
 import { s3, s3Error } from '../../support/aws-servers.ts';
 import { batch, etagOf, inputOf, KEYS } from '../../support/batches.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -14,7 +14,7 @@ async function linesRead(trouble?: Parameters<typeof s3>[0]): Promise<number[]> 
   bucket.objects.set(KEYS.input, { body: Buffer.from(INPUT), type: 'text/plain' });
   const stretch = { line: 2, byte: LINE_BYTES, to: INPUT.length };
   const lines: number[] = [];
-  for await (const { line } of readRecords(createBatchStore(bucket.client, 'exports'), batch(INPUT), stretch)) {
+  for await (const { line } of readRecords(createBucket(bucket.client, 'exports'), batch(INPUT), stretch)) {
     lines.push(line);
   }
   return lines;

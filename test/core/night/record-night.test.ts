@@ -5,7 +5,7 @@ import { manifestText } from '../../../core/export/manifest.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
 import { completeKey, lackingIn, nightKey, nightSchema } from '../../../core/night/marker.ts';
 import { nightStore, recordNight } from '../../../core/night/night-store.ts';
-import type { ParquetObject } from '../../../core/storage/parquet-objects.ts';
+import type { ObjectHead } from '../../../core/storage/bucket.ts';
 import { deployment } from '../../support/builders.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
@@ -16,7 +16,7 @@ const withTables = deployment({ entities: { leads: { tables: {} } } });
 /** A bucket with published runs and written tables of the date. */
 function nightOf(options: Parameters<typeof fakeBucket>[0] = {}) {
   const bucket = fakeBucket(options);
-  const tables = new Map<string, ParquetObject>();
+  const tables = new Map<string, ObjectHead>();
   const setTable = (key: string, run: string, etag: string) => tables.set(key, { etag, bytes: 1, metadata: { run } });
   const publish = (entity: Entity, changes: ManifestChanges = {}) => {
     const manifest = manifestOf({ entity, date: DATE, execution: `${entity}-1`, ...changes });
@@ -25,7 +25,7 @@ function nightOf(options: Parameters<typeof fakeBucket>[0] = {}) {
   };
   const record = (settings = deployment(), failure?: Parameters<typeof recordNight>[1]) =>
     recordNight(
-      nightStore(DATE, { bucket, objects: { head: async (key) => tables.get(key) }, deployment: settings }),
+      nightStore(DATE, { bucket: { ...bucket, head: async (key) => tables.get(key) }, deployment: settings }),
       failure,
     );
   const standing = () => nightSchema.parse(JSON.parse(bucket.text(nightKey(DATE)) ?? 'null'));

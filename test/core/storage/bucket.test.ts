@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { type Bucket, createBucket, type ObjectPart } from '../../../core/storage/bucket.ts';
+import { createUploadBucket } from '../../../core/storage/upload.ts';
 import { s3, s3Error } from '../../support/aws-servers.ts';
 import { failureOf } from '../../support/failures.ts';
 
@@ -9,6 +11,9 @@ async function bucketOn(trouble?: Parameters<typeof s3>[0]) {
   const server = await s3(trouble);
   return { ...server, bucket: createBucket(server.client, 'exports') };
 }
+
+const MIB = 1024 * 1024;
+const elevenMib = () => Readable.from([Buffer.alloc(11 * MIB)]);
 
 async function streamed(bucket: Bucket, part?: ObjectPart): Promise<string> {
   const object = await bucket.stream('k', part);
@@ -163,4 +168,34 @@ test('every request is counted, each page of a list among them', async () => {
   await bucket.list('results/');
 
   expect(requests).toBe(2);
+});
+
+test('an upload of several parts appears as one object, once', async () => {
+  const { client, objects } = await s3();
+  const bucket = createUploadBucket(client, 'exports', undefined, 5 * MIB);
+
+  expect(await bucket.uploadOnce('big.jsonl', elevenMib())).toBe(true);
+  expect(await bucket.uploadOnce('big.jsonl', Readable.from(['other']))).toBe(false);
+
+  expect(objects.get('big.jsonl')?.body.length).toBe(11 * MIB);
+});
+
+test.each<[string, string]>([
+  ['a page', '<html><body>Welcome</body></html>'],
+  ['another document', '<InitiateMultipartUploadResult><Key>big.jsonl</Key></InitiateMultipartUploadResult>'],
+  ['nothing', ''],
+])('where %s answers the begin of an upload, no part is sent: S3 would take it for the object', async (_, answer) => {
+  const { client, objects, operations } = await s3(({ operation }, response) => {
+    if (operation !== 'CreateMultipartUpload') return undefined;
+    response.end(answer);
+    return true;
+  });
+
+  await failureOf(
+    createUploadBucket(client, 'exports', undefined, 5 * MIB).uploadOnce('big.jsonl', elevenMib()),
+    'StorageUnavailable',
+  );
+
+  expect(objects.size).toBe(0);
+  expect(operations.filter((operation) => !operation.startsWith('CreateMultipartUpload'))).toEqual([]);
 });

@@ -14,7 +14,7 @@ import {
   type ResultLine,
   resultLineSchema,
 } from '../../../core/batch/batch-results.ts';
-import { createBatchStore } from '../../../core/batch/batch-store.ts';
+import { createBucket } from '../../../core/storage/bucket.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { Deployed } from './deployed.ts';
@@ -41,7 +41,7 @@ export function changes(count: number, text: string, first = 0): string {
 /** Tools of the tests for batches. */
 export function batchTools(system: Deployed) {
   const read = async (key: string) => {
-    return (await createBatchStore(system.target.s3, system.target.BucketName).read(key))?.text;
+    return (await createBucket(system.target.s3, system.target.BucketName).read(key))?.text;
   };
   const ended = async (executionArn: string): Promise<Ended> => {
     let execution: Partial<Ended> = {};

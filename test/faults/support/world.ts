@@ -11,7 +11,7 @@ import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Platform } from '../../../core/step/step.ts';
 import type { InvokedName } from '../../../core/step/steps.ts';
-import { parquetObjects } from '../../../core/storage/parquet-objects.ts';
+import { createUploadBucket } from '../../../core/storage/upload.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { connect as connectApplyChunk } from '../../../lambdas/apply-chunk/handler.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
@@ -258,7 +258,7 @@ const connectSmallDownload: typeof connectDownloadFile = () => {
 const connectSmallChanges: typeof connectWriteChanges = () => {
   const connected = connectWriteChanges();
   const client = new S3Client(AWS_LIMITS);
-  return (invocation) => ({ ...connected(invocation), objects: parquetObjects(client, 'exports', undefined, PART) });
+  return (invocation) => ({ ...connected(invocation), bucket: createUploadBucket(client, 'exports', undefined, PART) });
 };
 
 function platformOf(step: InvokedName, settings: ReturnType<typeof deployment>): Platform {

@@ -8,14 +8,14 @@ import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, state
 function holding(deps: ReturnType<typeof depsOn>) {
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: mayGoOn, resolve: letGo } = Promise.withResolvers<void>();
-  const put: typeof deps.objects.put = async (key, ...rest) => {
+  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
     if (key.endsWith('changes.parquet')) {
       reach();
       await mayGoOn;
     }
-    return deps.objects.put(key, ...rest);
+    return deps.bucket.putParquet(key, ...rest);
   };
-  return { held: { ...deps, objects: { ...deps.objects, put } }, reached, letGo };
+  return { held: { ...deps, bucket: { ...deps.bucket, putParquet } }, reached, letGo };
 }
 
 test('without the copy of the table before, the feed is of all rows', async () => {

@@ -50,7 +50,7 @@ test.each([
       const world = await publishedRuns();
       await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
       await publish(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,c\n');
-      const deps = mortal(depsOn(world), ['bucket', 'objects'], dies, behind);
+      const deps = mortal(depsOn(world), ['bucket'], dies, behind);
       await writeChanges(stateOf('night-2'), deps).catch(() => undefined);
       if (deps.lived()) {
         expect(dies).toBeGreaterThan(10);

@@ -26,16 +26,16 @@ test.skipIf(!existsSync(FULL))('a disk that is full when the feed is written is 
   const folder = temporaryFolder();
   const deps = depsOn(world);
   // The copies succeed; after them the disk is full.
-  const head: typeof deps.objects.head = (key) => {
+  const head: typeof deps.bucket.head = (key) => {
     for (const own of readdirSync(folder).filter((name) => name.startsWith('feed-'))) {
       const feed = join(folder, own, 'changes.parquet');
       if (!existsSync(feed)) symlinkSync(FULL, feed);
     }
-    return deps.objects.head(key);
+    return deps.bucket.head(key);
   };
 
   const error = await failureOf(
-    writeChanges(stateOf('night-2'), { ...deps, objects: { ...deps.objects, head } }),
+    writeChanges(stateOf('night-2'), { ...deps, bucket: { ...deps.bucket, head } }),
     'ChangesNotWritten',
   );
 

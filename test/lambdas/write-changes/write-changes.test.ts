@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { RunError } from '../../../core/errors.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
-import { parquetObjects } from '../../../core/storage/parquet-objects.ts';
+import { createUploadBucket } from '../../../core/storage/upload.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { runState } from '../../support/builders.ts';
@@ -110,7 +110,7 @@ test('a feed takes 20 requests to the bucket, five of them writes', async () => 
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   const before = world.store.calls.length;
 
-  await writeChanges(stateOf('night-2'), { ...depsOn(world), objects: parquetObjects(world.client, 'exports') });
+  await writeChanges(stateOf('night-2'), { ...depsOn(world), bucket: createUploadBucket(world.client, 'exports') });
 
   const asked = world.store.calls.slice(before).map(({ operation }) => operation);
   expect([asked.length, asked.filter((operation) => operation === 'PutObject').length]).toEqual([20, 5]);
@@ -122,10 +122,10 @@ test('feed, record and copied table carry the digest of the column settings of t
   await night(world, 'night-1', '2026-11-20', many(30), settings);
   const digest = settingsDigest(depsOn(world, settings).deployment.entities.leads);
 
-  const { objects } = world.stored();
+  const { bucket } = world.stored();
   const record = world.store.object('changes/entity=leads/date=2026-11-20/run=night-1/_feed.json');
   for (const key of [feedKeyOf('night-1', '2026-11-20'), 'changes/entity=leads/base/run=night-1.parquet'])
-    expect(await objects.head(key)).toMatchObject({ metadata: { settings: digest } });
+    expect(await bucket.head(key)).toMatchObject({ metadata: { settings: digest } });
   expect(JSON.parse(String(record?.body))).toMatchObject({ settings: digest });
 });
 
@@ -177,11 +177,11 @@ test('says that it wrote the feed that the chain ends at, not one before it', as
 /** A function that cannot store its feed. */
 function dying(world: World): ReturnType<typeof depsOn> {
   const deps = depsOn(world);
-  const put: typeof deps.objects.put = (key, ...rest) =>
+  const putParquet: typeof deps.bucket.putParquet = (key, ...rest) =>
     key.endsWith('changes.parquet')
       ? Promise.reject(new RunError('StorageDenied', 'No.'))
-      : deps.objects.put(key, ...rest);
-  return { ...deps, objects: { ...deps.objects, put } };
+      : deps.bucket.putParquet(key, ...rest);
+  return { ...deps, bucket: { ...deps.bucket, putParquet } };
 }
 
 async function leftOpen() {

@@ -139,7 +139,7 @@ test('a table that another program wrote has no digest, which reads as none', as
   const world = await worldOf();
   await world.put(KEY, 'old');
 
-  expect(await standingTable(world.stored().objects, KEY)).toMatchObject({ settings: '' });
+  expect(await standingTable(world.stored().bucket, KEY)).toMatchObject({ settings: '' });
 });
 
 describe('a file of another plan than the configured one', () => {

@@ -8,8 +8,7 @@ import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import type { Invocation } from '../../../core/step/step.ts';
 import { RECORDER, type StepName } from '../../../core/step/steps.ts';
-import type { Bucket } from '../../../core/storage/bucket.ts';
-import type { ParquetObjects } from '../../../core/storage/parquet-objects.ts';
+import type { UploadBucket } from '../../../core/storage/upload.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import type { ClaimSlot } from '../../../lambdas/create-export/date-of-run.ts';
@@ -61,9 +60,7 @@ export interface World {
   /** The transfer. Default: stores an empty file. */
   transfer?: DownloadFileDeps['transfer'];
   /** The bucket operations of PublishFile. Other operations are unexpected. */
-  bucket?: Partial<Bucket>;
-  /** The file operations of WriteTable and WriteChanges. */
-  objects?: ParquetObjects;
+  bucket?: Partial<UploadBucket>;
   /** Records of earlier runs; default: no records. */
   records?: ExportRecords;
 }
@@ -101,14 +98,25 @@ function clients(world: World) {
     throw new Error('the bucket was not expected to be used so');
   };
   const refuse = async () => unexpected();
-  const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse, tag: refuse, list: refuse };
-  const bucket: Bucket = { ...unused, ...world.bucket };
+  const unused: UploadBucket = {
+    ...{
+      stream: refuse,
+      read: refuse,
+      list: refuse,
+      putOnce: refuse,
+      uploadOnce: refuse,
+      replace: refuse,
+      tag: refuse,
+    },
+    head: async () => undefined,
+    putParquet: async () => false,
+  };
+  const bucket: UploadBucket = { ...unused, ...world.bucket };
   const read = world.bucket?.read ?? (async () => undefined);
   const records = world.records ?? exportRecords();
   return {
     crm,
     bucket,
-    objects: world.objects ?? { head: async () => undefined, begin: () => unexpected(), put: async () => false },
     hashKey: refuse,
     records,
     read,

@@ -226,7 +226,7 @@ export class ThirtyNights {
   /** The function dies before or after a request. */
   async #kill(run: string): Promise<void> {
     const { world } = this;
-    const deps = mortal(this.#deps(), ['bucket', 'objects'], this.#draw.int(1, REQUESTS), this.#draw.chance(0.5));
+    const deps = mortal(this.#deps(), ['bucket'], this.#draw.int(1, REQUESTS), this.#draw.chance(0.5));
     await world.tell(run, deps).then(
       () => this.#count('killed too late'),
       (error: unknown) => this.#count(String(error instanceof Error ? error.message : error).slice(0, 20)),
