@@ -73,13 +73,6 @@ test('a pointer of an earlier release counts as none, and is replaced, whatever 
   }
 });
 
-test('the same start written in two ways is the same start', async () => {
-  const other = pointer({ startedAt: '2026-11-20T01:00:00Z', execution: 'a' });
-
-  expect(await after(base, other)).toEqual(base);
-  expect(await after(other, base)).toEqual(base);
-});
-
 test('a repeated step writes nothing', async () => {
   const bucket = fakeBucket();
   await move(bucket, pointer());
@@ -101,23 +94,6 @@ const pointers = fc.array(
 );
 const placeOf = ({ date, startedAt, execution }: Pick<Pointer, 'date' | 'startedAt' | 'execution'>) =>
   `${date} ${new Date(startedAt).toISOString()} ${execution}`;
-
-test('in any order of arrival the furthest run is left standing, and the pointer never goes back', async () => {
-  await fc.assert(
-    fc.asyncProperty(pointers, async (places) => {
-      const bucket = fakeBucket();
-      let before = '';
-      for (const place of places) {
-        await move(bucket, pointer(place));
-        const now = placeOf(standingIn(bucket) ?? pointer());
-        expect(now >= before).toBe(true);
-        before = now;
-      }
-
-      expect(before).toBe(places.map(placeOf).sort().at(-1));
-    }),
-  );
-});
 
 test('runs that publish at the same moment leave the furthest standing, however their requests interleave', async () => {
   await fc.assert(

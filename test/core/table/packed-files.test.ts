@@ -74,29 +74,11 @@ describe('a spreadsheet', () => {
   });
 });
 
-test.each<[string, (content: Buffer) => Buffer, string]>([
-  ['in gzip', (content) => gzipSync(content), 'gzip'],
-  ['alone in a zip archive', (content) => zipOfFiles({ 'leads.csv': content }), 'zip'],
-])('a CSV file %s becomes the table that it would become by itself', async (_, packed, compression) => {
-  const content = packed(Buffer.from('id,name\n1,"a\nb"\n2,ש\n'));
-  await putTable(path, { content, file: { compression, header: ['id', 'name'], rows: 2 } });
-
-  expect(await rowsOf()).toEqual([
-    ['1', 'a\nb'],
-    ['2', 'ש'],
-  ]);
-});
-
 test.each<[string, Published, RegExp]>([
   [
     'a spreadsheet that is not the one of its manifest',
     { content: WORKBOOK, file: { format: 'xlsx', header: COLUMNS, crc32: 'AAAAAA==' } },
     /not the one of its manifest: another CRC-32/,
-  ],
-  [
-    'a spreadsheet of which no release has found the header',
-    { content: WORKBOOK, file: { format: 'xlsx', header: COLUMNS, content: null } },
-    /^The file was stored by a release that did not look for the header of a sheet\.$/,
   ],
   [
     'a spreadsheet that is cut',
@@ -109,11 +91,6 @@ test.each<[string, Published, RegExp]>([
       },
     },
     /^The file /,
-  ],
-  [
-    'an archive with two files',
-    { content: zipOfFiles({ 'a.csv': 'id\n1\n', 'b.csv': 'id\n2\n' }), file: { compression: 'zip', header: ['id'] } },
-    /^The file is a zip archive that does not hold exactly one file/,
   ],
 ])('%s makes no table, and the sentence says why', async (_, published, message) => {
   const written = putTable(path, published);

@@ -318,17 +318,6 @@ test('an empty file is never published, though nothing else is known of the enti
   expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
-test('a header alone is an empty export', async () => {
-  const { bucket, state } = storedRun('id,name\r\n');
-
-  await publish(bucket, state);
-
-  expect(manifestIn(bucket)).toMatchObject({
-    file: { rows: 0, header: ['id', 'name'] },
-    warnings: ['The file has no rows.'],
-  });
-});
-
 test('a file that the entity publishes unjudged has neither rows nor header, and a warning says so', async () => {
   const { bucket, state } = storedRun(zipOfFiles({ name: 'a.csv', content: '"' }, { name: 'b.csv', content: 'x' }), {
     key: FILE_KEY.replace('csv', 'zip'),
@@ -378,27 +367,6 @@ test('a run of an earlier date moves its own pointer, and leaves the latest wher
 
   expect(bucket.text(LATEST)).toBe(latest);
   expect(bucket.text('published/entity=leads/date=2026-11-19.json')).toContain('run=again/');
-});
-
-test('a run of another plan is stored and described, and no pointer moves', async () => {
-  const { bucket, state } = storedRun();
-  const other = run({ kind: 'partial', differs: ['filters'], publish: false });
-
-  const answer = await publish(bucket, { ...state, run: other });
-
-  expect(answer).toMatchObject({ outcome: 'UNPUBLISHED', manifestKey: MANIFEST_KEY, rows: 2 });
-  expect(manifestIn(bucket)).toMatchObject({ state: 'unpublished', run: { kind: 'partial', differs: ['filters'] } });
-  expect([bucket.text(BY_DATE), bucket.text(LATEST)]).toEqual([undefined, undefined]);
-});
-
-test('a run of another plan that is published has the pointer of its date, never the latest', async () => {
-  const { bucket, state } = storedRun();
-
-  const answer = await publish(bucket, { ...state, run: run({ kind: 'partial', differs: ['filters'] }) });
-
-  expect(answer.outcome).toBe('PUBLISHED');
-  expect(JSON.parse(bucket.text(BY_DATE) ?? '')).toMatchObject({ kind: 'partial', manifestKey: MANIFEST_KEY });
-  expect(bucket.text(LATEST)).toBeUndefined();
 });
 
 test('a state without a file is a bug, not an outcome', async () => {

@@ -216,20 +216,6 @@ test('a version of the table has a folder of its own, and columns that are left 
   expect(world.store.object(key)?.body.includes(CANARY)).toBe(false);
 });
 
-test.each<[string, object, RegExp]>([
-  ['left out', { except: ['phone'] }, /"phone", which `tables\.except` names: it may be there under another name\.$/],
-  ['hashed', { hash: ['phone'] }, /"phone", which `tables\.hash` names/],
-])(
-  'a file without a column that should be %s becomes no table: the column may have another name',
-  async (_, tables, why) => {
-    const world = await publishedRuns();
-    await world.publish(CSV);
-
-    expect((await failureOf(write(world, published(), tables), 'TableNotWritten')).message).toMatch(why);
-    expect(world.store.object(KEY)).toBeUndefined();
-  },
-);
-
 test('a column that tables leave out may be left out of requests too: older files still have it', async () => {
   const world = await publishedRuns();
   await world.publish(CSV, 'night-1', {}, undefined, { excepted: [{ entry: 'phone', name: 'phone', label: null }] });
@@ -302,15 +288,6 @@ test('a file that takes longer than one invocation becomes no table, and the sen
   const error = await failureOf(write(world, published(), TABLES, { secondsLeft: () => 44 }), 'TableNotWritten');
 
   expect(error.message).toMatch(/One invocation is not enough for its \d+ bytes\..* tableMemoryMB is 1769\./);
-  expect(world.store.keys()).not.toContain(KEY);
-});
-
-test('a stored file that is not the one of its manifest becomes no table', async () => {
-  const world = await publishedRuns();
-  const { file } = await world.publish(CSV);
-  await world.put(file.key, CSV.replace('40', '41'));
-
-  await failureOf(write(world), 'TableNotWritten');
   expect(world.store.keys()).not.toContain(KEY);
 });
 
