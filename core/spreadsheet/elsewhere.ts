@@ -29,11 +29,10 @@ const isJudged = ({ parts }: Workbook, part: string) =>
 
 /** Parts that are neither read nor judged, with a word for each; '' for an empty part. */
 function otherParts(workbook: Workbook): Map<string, string> {
-  const { parts, archive, read } = workbook;
-  const sizes = new Map(archive.entries.map(({ size }, place) => [parts.names[place], size]));
+  const { parts, read } = workbook;
   const calledOf = (part: string) => CALLED.find(([called]) => called.test(parts.typeOf(part)))?.[1] ?? 'other parts';
   const others = parts.names.filter((part) => !isJudged(workbook, part) && !read.has(part.toLowerCase()));
-  return new Map(others.map((part) => [part, sizes.get(part) === 0 ? '' : calledOf(part)]));
+  return new Map(others.map((part) => [part, parts.sizeOf(part) === 0 ? '' : calledOf(part)]));
 }
 
 /**

@@ -4,16 +4,12 @@ import type { AllowedText } from './allowed-text.ts';
 import { unescaped } from './cell-text.ts';
 import { readXml } from './xml.ts';
 
-/** The texts of a workbook, which cells refer to by number. */
-export interface SharedStrings {
-  /** @throws UnreadableFile if the text does not exist */
-  get(number: number): string;
-  /** Counts texts that `get` has never returned, without empty ones. */
-  unused(): number;
-}
-
 /** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
+/** The shortest element of a text in XML is `<si/>`. */
+const SHORTEST_BYTES = 5;
+/** A byte of another encoding may be three bytes in UTF-8. */
+const MOST_GROWTH = 3;
 /** The limit in bytes of UTF-8: all shared texts are in memory at once. */
 export const MOST_SHARED_BYTES = 256_000_000;
 /** Excel's own limit is 32,767 characters. Other writers have no limit. */
@@ -21,14 +17,16 @@ export const LONGEST_TEXT = 8 * 1024 * 1024;
 
 /**
  * Reads the shared texts of a workbook, without their formatting.
+ * @param size the bytes of the part
  * @param others receives text in the part that is not a shared text
  * @throws UnreadableFile, ReadingUnfinished; any error from reading the bytes
  */
 export async function readSharedStrings(
   chunks: AsyncIterable<Uint8Array>,
+  size: number,
   others?: AllowedText,
 ): Promise<SharedStrings> {
-  const strings = new Strings();
+  const strings = new SharedStrings(size);
   let text = '';
   let inText = false;
   let run = '';
@@ -55,81 +53,51 @@ export async function readSharedStrings(
   return strings;
 }
 
-/** A page holds whole texts. A place of a text is the number of its page and a position below `PAGE_BYTES`. */
-const POSITION_BITS = 20;
-const PAGE_BYTES = 1 << POSITION_BITS;
-/** The arrays for places and used marks have one part for this number of texts. */
-const PART = 65_536;
-
-interface Page {
-  bytes: Buffer;
-  filled: number;
-}
-
-interface Part {
-  places: Uint32Array;
-  /** 1 = `get` has returned the text. */
-  used: Uint8Array;
-}
-
-/** Keeps the texts as bytes: a JavaScript string of a few letters takes several times as much memory. */
-class Strings implements SharedStrings {
+/**
+ * The texts of a workbook, which cells refer to by number. They are kept as bytes: a JavaScript string of a few letters takes several times as much memory. The size of the
+ * part bounds their number and size. The system provides memory only for the parts of an array that are written.
+ */
+export class SharedStrings {
   #count = 0;
-  #bytes = 0;
   #unused = 0;
-  readonly #pages: Page[] = [];
-  readonly #parts: Part[] = [];
+  readonly #bytes: Buffer;
+  /** The end of each text in `#bytes`, after a 0. */
+  readonly #ends: Uint32Array;
+  /** 1 = `get` has returned the text. */
+  readonly #used: Uint8Array;
 
-  add(text: string): void {
-    if (this.#count >= MOST_STRINGS) throw new UnreadableFile(`has more than ${MOST_STRINGS} shared texts`);
-    const page = this.#pageFor(text);
-    if (this.#count % PART === 0) this.#parts.push({ places: new Uint32Array(PART), used: new Uint8Array(PART) });
-    const { places } = this.#partOf(this.#count);
-    places[this.#count % PART] = ((this.#pages.length - 1) << POSITION_BITS) + page.filled;
-    const written = page.bytes.write(text, page.filled);
-    page.filled += written;
-    this.#bytes += written;
-    if (this.#bytes > MOST_SHARED_BYTES) throw new ReadingUnfinished('has more than 256 MB of shared texts');
-    if (text !== '') this.#unused += 1;
-    this.#count += 1;
+  constructor(size: number) {
+    const most = Math.min(MOST_STRINGS, Math.ceil(size / SHORTEST_BYTES));
+    this.#bytes = Buffer.allocUnsafeSlow(Math.min(MOST_SHARED_BYTES, MOST_GROWTH * size));
+    this.#ends = new Uint32Array(most + 1);
+    this.#used = new Uint8Array(most);
   }
 
+  add(text: string): void {
+    if (this.#count === this.#used.length) throw new UnreadableFile(`has more than ${MOST_STRINGS} shared texts`);
+    const from = this.#ends[this.#count] as number;
+    const room = this.#bytes.length - from;
+    // In UTF-8, a UTF-16 unit takes at most three bytes.
+    if (text.length * 3 > room && Buffer.byteLength(text) > room)
+      throw new ReadingUnfinished('has more than 256 MB of shared texts');
+    if (text !== '') this.#unused += 1;
+    this.#count += 1;
+    this.#ends[this.#count] = from + this.#bytes.write(text, from);
+  }
+
+  /** @throws UnreadableFile if the text does not exist */
   get(number: number): string {
     if (!(number >= 0 && number < this.#count)) {
       throw new UnreadableFile('refers to a shared text that it does not have');
     }
-    const place = this.#placeOf(number);
-    const next = number + 1 < this.#count ? this.#placeOf(number + 1) : -1;
-    const page = this.#pages[place >> POSITION_BITS] as Page;
-    // The next text may begin another page.
-    const to = next >> POSITION_BITS === place >> POSITION_BITS ? next % PAGE_BYTES : page.filled;
-    const text = page.bytes.toString('utf8', place % PAGE_BYTES, to);
-    const { used } = this.#partOf(number);
-    if (text !== '' && used[number % PART] === 0) this.#unused -= 1;
-    used[number % PART] = 1;
+    const text = this.#bytes.toString('utf8', this.#ends[number], this.#ends[number + 1]);
+    if (text !== '' && this.#used[number] === 0) this.#unused -= 1;
+    this.#used[number] = 1;
     return text;
   }
 
+  /** Counts texts that `get` has never returned, without empty ones. */
   unused(): number {
     return this.#unused;
-  }
-
-  /** The last page, or a new one if the text does not fit. */
-  #pageFor(text: string): Page {
-    const last = this.#pages.at(-1);
-    const room = last ? PAGE_BYTES - 1 - last.filled : -1;
-    // In UTF-8, a UTF-16 unit takes at most three bytes.
-    if (last && (text.length * 3 <= room || Buffer.byteLength(text) <= room)) return last;
-    const page = { bytes: Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, Buffer.byteLength(text))), filled: 0 };
-    this.#pages.push(page);
-    return page;
-  }
-
-  #placeOf(number: number): number {
-    return this.#partOf(number).places[number % PART] as number;
-  }
-
-  #partOf(number: number): Part {
-    return this.#parts[Math.floor(number / PART)] as Part;
   }
 }

@@ -42,7 +42,8 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   const formats = main.styles === null ? [] : await readStyles(parts.read(main.styles));
   const stringsText = new Set<string>();
   const text = new AllowedText(NO_NAMES, (what) => stringsText.add(what));
-  const strings = main.sharedStrings === null ? null : await readSharedStrings(parts.read(main.sharedStrings), text);
+  const { sharedStrings: part } = main;
+  const strings = part === null ? null : await readSharedStrings(parts.read(part), parts.sizeOf(part), text);
   const context = { calendar: main.calendar, formats, strings };
   const sheets = main.sheets.map((sheet) => ({
     ...sheet,
@@ -58,6 +59,8 @@ interface Parts {
   names: string[];
   /** The media type of a part in lower case; '' = no type. */
   typeOf(part: string): string;
+  /** The size of a part in bytes; 0 if it does not exist. */
+  sizeOf(part: string): number;
   /** @throws UnreadableFile if the part does not exist; any error from reading its bytes */
   read(part: string): AsyncGenerator<Uint8Array>;
   /** The parts that a part refers to inside the package. '' is the package itself. */
@@ -105,6 +108,7 @@ async function partsOf(archive: ZipArchive): Promise<Parts> {
   return {
     names: archive.entries.map(({ name }) => partName(name)),
     typeOf: await readTypes(read(TYPES)),
+    sizeOf: (part) => entries.get(part.toLowerCase())?.size ?? 0,
     read,
     relationships: async (part) => {
       const folder = posix.dirname(part);

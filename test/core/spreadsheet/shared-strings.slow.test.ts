@@ -12,10 +12,10 @@ async function* sharedTexts(bytes: number): AsyncGenerator<Uint8Array> {
 }
 
 test('256 MB of shared texts are read, and one byte more is too much for one invocation', async () => {
-  const strings = await readSharedStrings(sharedTexts(MOST_SHARED_BYTES));
+  const strings = await readSharedStrings(sharedTexts(MOST_SHARED_BYTES), 2 * MOST_SHARED_BYTES);
   expect(strings.get(255)).toHaveLength(TEXT_BYTES);
 
-  await expect(readSharedStrings(sharedTexts(MOST_SHARED_BYTES + 1))).rejects.toMatchObject({
+  await expect(readSharedStrings(sharedTexts(MOST_SHARED_BYTES + 1), 2 * MOST_SHARED_BYTES)).rejects.toMatchObject({
     name: 'ReadingUnfinished',
     message: 'has more than 256 MB of shared texts',
   });
