@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { fieldsOf, type ListedField } from '../../core/columns/column-changes.ts';
-import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { earlierText, isOfEarlierRelease } from '../../core/export/layout.ts';
@@ -17,22 +17,6 @@ import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { plainLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
-
-/** A run that has only a manifest. The run name gives its key; a pointer gives the newest run of an entity or date. */
-export async function forgottenRun(
-  manifests: Manifests,
-  run: string,
-  date = 'latest',
-): Promise<PublishedRun | undefined> {
-  const name = run.split(':').at(-1) ?? run;
-  const entity = entitySchema.safeParse(name).data;
-  if (entity) {
-    const pointer = await manifests.pointer(entity, date);
-    return pointer && manifests.manifestOfRun(entity, pointer.execution);
-  }
-  const found = await eachOf(ENTITIES, (each) => manifests.manifestOfRun(each, name));
-  return found.find((one) => one !== undefined);
-}
 
 export interface PublishedRun {
   manifestKey: string;
@@ -142,18 +126,31 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
  * The manifests that the pointers of an entity name: full exports, windows and partial ones.
  * @returns the manifests, oldest date first, and the one that `latest` names
  */
-export async function publishedManifests(manifests: Manifests, entity: Entity, warn: Warn) {
+export async function publishedManifests(manifests: Manifests, entity: Entity, warn: (sentence: string) => void) {
   const pointers = await eachOf([...(await manifests.dates(entity)), 'latest'], (date) =>
     ifReadable(manifests.pointer(entity, date), warn),
   );
-  const keys = [...new Set(pointers.flatMap((pointer) => pointer?.manifestKey ?? []))];
-  const found = await eachOf(keys, async (manifestKey) => {
-    const manifest = await ifReadable(manifests.manifest(manifestKey), warn);
-    return manifest ? [{ manifestKey, manifest }] : [];
-  });
-  const published: PublishedRun[] = found.flat();
+  const published = await manifestsAt(
+    manifests,
+    pointers.flatMap((pointer) => pointer?.manifestKey ?? []),
+    warn,
+  );
   const latest = pointers.at(-1)?.manifestKey;
   return { published, newest: published.find(({ manifestKey }) => manifestKey === latest)?.manifest };
+}
+
+/** The manifests that can be read, once each. Reports those that are invalid or gone. */
+export async function manifestsAt(manifests: Manifests, keys: string[], warn: (sentence: string) => void) {
+  const runs = await eachOf([...new Set(keys)], async (manifestKey): Promise<PublishedRun[]> => {
+    let why = `A published file has no manifest any more: ${manifestKey}.`;
+    const manifest = await ifReadable(manifests.manifest(manifestKey), (sentence) => {
+      why = sentence;
+    });
+    if (manifest) return [{ manifest, manifestKey }];
+    warn(why);
+    return [];
+  });
+  return runs.flat();
 }
 
 /** @throws CommandError with advice, if the error is a known AWS error; otherwise the error itself */

@@ -3,7 +3,13 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
 import type { Night } from '../../core/night/marker.ts';
-import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../data/stored-manifests.ts';
+import {
+  createManifests,
+  ifReadable,
+  type Manifests,
+  manifestsAt,
+  type PublishedRun,
+} from '../data/stored-manifests.ts';
 import { type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';
@@ -110,15 +116,8 @@ async function publishedRuns(
   });
   const files = recorded.flatMap(({ entities }) => Object.values(entities).flatMap(({ file }) => file ?? []));
   const latest = Object.values(newest).filter(({ date }) => date >= dayOf(since));
-  const keys = new Set([...latest, ...pointers.flat(), ...files].flatMap((one) => one?.manifestKey ?? []));
-  const runs = await eachOf([...keys], async (manifestKey) => {
-    const told: string[] = [];
-    const manifest = await ifReadable(manifests.manifest(manifestKey), (sentence) => void told.push(sentence));
-    if (manifest) return [{ manifest, manifestKey }];
-    warn(told[0] ?? `A published file has no manifest any more: ${manifestKey}.`);
-    return [];
-  });
-  return runs.flat();
+  const keys = [...latest, ...pointers.flat(), ...files].flatMap((one) => one?.manifestKey ?? []);
+  return manifestsAt(manifests, keys, warn);
 }
 
 function nameOf(error: unknown): string {

@@ -7,15 +7,14 @@ import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { createManifests, forgottenRun, ifReadable, type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
+import { createManifests, ifReadable, type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
-import { CommandError } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../support/text.ts';
 import { historyOf } from './executions.ts';
-import { findRun, withRun } from './find-run.ts';
+import { findRunOrManifest, withRun } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
 import { adoptableRun } from './retry-run.ts';
 import { type Execution, FORGOTTEN_AFTER_DAYS, type Joined, parseState, type Run, runOfManifest } from './run.ts';
@@ -165,17 +164,9 @@ export async function showRun(
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const published = createPublished(target, warn);
-  const found = await findRun(target, named, date).catch((error: unknown) => {
-    if (error instanceof CommandError) return error;
-    throw error;
-  });
-  const isFound = !(found instanceof CommandError);
-  const forgotten = isFound ? undefined : await forgottenRun(manifests, named, date);
-  if (!isFound && !forgotten) throw found;
-  const story = isFound
-    ? await storyOf(target, published, found)
-    : manifestStory(await published.join(forgotten as PublishedRun));
-  const { run, own, ...told } = story;
+  const found = await findRunOrManifest(target, manifests, named, date);
+  const { run, own, ...told } =
+    'manifest' in found ? manifestStory(await published.join(found)) : await storyOf(target, published, found);
   const manifest = own?.manifest;
   const release =
     manifest?.state === 'quarantined'

@@ -4,10 +4,10 @@ import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
-import { createManifests, forgottenRun, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';
+import { createManifests, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';
 import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/dates.ts';
 import { startRun } from '../runs/executions.ts';
-import { findRun } from '../runs/find-run.ts';
+import { findRunOrManifest } from '../runs/find-run.ts';
 import { followRun } from '../runs/follow.ts';
 import { outcomeWord } from '../runs/run-words.ts';
 import { afterStart, startNamed } from '../runs/start-run.ts';
@@ -79,18 +79,12 @@ async function runOfDate(manifests: Manifests, entity: Entity, date: string): Pr
 
 /** The entity and the run for a name. If Step Functions has deleted the run, its manifest is enough. */
 async function runByName(target: Target, manifests: Manifests, named: string): Promise<Chosen> {
-  const found = await findRun(target, named).catch((error: unknown) => {
-    if (error instanceof CommandError) return error;
-    throw error;
-  });
-  if (!(found instanceof CommandError) && found.input.entity) {
-    // A run that writes a table, or releases a file, has no file of its own.
-    return { entity: found.input.entity, run: found.input.of ?? found.name };
-  }
-  const forgotten = await forgottenRun(manifests, named);
-  if (forgotten) return { entity: forgotten.manifest.run.entity, run: forgotten.manifest.execution };
-  if (found instanceof CommandError) throw found;
-  throw new CommandError(`The input of ${found.name} names no entity, so it has no table.`, USAGE);
+  const found = await findRunOrManifest(target, manifests, named);
+  if ('manifest' in found) return { entity: found.manifest.run.entity, run: found.manifest.execution };
+  const { entity, of } = found.input;
+  if (!entity) throw new CommandError(`The input of ${found.name} names no entity, so it has no table.`, USAGE);
+  // A run that writes a table, or releases a file, has no file of its own.
+  return { entity, run: of ?? found.name };
 }
 
 /** @throws CommandError (exit code 2) if WriteTable would refuse the run */
