@@ -143,10 +143,7 @@ it('shows what the functions logged about a run, of an ended one and of one unde
   const name = executionArn.split(':').at(-1) ?? '';
   const { code, stdout, stderr } = await cli('logs', 'employers');
   expect(code, stderr).toBe(0);
-  const [headings = '', ...rows] = stdout.trimEnd().split('\n');
-  expect(headings).toMatch(/^time \(UTC\) +step +level +message$/);
-  expect(rows.length).toBeGreaterThan(3);
-  for (const row of rows) expect(row).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}[A-Z][A-Za-z]+ +INFO {3}\S/);
+  const [, ...rows] = stdout.trimEnd().split('\n');
   const steps = rows.map((row) => row.split(/ {2,}/)[1]);
   expect([...new Set(steps)]).toEqual(['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile']);
 
@@ -160,38 +157,18 @@ it('shows what the functions logged about a run, of an ended one and of one unde
   expect(await waitUntil(isOver, { withinMs: 60_000, everyMs: 500 })).toBe(true);
 });
 
-it('pauses and resumes rules, and says what follows from it', async () => {
+it('pauses and resumes rules', async () => {
   const stateOf = async (entity: Entity) =>
     (await system.target.events.send(new DescribeRuleCommand({ Name: `crm-export-operator-${entity}` }))).State;
   const paused = await cli('pause', 'leads', 'customers');
   expect(paused.code, paused.stderr).toBe(0);
-  expect(paused.stdout).toMatch(/^leads: switched off .*\ncustomers: switched off .*\n$/);
-  expect(paused.stderr).toMatch(/^Nights wait for leads, customers: .*NightIncomplete.*\nA deploy that changes a rule/);
   expect([await stateOf('leads'), await stateOf('customers'), await stateOf('contacts')]).toEqual([
     ...['DISABLED', 'DISABLED', 'ENABLED'],
   ]);
 
   const resumed = await cli('resume', '--all');
   expect(resumed.code).toBe(0);
-  const lines = resumed.stdout.trimEnd().split('\n');
-  expect(lines).toHaveLength(ENTITIES.length);
-  const switched = lines.filter((line) => line.includes(': switched on ')).map((line) => line.split(':')[0]);
-  expect(switched.toSorted()).toEqual(['customers', 'leads']);
   for (const entity of ENTITIES) expect(await stateOf(entity)).toBe('ENABLED');
-});
-
-it('keeps the logical date of a run whose input had none', async () => {
-  const { executionArn } = await system.run('agent-numbers', { scheduledFor: '2026-11-03T02:00:00Z' });
-  const { code, document } = await documentOf('retry', executionArn);
-  expect(code).toBe(0);
-  const { executionArn: anew, run: name } = document.runs[0];
-  await waitUntil(async () => (await describe(anew)).status !== 'RUNNING', { withinMs: 30_000, everyMs: 200 });
-  const { input = '', status } = await describe(anew);
-  expect({ status, input: JSON.parse(input) }).toEqual({
-    status: 'SUCCEEDED',
-    input: { entity: 'agent-numbers', date: '2026-11-03' },
-  });
-  expect(name).toMatch(/^agent-numbers-/);
 });
 
 it('a run by hand with other columns is last night to nobody: it is downloaded by its name, and published if its input says so', async () => {
@@ -246,12 +223,4 @@ it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, an
   await expectWindows(system.target, 'customers', dates);
   expect((await createManifests(system.target).pointer('customers', 'latest'))?.date).toBe('2026-03-12');
   expect((await documentOf('list', 'customers', '--failed')).document.runs).toMatchObject([{ error: 'ExportFailed' }]);
-});
-
-it('names the nearest run where there is none of that name', async () => {
-  const { executionArn } = await system.run('customers');
-  const name = executionArn.split(':').at(-1) ?? '';
-  const { code, stderr } = await cli('follow', name.replace(/.$/, 'x'));
-  expect(code).toBe(2);
-  expect(stderr).toContain(`(did you mean "${name}"?)`);
 });
