@@ -79,7 +79,7 @@ export async function* readUpdates(
 
 /** Like `readUpdates`, but in blocks. */
 export async function* readUpdateBlocks(
-  { format, open }: UpdateReader,
+  { open }: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
   rules = STRICT,
 ): AsyncGenerator<UpdateBlock, void> {
@@ -88,8 +88,8 @@ export async function* readUpdateBlocks(
   let isEmpty = true;
   let found = 0;
   for await (const block of lineBlocks(bytes)) {
-    const refused = isEmpty && refusalAtSight(format, block.bytes);
-    if (refused) return yield wholeFile(refused);
+    // UTF-16, workbooks, archives and other binary files have such bytes at their start.
+    if (isEmpty && block.bytes.includes(0)) return yield wholeFile(NOT_A_TEXT);
     isEmpty = false;
     const entries: UpdateEntry[] = [];
     await reader.read(block, entries);
@@ -103,6 +103,7 @@ export async function* readUpdateBlocks(
   if (found + entries.length === 0) yield wholeFile(isEmpty ? 'is empty' : 'holds no record to update');
 }
 
+const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
 const LF = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -221,39 +222,4 @@ export function formatOf(name: string): UpdateFormat | Problem {
   if (format) return format;
   const known = Object.keys(EXTENSIONS).join(', ');
   return { line: 0, field: null, sentence: `must have a name that ends in one of ${known}` };
-}
-
-/** The first bytes of other formats. */
-const OTHERS: [magic: number[], what: string][] = [
-  [[0xff, 0xfe], 'is UTF-16: save it as UTF-8'],
-  [[0xfe, 0xff], 'is UTF-16: save it as UTF-8'],
-  [[0x50, 0x4b, 0x03, 0x04], 'is a ZIP archive or an Excel workbook: save the sheet as CSV (UTF-8)'],
-  [[0xd0, 0xcf, 0x11, 0xe0], 'is an old Excel workbook: save the sheet as CSV (UTF-8)'],
-  [[0x1f, 0x8b], 'is compressed (gzip): unpack it first'],
-  [[0x25, 0x50, 0x44, 0x46], 'is a PDF'],
-];
-
-/** Why a file with these first bytes cannot be read; `undefined` if it may be readable. */
-function refusalAtSight(format: UpdateFormat, first: Uint8Array): string | undefined {
-  const other = OTHERS.find(([magic]) => magic.every((byte, index) => first[index] === byte))?.[1];
-  if (other) return other;
-  if (first.includes(0)) return looksLikeUtf16(first) ? 'is UTF-16: save it as UTF-8' : 'is a binary file, not text';
-  const begins = Buffer.from(first.subarray(0, 200))
-    .toString('latin1')
-    .replace(/^\xef\xbb\xbf/, '')
-    .trimStart();
-  if (format === 'csv' && /^[{[]/.test(begins)) return 'holds JSON: JSON Lines need a name that ends in .jsonl';
-  const header = format === 'jsonl' && /^"?[A-Za-z]\w*"?,/.test(begins);
-  return header ? 'holds CSV: its name has to end in .csv' : undefined;
-}
-
-/**
- * Detects UTF-16 without a byte order mark. In Latin text, and for commas and digits of any language, about every
- * other byte is zero.
- */
-function looksLikeUtf16(bytes: Uint8Array): boolean {
-  const zeros = [0, 0];
-  for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
-  const [even = 0, odd = 0] = zeros;
-  return Math.max(even, odd) > 10 * Math.min(even, odd) && Math.max(even, odd) > bytes.length / 8;
 }

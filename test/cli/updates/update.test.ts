@@ -72,21 +72,13 @@ const bad: [what: string, name: string, content: string | Uint8Array, sentence: 
     /line 1, city: is null: leave the field out, or set updates\.allowNull/,
   ],
   ['a line of 10 MB', 'a.jsonl', `${LONG}\n`, /line 1: is longer than/],
-  [
-    'a binary file',
-    'a.jsonl',
-    Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
-    /a\.jsonl is a binary file, not text\./,
-  ],
-  ['UTF-16', 'a.csv', Buffer.from('\uFEFFid,city\n', 'utf16le'), /a\.csv is UTF-16: save it as UTF-8\./],
-  ['an Excel workbook', 'a.csv', Buffer.from('PK\u0003\u0004sheet'), /a\.csv is a ZIP archive or an Excel workbook/],
+  ['UTF-16', 'a.csv', Buffer.from('\uFEFFid,city\n', 'utf16le'), /a\.csv is not a text in UTF-8/],
   [
     'a wrong extension',
     'a.txt',
     jsonl(people(1)),
     /a\.txt must have a name that ends in one of \.csv, \.jsonl, \.ndjson\./,
   ],
-  ['JSON in a .csv', 'a.csv', jsonl(people(1)), /a\.csv holds JSON: JSON Lines need a name that ends in \.jsonl\./],
 ];
 
 /** Runs the command in this process: a process for each of so many files would take long. */

@@ -110,7 +110,7 @@ describe('a file that is not valid is refused whole, without a value of it', () 
       `${good}${good}`,
       'has 2 problems in 4 lines. The first is on line 3: "id" is the same as on line 1',
     ],
-    ['CSV', `id,city\n${idOf(1)},${CANARY}\n`, 'holds CSV'],
+    ['CSV', `id,city\n${idOf(1)},${CANARY}\n`, 'on line 1: it is not a JSON object'],
   ])('%s', async (_, input, message) => {
     const { store, validate } = world(input);
 
