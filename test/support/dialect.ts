@@ -3,7 +3,8 @@ import { parse } from 'csv-parse/sync';
 import type { Entity } from '../../core/config/entities.ts';
 import { COLUMNS, ID_FIELD } from '../../sandbox/data/entity-columns.ts';
 import { csvLine } from '../../sandbox/files/content.ts';
-import { smallWorkbook, zipOfFiles } from './small-workbook.ts';
+import { smallWorkbook } from './workbook.ts';
+import { zipOfTexts } from './zip.ts';
 
 /** The records of an export in another format: the interface document defines none. */
 export interface Dialect {
@@ -32,7 +33,7 @@ export function writtenAs({ format, header = 'names', packed, ...dialect }: Dial
           .join(''),
       );
     const bytes = csvBytes(rows, dialect);
-    if (packed === 'zip') return zipOfFiles({ [`${entity}.csv`]: bytes });
+    if (packed === 'zip') return zipOfTexts({ [`${entity}.csv`]: bytes });
     return packed === 'gzip' ? gzipSync(bytes) : bytes;
   };
 }

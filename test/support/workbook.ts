@@ -1,3 +1,4 @@
+import type { Manifest } from '../../core/export/manifest.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
 import { ReadingBudget, type ReadingLimits } from '../../core/file/reading-limits.ts';
@@ -51,6 +52,28 @@ export const workbookOf = (...rows: Cell[][]): Buffer => workbook({ sheets: [{ r
 export function workbook(draft: WorkbookDraft): Buffer {
   const parts = partsOf(draft);
   return zipOfFiles(...parts.map(({ name, content }) => ({ name, content, deflated: true })));
+}
+
+/** A workbook of the sheet `leads`. `date` and `time`: days since 1899-12-30, as a date or with time. */
+export function smallWorkbook(rows: (string | number | { date: number } | { time: number })[][]): Buffer {
+  const cells = rows.map((row) =>
+    row.map((cell): Cell => {
+      if (typeof cell !== 'object') return cell === '' ? null : cell;
+      const [style, value] = 'date' in cell ? [1, cell.date] : [2, cell.time];
+      return { xml: `<c s="${style}"><v>${value}</v></c>` };
+    }),
+  );
+  return workbook({ sheets: [{ name: 'leads', rows: cells }], formats: [14, 22] });
+}
+
+/** The file entry in the manifest of a published workbook. @param headerless as `columns.header: "none"` */
+export async function workbookFile(
+  bytes: Buffer,
+  columns: string[],
+  headerless = false,
+): Promise<Pick<Manifest['file'], 'format' | 'header' | 'content' | 'rows'>> {
+  const { header, content } = await sheetFacts(await opened(sourceOf(bytes)), expectedColumns(columns, { headerless }));
+  return { format: 'xlsx', header, content, rows: content.rows };
 }
 
 /** The parts of a workbook, for tests that change one. */

@@ -69,6 +69,11 @@ export function zipOfFiles(...files: ZippedFile[]): Buffer {
   return Buffer.concat([...locals, entries, ...end]);
 }
 
+/** A zip archive of these files by name, compressed. */
+export function zipOfTexts(files: Record<string, string | Uint8Array>): Buffer {
+  return zipOfFiles(...Object.entries(files).map(([name, content]) => ({ name, content, deflated: true })));
+}
+
 /** An entry with its content, and its record in the directory. */
 function entryOf(file: ZippedFile, offset: number): { local: Buffer; listed: Buffer } {
   const { name, content, deflated = false, lies = {}, flags = 0, entryComment: comment = '' } = file;

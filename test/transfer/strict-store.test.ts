@@ -10,12 +10,12 @@ import {
   HeadObjectCommand,
   ListPartsCommand,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { base64Crc32 } from '../support/strict-store/checksums.ts';
-import { type StoreOptions, startStrictStore, TROUBLE } from '../support/strict-store/strict-store.ts';
+import { type StoreOptions, storeForTest, TROUBLE } from '../support/strict-store/strict-store.ts';
 
 /** Tests the strict store, a test double: the SDK's own client, which works on AWS, must work here, too. */
 
@@ -24,19 +24,7 @@ const LAST = Buffer.from('the end\n');
 const WHOLE = Buffer.concat([PART, PART, LAST]);
 const AT = { Bucket: 'exports', Key: 'run-1/file.csv' };
 
-async function storeAndClient(options: StoreOptions = {}) {
-  const store = await startStrictStore({ minPartBytes: 65_536, ...options });
-  onTestFinished(store.stop);
-  const client = new S3Client({
-    endpoint: store.endpoint,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    forcePathStyle: true,
-    maxAttempts: 1,
-  });
-  onTestFinished(() => client.destroy());
-  return { store, client };
-}
+const storeAndClient = (options: StoreOptions = {}) => storeForTest({ minPartBytes: 65_536, ...options });
 
 /** An upload with three parts. One part has its checksum in a header, one in a trailer. */
 async function uploaded(client: S3Client) {
@@ -68,7 +56,7 @@ async function uploaded(client: S3Client) {
 }
 
 test('takes a multipart upload of the SDK with a full-object CRC32, parts with header and with trailer', async () => {
-  const { store, client } = await storeAndClient();
+  const { client, ...store } = await storeAndClient();
 
   const { Parts, complete } = await uploaded(client);
 
@@ -84,7 +72,7 @@ test('takes a multipart upload of the SDK with a full-object CRC32, parts with h
 });
 
 test('refuses to complete what is wrong, by the names that AWS gives it, and completes what is right after all', async () => {
-  const { store, client } = await storeAndClient();
+  const { client, ...store } = await storeAndClient();
   const { Parts, complete } = await uploaded(client);
   const [first, second] = Parts;
   const wrongCrc = base64Crc32(crc32(WHOLE) ^ 1);
@@ -113,7 +101,7 @@ test('refuses to complete what is wrong, by the names that AWS gives it, and com
 });
 
 test('answers 409 and kills the upload when the key was deleted meanwhile', async () => {
-  const { store, client } = await storeAndClient();
+  const { client, ...store } = await storeAndClient();
   const { UploadId, complete } = await uploaded(client);
   await client.send(new PutObjectCommand({ ...AT, Body: 'other' }));
   expect(await complete()).toBe('PreconditionFailed');
@@ -129,7 +117,7 @@ test('answers 409 and kills the upload when the key was deleted meanwhile', asyn
 });
 
 test('refuses a signature that was made with another secret', async () => {
-  const { client, store } = await storeAndClient();
+  const { client, ...store } = await storeAndClient();
   store.settings.secretAccessKey = 'another';
 
   await expect(client.send(new PutObjectCommand({ ...AT, Body: 'x' }))).rejects.toThrow(/signature we calculated/);
@@ -151,7 +139,7 @@ test('lists the parts in pages, and gives a part of an object', async () => {
 });
 
 test('plays the faults of its script, and remembers what was done behind a lost answer', async () => {
-  const { store, client } = await storeAndClient();
+  const { client, ...store } = await storeAndClient();
   const put = () =>
     client.send(new PutObjectCommand({ ...AT, Body: 'x', IfNoneMatch: '*' })).then(
       () => 'stored',
@@ -169,7 +157,7 @@ test('plays the faults of its script, and remembers what was done behind a lost 
 });
 
 test('a Complete can fail behind a 200, and one that worked can be denied', async () => {
-  const { store, client } = await storeAndClient();
+  const { client, ...store } = await storeAndClient();
   const { complete } = await uploaded(client);
   const script = [{ errorIn200: 'InternalError' }, 'noSuchUploadAfterSuccess' as const];
   store.settings.faults = ({ operation, attempt }) =>

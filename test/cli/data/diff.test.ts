@@ -12,7 +12,7 @@ import { putTable } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
 import { deployment } from '../../support/builders.ts';
 import { runs } from '../../support/runs.ts';
-import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
+import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { configured } from '../support/cloud/stack.ts';
 import { useCommands } from '../support/run-cli.ts';

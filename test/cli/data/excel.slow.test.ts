@@ -9,8 +9,7 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { awkwardTexts } from '../../support/awkward-texts.ts';
-import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
-import { all, readWorkbook } from '../../support/workbook.ts';
+import { all, readWorkbook, smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { useCommands } from '../support/run-cli.ts';
 

@@ -5,7 +5,8 @@ import { addPeek, firstRows, rowsText } from '../../../cli/data/peek.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
-import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
+import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
+import { zipOfTexts } from '../../support/zip.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { useCommands } from '../support/run-cli.ts';
 
@@ -86,7 +87,7 @@ test('a file that has no header, by the configuration, is shown from its first r
 
 test.each<[string, (content: Buffer) => Buffer, string | null]>([
   ['as it is', (content) => content, null],
-  ['alone in a zip archive', (content) => zipOfFiles({ 'leads.xlsx': content }), 'zip'],
+  ['alone in a zip archive', (content) => zipOfTexts({ 'leads.xlsx': content }), 'zip'],
 ])(
   'the first rows of a spreadsheet %s are shown below its header, whatever is above',
   async (_, packed, compression) => {
@@ -101,7 +102,7 @@ test.each<[string, (content: Buffer) => Buffer, string | null]>([
 );
 
 test('the first rows of a CSV file alone in a zip archive are shown', async () => {
-  const { rows } = await setting(zipOfFiles({ 'leads.csv': 'id,name\n1,a\n' }), { compression: 'zip' });
+  const { rows } = await setting(zipOfTexts({ 'leads.csv': 'id,name\n1,a\n' }), { compression: 'zip' });
   expect(await rows()).toEqual([['1', 'a']]);
 });
 

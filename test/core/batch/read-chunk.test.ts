@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest';
 import { readRecords } from '../../../core/batch/read-chunk.ts';
 import { createBucket } from '../../../core/storage/bucket.ts';
-import { s3, s3Error } from '../../support/aws-servers.ts';
 import { batch, etagOf, inputOf, KEYS } from '../../support/batches.ts';
 import { failureOf } from '../../support/failures.ts';
+import { storeForTest } from '../../support/strict-store/strict-store.ts';
+import type { FaultScript } from '../../support/strict-store/types.ts';
 
 const INPUT = inputOf(3);
 const LINE_BYTES = INPUT.length / 3;
 
 /** The line numbers of the second and third record. */
-async function linesRead(trouble?: Parameters<typeof s3>[0]): Promise<number[]> {
-  const bucket = await s3(trouble);
-  bucket.objects.set(KEYS.input, { body: Buffer.from(INPUT), type: 'text/plain' });
+async function linesRead(faults: FaultScript): Promise<number[]> {
+  const bucket = await storeForTest({ faults });
+  bucket.upload(KEYS.input, INPUT);
   const stretch = { line: 2, byte: LINE_BYTES, to: INPUT.length };
   const lines: number[] = [];
   for await (const { line } of readRecords(createBucket(bucket.client, 'exports'), batch(INPUT), stretch)) {
@@ -38,7 +39,7 @@ test.each([
   ['out of reach', 503, 'SlowDown', 'StorageUnavailable'],
 ] as const)('an input that is %s is not read', async (_, status, code, name) => {
   const { message } = await failureOf(
-    linesRead((__, response) => Boolean(s3Error(response, status, code))),
+    linesRead(() => ({ status, code })),
     name,
   );
 

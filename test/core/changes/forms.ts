@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
-import { workbookOf } from '../../support/workbook.ts';
+import { workbookFile, workbookOf } from '../../support/workbook.ts';
+import { zipOfTexts } from '../../support/zip.ts';
 import type { Published } from '../table/support.ts';
 import { COLUMNS, HEADER, type Row } from './nights.ts';
 
@@ -44,7 +44,7 @@ export async function publishedAs(rows: Row[], form: Form): Promise<Published> {
   const { compression } = form;
   const name = form.kind === 'xlsx' ? 'leads.xlsx' : 'leads.csv';
   if (compression === null) return { content, file, settings };
-  const packed = compression === 'gzip' ? gzipSync(content) : zipOfFiles({ [name]: content });
+  const packed = compression === 'gzip' ? gzipSync(content) : zipOfTexts({ [name]: content });
   return { content: packed, file: { ...file, compression }, settings };
 }
 

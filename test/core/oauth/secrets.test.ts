@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseSecret, readOAuthClient, tokensSchema, writeOAuthClient } from '../../../core/oauth/secrets.ts';
-import { secretsManager } from '../../support/aws-servers.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
+import { secretsManager } from '../../support/secrets-manager.ts';
 
 test('what is written is read back', async () => {
   const { client } = await secretsManager({ s: '' });

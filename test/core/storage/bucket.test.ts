@@ -1,15 +1,15 @@
-import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { type Bucket, createBucket, type ObjectPart } from '../../../core/storage/bucket.ts';
 import { createUploadBucket } from '../../../core/storage/upload.ts';
-import { s3, s3Error } from '../../support/aws-servers.ts';
 import { failureOf } from '../../support/failures.ts';
+import { storeForTest } from '../../support/strict-store/strict-store.ts';
+import type { StoreOptions } from '../../support/strict-store/types.ts';
 
-async function bucketOn(trouble?: Parameters<typeof s3>[0]) {
-  const server = await s3(trouble);
-  return { ...server, bucket: createBucket(server.client, 'exports') };
+async function bucketOn(options: StoreOptions = {}) {
+  const store = await storeForTest(options);
+  return { ...store, bucket: createBucket(store.client, 'exports') };
 }
 
 const MIB = 1024 * 1024;
@@ -87,10 +87,7 @@ test.each([
   [500, 'InternalError', 'StorageUnavailable'],
   [409, 'ConditionalRequestConflict', 'StorageUnavailable'],
 ] as const)('%i %s is %s, whatever was asked', async (status, code, name) => {
-  const { bucket } = await bucketOn((_, response) => {
-    s3Error(response, status, code);
-    return true;
-  });
+  const { bucket } = await bucketOn({ faults: () => ({ status, code }) });
 
   const errors = [
     await failureOf(bucket.putOnce('k', '{}'), name),
@@ -108,12 +105,8 @@ test.each([
 });
 
 test('a connection that breaks in the middle of an object is the trouble of the bucket, not a crash', async () => {
-  const { bucket } = await bucketOn(({ operation }, response) => {
-    if (operation !== 'GetObject') return false;
-    response.writeHead(200, { etag: '"e"', 'content-length': '1000' });
-    response.write('part', () => response.destroy());
-    return true;
-  });
+  const { bucket, upload } = await bucketOn({ faults: () => ({ breakAfter: 4 }) });
+  upload('k', 'x'.repeat(1000));
 
   await failureOf(bucket.read('k'), 'StorageUnavailable');
   const error = await failureOf(streamed(bucket), 'StorageUnavailable');
@@ -121,46 +114,30 @@ test('a connection that breaks in the middle of an object is the trouble of the 
   expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
 });
 
-/** A client that lists `results/` in these pages. */
-function listing(pages: string[][], asked: string[]) {
-  return ({ operation }: { operation: string }, response: ServerResponse) => {
-    asked.push(operation);
-    const keys = pages.shift() ?? [];
-    const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>7</Size></Contents>`).join('');
-    const more = pages.length > 0;
-    const next = `<IsTruncated>${more}</IsTruncated>${more ? '<NextContinuationToken>more</NextContinuationToken>' : ''}`;
-    response.writeHead(200, { 'content-type': 'application/xml' });
-    response.end(`<?xml version="1.0"?><ListBucketResult>${contents}${next}</ListBucketResult>`);
-    return true;
-  };
-}
-
 test('objects are listed over all pages, or up to a number', async () => {
-  const all = await bucketOn(listing([['a', 'b'], ['c']], []));
-  expect(await all.bucket.list('results/')).toMatchObject([
-    { key: 'a', bytes: 7 },
-    { key: 'b', bytes: 7 },
-    { key: 'c', bytes: 7 },
-  ]);
+  const { bucket, calls, upload } = await bucketOn({ pageSize: 2 });
+  for (const key of ['results/a', 'results/b', 'results/c', 'others/d']) upload(key, '7 bytes');
 
-  const asked: string[] = [];
-  const some = await bucketOn(listing([['a', 'b'], ['c']], asked));
-  expect(await some.bucket.list('results/', 2)).toMatchObject([{ key: 'a' }, { key: 'b' }]);
-  expect(asked).toHaveLength(1);
+  expect(await bucket.list('results/')).toMatchObject([
+    { key: 'results/a', bytes: 7 },
+    { key: 'results/b', bytes: 7 },
+    { key: 'results/c', bytes: 7 },
+  ]);
+  expect(calls).toHaveLength(2);
+  expect(await bucket.list('results/', 2)).toMatchObject([{ key: 'results/a' }, { key: 'results/b' }]);
+  expect(calls).toHaveLength(3);
 });
 
 test('what is no listing is the trouble of the bucket, not an empty listing', async () => {
-  const { bucket } = await bucketOn((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
-    return true;
-  });
+  const { bucket } = await bucketOn({ faults: () => ({ page: '<html>Sign in</html>' }) });
 
   await failureOf(bucket.list('results/'), 'StorageUnavailable');
 });
 
 test('every request is counted, each page of a list among them', async () => {
+  const { client, upload } = await storeForTest({ pageSize: 1 });
+  for (const key of ['results/a', 'results/b']) upload(key, '');
   let requests = 0;
-  const { client } = await s3(listing([['a'], ['b']], []));
   const bucket = createBucket(client, 'exports', () => {
     requests += 1;
   });
@@ -171,13 +148,13 @@ test('every request is counted, each page of a list among them', async () => {
 });
 
 test('an upload of several parts appears as one object, once', async () => {
-  const { client, objects } = await s3();
-  const bucket = createUploadBucket(client, 'exports', undefined, 5 * MIB);
+  const store = await storeForTest();
+  const bucket = createUploadBucket(store.client, 'exports', undefined, 5 * MIB);
 
   expect(await bucket.uploadOnce('big.jsonl', elevenMib())).toBe(true);
   expect(await bucket.uploadOnce('big.jsonl', Readable.from(['other']))).toBe(false);
 
-  expect(objects.get('big.jsonl')?.body.length).toBe(11 * MIB);
+  expect(store.object('big.jsonl')?.body.length).toBe(11 * MIB);
 });
 
 test.each<[string, string]>([
@@ -185,17 +162,15 @@ test.each<[string, string]>([
   ['another document', '<InitiateMultipartUploadResult><Key>big.jsonl</Key></InitiateMultipartUploadResult>'],
   ['nothing', ''],
 ])('where %s answers the begin of an upload, no part is sent: S3 would take it for the object', async (_, answer) => {
-  const { client, objects, operations } = await s3(({ operation }, response) => {
-    if (operation !== 'CreateMultipartUpload') return undefined;
-    response.end(answer);
-    return true;
+  const store = await storeForTest({
+    faults: ({ operation }) => (operation === 'CreateMultipartUpload' ? { page: answer } : undefined),
   });
 
   await failureOf(
-    createUploadBucket(client, 'exports', undefined, 5 * MIB).uploadOnce('big.jsonl', elevenMib()),
+    createUploadBucket(store.client, 'exports', undefined, 5 * MIB).uploadOnce('big.jsonl', elevenMib()),
     'StorageUnavailable',
   );
 
-  expect(objects.size).toBe(0);
-  expect(operations.filter((operation) => !operation.startsWith('CreateMultipartUpload'))).toEqual([]);
+  expect(store.keys()).toEqual([]);
+  expect(store.calls.filter(({ operation }) => operation !== 'CreateMultipartUpload')).toEqual([]);
 });

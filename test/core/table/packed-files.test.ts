@@ -5,7 +5,8 @@ import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 import { CANARY } from '../../support/builders.ts';
-import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
+import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
+import { zipOfTexts } from '../../support/zip.ts';
 import { columnsIn, type Published, placeForTables, putTable, rowsIn } from './support.ts';
 
 /** Tables of spreadsheets and packed files: the facts of their content locate their records. */
@@ -35,7 +36,7 @@ describe('a spreadsheet', () => {
   test.each<[string, (content: Buffer) => Buffer, string | null]>([
     ['as it is', (content) => content, null],
     ['in gzip', (content) => gzipSync(content), 'gzip'],
-    ['alone in a zip archive', (content) => zipOfFiles({ 'leads.xlsx': content }), 'zip'],
+    ['alone in a zip archive', (content) => zipOfTexts({ 'leads.xlsx': content }), 'zip'],
   ])('%s becomes a table: without the rows above its header, its dates as dates', async (_, packed, compression) => {
     const file = { ...(await workbookFile(WORKBOOK, COLUMNS)), compression };
     const written = await putTable(path, {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nightsOf } from '../../support/nights.ts';
-import { smallWorkbook } from '../../support/small-workbook.ts';
+import { smallWorkbook } from '../../support/workbook.ts';
 
 const day = (number: number) => `2026-11-${String(number).padStart(2, '0')}`;
 const records = (rows: number) => Array.from({ length: rows }, (_, place) => [String(place + 1), `name ${place}`]);

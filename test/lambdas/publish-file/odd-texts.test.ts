@@ -8,7 +8,7 @@ import { writeParquet } from '../../../core/table/write-parquet.ts';
 import { limitsIn } from '../../core/table/support.ts';
 import { type EndOfNight, type Night, nightsOf } from '../../support/nights.ts';
 import { bytesSource } from '../../support/reading.ts';
-import { smallWorkbook } from '../../support/small-workbook.ts';
+import { smallWorkbook } from '../../support/workbook.ts';
 
 /** Files of programs that join pages, cut exports or write errors into them. */
 

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../../core/step/states.ts';
 import { type EndOfNight, type Nights, nightsOf } from '../../support/nights.ts';
-import { smallWorkbook } from '../../support/small-workbook.ts';
+import { smallWorkbook } from '../../support/workbook.ts';
 import { zipWith } from '../../support/zip.ts';
 
 /**

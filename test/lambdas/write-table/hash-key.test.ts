@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { TableError } from '../../../core/table/table-error.ts';
 import { readHashKey } from '../../../lambdas/write-table/hash-key.ts';
-import { secretsManager } from '../../support/aws-servers.ts';
 import { failureOf } from '../../support/failures.ts';
+import { secretsManager } from '../../support/secrets-manager.ts';
 
 const KEY = 'k'.repeat(64);
 

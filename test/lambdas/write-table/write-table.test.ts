@@ -13,7 +13,7 @@ import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { DATE, publishedRuns } from '../../support/published-run.ts';
-import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
+import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 const CSV = 'id,name,age\n1,"line\nbreak",40\n2,ש,\n3,c,41\n';

@@ -45,7 +45,7 @@ export async function serve(
   if (fault === 'lostAnswer' || fault === 'stallAnswer') return;
   call.status = answer.status;
   call.code = /<Code>(.*?)<\/Code>/.exec(String(answer.body ?? ''))?.[1];
-  send(request, response, answer);
+  send(request, response, answer, hasKey(fault, 'breakAfter') ? fault.breakAfter : undefined);
 }
 
 function hasKey<Name extends string>(
@@ -79,6 +79,7 @@ function answerTo(
     checkSignature(request, settings);
     if (bucket !== settings.bucket) throw new Refusal(404, 'NoSuchBucket', 'The specified bucket does not exist');
     if (hasKey(fault, 'status')) return trouble(fault);
+    if (hasKey(fault, 'page')) return { status: 200, headers: { 'content-type': 'text/html' }, body: fault.page };
     if (hasKey(fault, 'errorIn200')) return lateError(fault.errorIn200);
     const content = contentOf(request, raw, settings);
     call.bytes = content.body.length;
@@ -115,11 +116,17 @@ function flipped(body: Buffer): Buffer {
   return copy;
 }
 
-function send(request: IncomingMessage, response: ServerResponse, { status, headers = {}, body = '' }: Answer): void {
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers = {}, body = '' }: Answer,
+  breakAfter?: number,
+): void {
   const withoutBody = request.method === 'HEAD' || status === 204;
   const length = status === 204 ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   response.writeHead(status, { 'x-amz-request-id': 'TESTREQUEST', ...headers, ...length });
-  response.end(withoutBody ? undefined : body);
+  if (breakAfter === undefined) response.end(withoutBody ? undefined : body);
+  else response.write(Buffer.from(body).subarray(0, breakAfter), () => response.destroy());
 }
 
 const LARGEST_PART_NUMBER = 10_000;

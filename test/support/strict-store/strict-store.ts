@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
+import { S3Client } from '@aws-sdk/client-s3';
+import { onTestFinished } from 'vitest';
 import { base64Crc32, md5Etag } from './checksums.ts';
 import { routed } from './incoming.ts';
 import { serve } from './serve.ts';
@@ -74,6 +76,18 @@ export async function startStrictStore(options: StoreOptions = {}) {
       if (failures.length > 0) throw failures[0];
     },
   };
+}
+
+/** A strict store until the end of the test, and a client of the SDK for it that repeats nothing. */
+export async function storeForTest(options: StoreOptions = {}) {
+  const store = await startStrictStore(options);
+  onTestFinished(store.stop);
+  const { settings, endpoint } = store;
+  const { region, accessKeyId, secretAccessKey } = settings;
+  const credentials = { accessKeyId, secretAccessKey };
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true, maxAttempts: 1 });
+  onTestFinished(() => client.destroy());
+  return { ...store, client };
 }
 
 function objectOf(body: Buffer): StoredObject {

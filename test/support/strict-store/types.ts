@@ -37,6 +37,10 @@ export type Fault =
   | { status: number; code: string; headers?: Record<string, string> }
   /** `CompleteMultipartUpload`: 200 with this error code in the body; the call is not carried out. */
   | { errorIn200: string }
+  /** This text with 200 in place of the answer of S3; the call is not carried out. */
+  | { page: string }
+  /** Declares the whole answer and closes the connection after that many bytes of its body. */
+  | { breakAfter: number }
   /** Resets the connection after that many bytes of the body. */
   | { resetAfter: number }
   /** A correct answer once this promise is settled. */

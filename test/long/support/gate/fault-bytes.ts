@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import type { Draw } from '../../../../sandbox/data/draw.ts';
-import { zipOfFiles } from '../../../support/small-workbook.ts';
+import { zipOfTexts } from '../../../support/zip.ts';
 import type { Fault } from './fault.ts';
 
 /** Faults that cut, damage or replace a file. */
@@ -37,9 +37,9 @@ const BODIES: [what: string, body: string | Uint8Array][] = [
   ['zeros', Buffer.alloc(3000)],
   ['a PDF document', '%PDF-1.7\n1 0 obj\n'],
   ['a spreadsheet of Excel 97', Buffer.from(`d0cf11e0a1b11ae1${'00'.repeat(600)}`, 'hex')],
-  ['a document of Word', zipOfFiles({ '[Content_Types].xml': '<Types/>', 'word/document.xml': '<document/>' })],
-  ['an archive of two files', zipOfFiles({ 'a.csv': 'id\n1\n', 'b.csv': 'id\n2\n' })],
-  ['an archive of a web page', zipOfFiles({ 'leads.csv': '<!doctype html><title>504</title>' })],
+  ['a document of Word', zipOfTexts({ '[Content_Types].xml': '<Types/>', 'word/document.xml': '<document/>' })],
+  ['an archive of two files', zipOfTexts({ 'a.csv': 'id\n1\n', 'b.csv': 'id\n2\n' })],
+  ['an archive of a web page', zipOfTexts({ 'leads.csv': '<!doctype html><title>504</title>' })],
 ];
 
 const at = (bytes: Uint8Array, draw: Draw) => draw.int(1, Math.max(1, bytes.length - 1));

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import type { Draw } from '../../../../sandbox/data/draw.ts';
-import { zipOfFiles } from '../../../support/small-workbook.ts';
+import { zipOfTexts } from '../../../support/zip.ts';
 import { type ColumnName, LEFT_OUT } from './columns.ts';
 import type { Fault } from './fault.ts';
 import type { Service } from './service.ts';
@@ -121,7 +121,7 @@ const LEFT_OUT_FAULTS: Fault[] = [
   {
     name: 'left-out column, in a note of an operating system beside the file',
     wish: { except: true, compression: null, kind: 'csv' },
-    packed: (bytes) => zipOfFiles({ 'leads.csv': bytes, '__MACOSX/._leads.csv': '312340001' }),
+    packed: (bytes) => zipOfTexts({ 'leads.csv': bytes, '__MACOSX/._leads.csv': '312340001' }),
   },
   {
     name: 'left-out column, behind the end of the archive',

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { zipOfFiles } from '../../../support/small-workbook.ts';
+import { zipOfTexts } from '../../../support/zip.ts';
 import type { Dialect, Service } from './service.ts';
 import type { Table } from './table.ts';
 
@@ -38,5 +38,5 @@ function windows1255(text: string): Buffer {
 
 export function packed(bytes: Uint8Array, { compression, kind }: Pick<Service, 'compression' | 'kind'>): Uint8Array {
   if (compression === 'gzip') return gzipSync(bytes);
-  return compression === 'zip' ? zipOfFiles({ [`leads.${kind}`]: bytes }) : bytes;
+  return compression === 'zip' ? zipOfTexts({ [`leads.${kind}`]: bytes }) : bytes;
 }

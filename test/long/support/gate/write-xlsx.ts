@@ -1,4 +1,4 @@
-import { zipOfFiles } from '../../../support/small-workbook.ts';
+import { zipOfTexts } from '../../../support/zip.ts';
 import { COLUMNS, type ColumnName } from './columns.ts';
 import type { SheetStyle } from './service.ts';
 import type { Table } from './table.ts';
@@ -21,7 +21,7 @@ export function xlsxFile(table: Table, style: SheetStyle): Buffer {
     sheets.push({ name, hidden, xml: sheetXml(rows.map((cells, at) => rowXml(at + 1, cells, style, strings))) });
   const shared = style.strings === 'shared';
   const comment = table.comment !== null;
-  return zipOfFiles({
+  return zipOfTexts({
     '[Content_Types].xml': contentTypes(sheets.length, shared, comment),
     '_rels/.rels': relations([['officeDocument', 'xl/workbook.xml']]),
     'xl/workbook.xml': workbook(sheets),
