@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import * as z from 'zod';
+import { fileSource } from '../core/file/byte-source.ts';
+import { ReadingBudget } from '../core/file/reading-limits.ts';
+import { openZip } from '../core/file/zip-archive.ts';
+import { unescaped } from '../core/spreadsheet/cell-text.ts';
+import { openWorkbook, type Sheet } from '../core/spreadsheet/workbook.ts';
+import { ensureEnvironment } from '../local/ministack/python.ts';
+import { openRunRecord } from '../local/processes/run-record.ts';
+
+/**
+ * Compares how this reader and openpyxl read the workbooks in folders, cell by cell: `node scripts/compare-workbooks.ts
+ * FOLDER…`, for example clones of ClosedXML, PhpSpreadsheet, SheetJS test_files, Apache POI, readxl, calamine and
+ * openspout. It prints the files with a difference, and counts.
+ */
+
+const ROOT = join(import.meta.dirname, '..');
+const ENVIRONMENT = {
+  name: 'workbooks',
+  requirements: join(ROOT, 'test', 'long', 'requirements.txt'),
+  modules: 'openpyxl, xlsxwriter',
+  what: 'what reads workbooks for comparison',
+};
+const LARGEST_FILE = 30_000_000;
+const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };
+const DAY_SECONDS = 86_400;
+/** openpyxl rounds times to microseconds, this reader to milliseconds. */
+const LEAST_SECONDS = 0.002;
+
+const readSchema = z.object({
+  file: z.string(),
+  error: z.nullable(z.string()),
+  sheets: z.array(
+    z.object({
+      name: z.string(),
+      /** Merged areas: first column and row, last column and row. openpyxl keeps only their first value. */
+      merged: z.array(z.tuple([z.int(), z.int(), z.int(), z.int()])),
+      /** Row and column of cells with a link, whose value openpyxl may have replaced. */
+      links: z.array(z.tuple([z.int(), z.int()])),
+      cells: z.array(z.tuple([z.int(), z.int(), z.enum(['n', 'd', 'c', 'b', 's']), z.string()])),
+    }),
+  ),
+});
+type Read = z.infer<typeof readSchema>;
+type Kind = Read['sheets'][number]['cells'][number][2];
+
+function workbooksIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:xlsx|xlsm|xltx|xltm)$/i.test(name))
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile() && statSync(path).size <= LARGEST_FILE)
+    .toSorted();
+}
+
+async function* readByOpenpyxl(python: string, files: string[]): AsyncGenerator<Read> {
+  const child = spawn(python, ['-I', join(import.meta.dirname, 'workbook-cells.py')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(files.map((file) => `${file}\n`).join(''));
+  for await (const line of createInterface({ input: child.stdout })) yield readSchema.parse(JSON.parse(line));
+}
+
+/** Describes the first cell that the readers read differently; `undefined` if there is none. */
+async function differenceOf({ file, sheets }: Read): Promise<string | undefined> {
+  const archive = await openZip(fileSource(file, statSync(file).size), new ReadingBudget(LIMITS));
+  const workbook = await openWorkbook(archive);
+  for (const sheet of sheets) {
+    const ours = workbook.sheets.find(({ name }) => name === sheet.name);
+    // Macro and dialog sheets contain no cells.
+    const difference = ours && (await differenceIn(ours, sheet));
+    if (difference !== undefined) return `${sheet.name} ${difference}`;
+  }
+  await archive.verify();
+  return undefined;
+}
+
+async function differenceIn(
+  sheet: Sheet,
+  { cells, merged, links }: Read['sheets'][number],
+): Promise<string | undefined> {
+  const ours = new Map<string, string>();
+  for await (const { number, columns, texts } of sheet.rows()) {
+    for (const [place, column] of columns.entries()) ours.set(`${number},${column + 1}`, texts[place] ?? '');
+  }
+  for (const [row, column, kind, text] of cells) {
+    const at = `${row},${column}`;
+    const own = ours.get(at);
+    ours.delete(at);
+    if (own === undefined || !isSame(own, kind, text)) return `${at}: ${kind} ${text} is read as ${own}`;
+  }
+  for (const [row, column] of links) ours.delete(`${row},${column}`);
+  const [more] = [...ours].filter(([at]) => {
+    const [row = 0, column = 0] = at.split(',').map(Number);
+    return !merged.some(
+      ([left, top, right, bottom]) => row >= top && row <= bottom && column >= left && column <= right,
+    );
+  });
+  return more && `${more[0]}: nothing is read as ${more[1]}`;
+}
+
+function isSame(own: string, kind: Kind, text: string): boolean {
+  if (kind === 's') return own.trim() === text.trim() || own.trim() === unescaped(text).trim();
+  if (kind === 'b') return own === text;
+  // Excel shows no date before the start of its calendar, so a negative number is not a date.
+  if ((kind === 'd' || kind === 'c') && Number(own) < 0) return true;
+  if (kind === 'd') return Math.abs(Date.parse(`${isoText(own)}Z`) - Date.parse(`${text}Z`)) < 1000 * LEAST_SECONDS;
+  if (kind === 'c') return Math.abs(clockSeconds(own) - Number(text)) < LEAST_SECONDS;
+  return Number(own) === Number(text) || own.replaceAll(/\D/g, '').replace(/^0+/, '') === text;
+}
+
+const isoText = (text: string) => (text.includes('T') ? text : `${text}T00:00:00`);
+
+/** The seconds of a clock text such as `36:00:00.5`. */
+function clockSeconds(text: string): number {
+  const [hours = Number.NaN, minutes = Number.NaN, seconds = 0] = text.split(':').map(Number);
+  return (hours * 3600 + minutes * 60 + seconds) % (text.length > 12 ? Number.POSITIVE_INFINITY : 1000 * DAY_SECONDS);
+}
+
+const files = process.argv.slice(2).flatMap(workbooksIn);
+const record = await openRunRecord(join(ROOT, '.cache'));
+const counts = { files: 0, openpyxlRefuses: 0, same: 0, different: 0, refused: 0, cells: 0 };
+try {
+  const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
+  for await (const read of readByOpenpyxl(python, files)) {
+    counts.files += 1;
+    if (read.error !== null) {
+      counts.openpyxlRefuses += 1;
+      continue;
+    }
+    const outcome = await differenceOf(read).then(
+      (difference) => ({ difference, refused: undefined }),
+      (error: Error) => ({ difference: undefined, refused: error.message }),
+    );
+    counts.cells += read.sheets.reduce((sum, { cells }) => sum + cells.length, 0);
+    if (outcome.refused !== undefined) counts.refused += 1;
+    else counts[outcome.difference === undefined ? 'same' : 'different'] += 1;
+    const words = outcome.difference ?? outcome.refused;
+    if (words !== undefined) process.stdout.write(`${read.file}: ${words.slice(0, 200)}\n`);
+  }
+} finally {
+  await record.close();
+}
+process.stdout.write(`${JSON.stringify(counts)}\n`);
