@@ -164,12 +164,9 @@ function commandsText(commands: string[]): string {
   return [...named.map(code), ...groups.map(({ name }) => name)].join(', ');
 }
 
-/** Every command and what it does. */
-export async function commandTable(): Promise<string> {
+/** A list of every command and what it does. */
+export async function commandList(): Promise<string> {
   const commands = (await createProgram(LOADERS)).commands.filter((command) => command.name() !== 'complete');
-  const rows = commands.map((command) => [
-    code(new Help().subcommandTerm(command).replace(' [options]', '')),
-    command.description(),
-  ]);
-  return markdownTable(['Command', 'Does'], rows);
+  const terms = commands.map((command) => new Help().subcommandTerm(command).replace(' [options]', ''));
+  return terms.map((term, n) => `- ${code(term)}: ${commands[n]?.description()}`).join('\n');
 }

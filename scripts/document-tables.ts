@@ -16,13 +16,12 @@ export function configurationTable(): string {
   return markdownTable(['Field', 'Default; values', 'Meaning'], fieldsOf(whole).map(fieldRow));
 }
 
-/** Every entity, and the default start time of its run. */
-export function entityTable(): string {
+/** Every entity with the default start time of its run, for a sentence. */
+export function entityStarts(): string {
   const settings = deploymentSchema.parse({
     crm: { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com' },
   });
-  const rows = ENTITIES.map((entity) => [code(entity), timingOf(settings, entity).starts?.join() ?? '']);
-  return markdownTable(['Entity', 'Start (UTC)'], rows);
+  return `${ENTITIES.map((entity) => `${code(entity)} ${timingOf(settings, entity).starts?.join()}`).join(', ')}.`;
 }
 
 /** The names of all entities, for a sentence. */

@@ -13,9 +13,9 @@ import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
 import { nightSchema } from '../core/night/marker.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
-import { commandTable, rightsTable } from './command-tables.ts';
+import { commandList, rightsTable } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
-import { checkTable, configurationTable, entityNames, entityTable, withAdvice } from './document-tables.ts';
+import { checkTable, configurationTable, entityNames, entityStarts, withAdvice } from './document-tables.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 import { synthesise } from './synthesise.ts';
 import { definitionOf } from './template.ts';
@@ -52,9 +52,9 @@ export const GENERATED: Record<string, Text> = {
     documentText('docs/design/customer-updates.md', { 'updates-diagram': updatesDiagram }),
   'README.md': () => documentText('README.md', { kinds: entityNames }),
   'docs/configuration.md': () =>
-    documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
+    documentText('docs/configuration.md', { configuration: configurationTable, entities: entityStarts }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
-  'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
+  'docs/operating.md': () => documentText('docs/operating.md', { commands: commandList }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/runbook.md': () => withAdvice(readFileSync('docs/runbook.md', 'utf8')),
 };

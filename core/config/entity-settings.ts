@@ -52,7 +52,7 @@ const opaqueSchema = z
   .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
   .default([])
   .describe(
-    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Not allowed beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
+    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip but that of one CSV file or spreadsheet). Not beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
   );
 
 /** The settings of an entity's feed, which WriteChanges makes from two tables. */
@@ -68,9 +68,7 @@ const changeSettingsSchema = z.strictObject({
   key: z
     .union([keyName.transform((name) => [name]), keyNames])
     .describe('The column, or the columns together, that identify a row.'),
-  ignore: keyNames
-    .optional()
-    .describe('Columns whose changes do not count: a row in which only they differ is not in the feed.'),
+  ignore: keyNames.optional().describe('Columns whose changes do not count.'),
   maxRemoved: z
     .number()
     .min(0)
@@ -146,7 +144,7 @@ const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:3
 const localTime = time
   .optional()
   .describe(
-    'Start in local time instead of the one from `nightly`. A time that a clock change leaves out is an hour later; of one that comes twice, the first counts.',
+    'Start in local time instead of the one from `nightly`. A time that a clock change leaves out is an hour later; of two, the first counts.',
   );
 
 export const nightlySchema = z

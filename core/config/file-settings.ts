@@ -39,7 +39,7 @@ export const filesSchema = z.strictObject({
       error: `must be at most ${LARGEST_FILE_BYTES} (50 GiB), the largest file that a run can check: write ${LARGEST_FILE_BYTES} or less, or remove it for 20 GiB`,
     })
     .default(20 * GIB)
-    .describe('Largest size of a file, packed or not. Default 20 GiB; at most 50 GiB.'),
+    .describe('Largest size of a file, packed or not: 20 GiB, at most 50 GiB.'),
   formats: z
     .array(fileFormat)
     .min(1)
@@ -52,18 +52,11 @@ export const filesSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Accepts a file without a declared length, whose end is the closing of the connection. The check of the stored file must then prove that it is complete.',
+      'Accepts a file without a declared length, which ends with the connection, if the check of the stored file proves that it is complete.',
     ),
   connections: z
     .strictObject({
-      most: z
-        .int()
-        .min(1)
-        .max(16)
-        .default(8)
-        .describe(
-          'Most connections to the file server. A large file begins with up to 4, and gets more while that is faster.',
-        ),
+      most: z.int().min(1).max(16).default(8).describe('Most connections to the file server.'),
     })
     .prefault({}),
   memoryMB: z

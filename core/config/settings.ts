@@ -33,9 +33,7 @@ const privateHostsSchema = z
   .array(privateHost)
   .max(50)
   .optional()
-  .describe(
-    'Whole names of file hosts that may resolve to private addresses, for a host in your own network. All other private addresses are refused. Needs `network`.',
-  );
+  .describe('Whole names of file hosts that may resolve to private addresses, in your own network. Needs `network`.');
 
 const crmSchema = z.strictObject({
   baseUrl: baseUrl.meta({
@@ -52,7 +50,7 @@ const crmSchema = z.strictObject({
     .enum(['basic', 'basic_raw', 'post', 'none'])
     .default('basic')
     .describe(
-      'How the client proves its identity at the token endpoint: HTTP Basic (`basic`: form-encoded first, `basic_raw`: not encoded), `post` (in the form), `none`.',
+      'How the client authenticates at the token endpoint: HTTP Basic (`basic`: form-encoded first, `basic_raw`: not encoded), in the form (`post`), or `none`.',
     ),
   createTimeoutSeconds: z
     .int()
@@ -140,15 +138,8 @@ const updatesSchema = z.strictObject({
     .min(1)
     .max(40)
     .default(8)
-    .describe(
-      'Chunks of one batch that are applied at the same time. In a new account, with 10 functions at once, set at most 3.',
-    ),
-  maxRate: z
-    .number()
-    .min(0.1)
-    .max(1000)
-    .default(20)
-    .describe('Changes per second that one batch may send. Two batches at once send twice as many.'),
+    .describe('Chunks of one batch that are applied at the same time. In a new account, set at most 3.'),
+  maxRate: z.number().min(0.1).max(1000).default(20).describe('Changes per second that one batch may send.'),
   retentionDays: z.int().min(4).max(3650).default(30).describe('Days that batches and their results are kept.'),
   allowNull: z
     .boolean()
@@ -158,7 +149,7 @@ const updatesSchema = z.strictObject({
     .enum(['answer', 'status'])
     .default('answer')
     .describe(
-      'What confirms an update. `answer`: a 200 with a JSON object without an error, another id or another value of a sent field. `status`: ids and values are ignored, for a CRM that answers the old record; errors still count.',
+      'What confirms an update: a 200 with a JSON object without an error and, for `answer`, without another id or another value of a sent field. `status` is for a CRM that answers the old record.',
     ),
 });
 
@@ -177,9 +168,7 @@ const alarmsSchema = z.strictObject({
     .string()
     .regex(/^[^\s#]+$/, 'an address or a path without blanks and without #')
     .default('docs/runbook.md')
-    .describe(
-      'Address of the runbook, to which every alarm links: give the https address of the file in your repository or wiki.',
-    ),
+    .describe('The https address of the runbook in your repository or wiki, to which every alarm links.'),
 });
 
 export const settingsSchema = z.strictObject({
