@@ -50,3 +50,46 @@ export function fileSource(path: string, size: number): ByteSource {
     },
   };
 }
+
+/** The first two records of a CSV file must end within this number of bytes. */
+const START_BYTES = 1024 * 1024;
+
+/** The beginning of a stream. */
+export interface Start {
+  first: Uint8Array;
+  /** `first` is the whole stream. */
+  complete: boolean;
+  /** The whole stream, including `first`. */
+  chunks: AsyncGenerator<Uint8Array>;
+  /** Closes the stream, also if `chunks` was not read. */
+  close: () => Promise<unknown>;
+}
+
+export async function startOf(source: AsyncIterable<Uint8Array>): Promise<Start> {
+  const rest = source[Symbol.asyncIterator]();
+  const read: Uint8Array[] = [];
+  let bytes = 0;
+  let ended = false;
+  while (!ended && bytes < START_BYTES) {
+    const { done = false, value } = await rest.next();
+    ended = done;
+    if (!done) read.push(value);
+    bytes += value?.length ?? 0;
+  }
+  const all = Buffer.concat(read);
+  async function* chunks() {
+    yield all;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+  const close = async () => rest.return?.();
+  return { first: all.subarray(0, START_BYTES), complete: ended && bytes <= START_BYTES, chunks: chunks(), close };
+}
+
+/** The bytes after the first `skip`. */
+export async function* behind(chunks: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
+  let left = skip;
+  for await (const chunk of chunks) {
+    yield left > 0 ? chunk.subarray(left) : chunk;
+    left = Math.max(0, left - chunk.length);
+  }
+}

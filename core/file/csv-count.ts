@@ -40,7 +40,6 @@ export class CsvCount {
   /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<string, number> | null;
   #above: number;
-  #skip: number;
   #recordsBefore = 0;
   /** The last record of the current block, and the beginning of the last one of the blocks before. */
   #lastFrom = 0;
@@ -48,7 +47,7 @@ export class CsvCount {
   #last = '';
 
   constructor(csv: Csv, expected: Expected) {
-    const { separator, decoder, first, encoding, skip } = csv;
+    const { separator, decoder, first, encoding } = csv;
     const { headed } = csv.header.counts;
     this.#csv = csv;
     this.#width = first.length;
@@ -58,7 +57,6 @@ export class CsvCount {
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
     this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
     this.#above = csv.rowsAbove;
-    this.#skip = skip;
     const header = headed === false ? [] : first;
     this.#headers = new LaterHeaders(expected, header, decoder);
     this.scanner = new Scanner(separator, (record) => this.#add(record), {
@@ -69,9 +67,7 @@ export class CsvCount {
 
   /** @throws UnreadableFile */
   push(chunk: Uint8Array): void {
-    const bytes = this.#skip > 0 ? chunk.subarray(this.#skip) : chunk;
-    this.#skip = Math.max(0, this.#skip - chunk.length);
-    this.scanner.push(this.#wide ? this.#wide.read(bytes) : bytes);
+    this.scanner.push(this.#wide ? this.#wide.read(chunk) : chunk);
   }
 
   /** @returns whether the text ends in the middle of a character */

@@ -35,7 +35,7 @@ interface OtherText {
 }
 
 /** The first line, if it names only the separator. */
-export const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
+const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** With fewer fields the text could be a sentence with commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
 /** The header is one of the first `FIRST_RECORDS` records and names `NAMED_BELOW_TITLES` columns, or all requested. */
@@ -73,7 +73,11 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   const byLook = alone ? headedByLook(first, accepted.records[accepted.rowsAbove + 1] ?? [], index) : null;
   const headed = best ? true : byLook;
   return {
-    ...encodingOf(start, line),
+    encoding: start.encoding,
+    decoder: start.decoder,
+    byteOrderMark: start.markBytes > 0,
+    separatorLine: line !== '',
+    skip: bytesAbove(start, true),
     separator: accepted.separator,
     separatorProven: line !== '' || (alone && first.length > 1),
     rowsAbove: accepted.rowsAbove,
@@ -83,14 +87,10 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   };
 }
 
-function encodingOf({ encoding, decoder, markBytes }: TextStart, separatorLine: string) {
-  return {
-    encoding,
-    decoder,
-    byteOrderMark: markBytes > 0,
-    separatorLine: separatorLine !== '',
-    skip: markBytes + separatorLine.length * (isWide(encoding) ? 2 : 1),
-  };
+/** Bytes before the first record: byte order marks and a line that names the separator. */
+export function bytesAbove({ encoding, markBytes, text }: TextStart, hasSeparatorLine: boolean): number {
+  const [line = ''] = (hasSeparatorLine && SEPARATOR_LINE.exec(text)) || [];
+  return markBytes + line.length * (isWide(encoding) ? 2 : 1);
 }
 
 /** The candidate with the widest header of known columns: in its first record, otherwise below titles. */

@@ -1,4 +1,5 @@
 import type { Content, Dialect, Facts } from '../gate/facts.ts';
+import { behind } from './byte-source.ts';
 import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
@@ -20,7 +21,7 @@ export async function readCsv(
   { expected, undeclaredEnd }: { expected: Expected; undeclaredEnd: boolean },
 ): Promise<CsvFacts> {
   const count = new CsvCount(csv, expected);
-  for await (const chunk of chunks) count.push(chunk);
+  for await (const chunk of behind(chunks, csv.skip)) count.push(chunk);
   const { cut } = count.end();
   if (cut || count.scanner.endsQuoted) {
     const where = cut ? 'in the middle of a character' : 'inside a quoted field';

@@ -6,8 +6,8 @@ import { visible } from '../folded.ts';
 import { type Content, type Dialect, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
-import { type ByteSource, putAside } from './byte-source.ts';
-import { SEPARATOR_LINE } from './csv-start.ts';
+import { type ByteSource, behind, putAside, startOf } from './byte-source.ts';
+import { bytesAbove } from './csv-start.ts';
 import { decoded, isWide, textStart, Utf16Reader } from './encoding.ts';
 import { zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
@@ -115,9 +115,6 @@ export function whyUnread(error: unknown): string | undefined {
   return error instanceof UnreadableFile || error instanceof ReadingUnfinished ? error.message : undefined;
 }
 
-/** The most bytes of byte order marks and a line that names the separator. */
-const START_BYTES = 64;
-
 /**
  * The records of a CSV file, one at a time, its header first. Titles above the header are omitted.
  * @throws UnreadableFile; any error from reading the bytes
@@ -136,7 +133,9 @@ async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): 
       throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);
     records.push(cellsOf(decoded(record, decoder), separator, quoted > 0));
   });
-  for await (const chunk of behindStart(bytes, form)) {
+  const start = await startOf(bytes);
+  const skip = bytesAbove(textStart(start.first), dialect?.separatorLine ?? false);
+  for await (const chunk of behind(start.chunks, skip)) {
     scanner.push(wide ? wide.read(chunk) : chunk);
     yield* records;
     records.length = 0;
@@ -145,23 +144,6 @@ async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): 
   if (wide?.cut) throw new UnreadableFile('ends in the middle of a character');
   if (scanner.endsQuoted) throw new UnreadableFile('ends inside quotation marks');
   yield* records;
-}
-
-/** The text without byte order marks and without a line that names the separator. */
-async function* behindStart(bytes: AsyncIterable<Uint8Array>, { dialect }: StoredForm): AsyncGenerator<Uint8Array> {
-  let start: Uint8Array | null = new Uint8Array();
-  const rest = (read: Uint8Array) => {
-    const { markBytes, text, encoding } = textStart(read);
-    const [line = ''] = (dialect?.separatorLine && SEPARATOR_LINE.exec(text)) || [];
-    return read.subarray(markBytes + line.length * (isWide(encoding) ? 2 : 1));
-  };
-  for await (const chunk of bytes) {
-    start = start && Buffer.concat([start, chunk]);
-    if (start && start.length < START_BYTES) continue;
-    yield start ? rest(start) : chunk;
-    start = null;
-  }
-  if (start) yield rest(start);
 }
 
 /**

@@ -5,7 +5,7 @@ import { countText } from '../gate/report.ts';
 import { isKnownName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
-import { type ByteSource, putAside } from './byte-source.ts';
+import { type ByteSource, putAside, type Start, startOf } from './byte-source.ts';
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected.ts';
 import { isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
@@ -141,36 +141,6 @@ async function* counted(chunks: AsyncIterable<Uint8Array>, { budget }: Context):
     budget.read(chunk.length);
     yield chunk;
   }
-}
-
-/** The first two records of a CSV file must end within this number of bytes. */
-const START_BYTES = 1024 * 1024;
-
-interface Start {
-  first: Uint8Array;
-  /** `first` is the whole stream. */
-  complete: boolean;
-  /** The whole stream, including `first`. */
-  chunks: AsyncGenerator<Uint8Array>;
-  /** Closes the stream, also if `chunks` was not read. */
-  close: () => Promise<unknown>;
-}
-
-async function startOf(source: AsyncGenerator<Uint8Array>): Promise<Start> {
-  const read: Uint8Array[] = [];
-  let bytes = 0;
-  let next = await source.next();
-  for (; !next.done; next = bytes < START_BYTES ? await source.next() : { done: true, value: undefined }) {
-    read.push(next.value);
-    bytes += next.value.length;
-  }
-  const all = Buffer.concat(read);
-  async function* chunks() {
-    yield all;
-    yield* source;
-  }
-  const complete = bytes < START_BYTES;
-  return { first: all.subarray(0, START_BYTES), complete, chunks: chunks(), close: () => source.return(undefined) };
 }
 
 const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgement =>

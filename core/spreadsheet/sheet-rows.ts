@@ -46,6 +46,8 @@ export interface SheetSeen {
 
 /** A piece of XML has so few rows that the young generation of the garbage collector can free them. */
 const PIECE_BYTES = 16 * 1024;
+/** The most characters of shared texts in the rows of a piece: many cells may refer to one long text. */
+const MOST_SHARED = 64 * 1024 * 1024;
 
 /**
  * Streams the rows of a sheet that have a value.
@@ -58,44 +60,14 @@ export async function* sheetRows(
   seen: SheetSeen = { unknownResults: 0 },
 ): AsyncGenerator<SheetRow> {
   const reader = new SheetReader(context, seen);
-  function* filled() {
-    for (const raw of reader.takeRows()) {
-      const row = withTexts(raw, context.strings);
-      if (row.columns.length > 0) yield row;
-    }
-  }
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
       reader.xml.write(chunk.subarray(at, at + PIECE_BYTES));
-      yield* filled();
+      yield* reader.takeRows();
     }
   }
   reader.xml.end();
-  yield* filled();
-}
-
-/** A row as parsed. `shared` lists the cells whose text is still the number of a shared text. */
-interface RawRow extends SheetRow {
-  shared: number[];
-}
-
-/**
- * Replaces the numbers of shared texts in a row. Doing this late saves memory: many rows may refer to one long text.
- * @throws UnreadableFile
- */
-function withTexts({ number, columns, texts, shared }: RawRow, strings: SharedStrings | null): SheetRow {
-  let size = 0;
-  for (const place of shared) {
-    const text = texts[place] ?? '';
-    if (!strings) throw new UnreadableFile('refers to a shared text that it does not have');
-    const found = strings.get(/^\d+$/.test(text) ? Number(text) : -1);
-    texts[place] = found;
-    size += found.length;
-    if (size > LONGEST_TEXT) throw new UnreadableFile('has a row of several megabytes');
-  }
-  if (!texts.includes('')) return { number, columns, texts };
-  const filled = columns.filter((_, place) => texts[place] !== '');
-  return { number, columns: filled, texts: texts.filter((text) => text !== '') };
+  yield* reader.takeRows();
 }
 
 const GENERAL: NumberFormat = { shown: 'number', mask: null };
@@ -104,9 +76,10 @@ class SheetReader {
   readonly xml: XmlReader;
   private readonly context: CellContext;
   private readonly seen: SheetSeen;
-  private rows: RawRow[] = [];
+  private rows: SheetRow[] = [];
+  private shared = 0;
   private inData = false;
-  private row: RawRow = { number: 0, columns: [], texts: [], shared: [] };
+  private row: SheetRow = { number: 0, columns: [], texts: [] };
   private size = 0;
   private column = -1;
   private type = 'n';
@@ -138,9 +111,10 @@ class SheetReader {
     });
   }
 
-  takeRows(): RawRow[] {
+  takeRows(): SheetRow[] {
     const { rows } = this;
     this.rows = [];
+    this.shared = 0;
     return rows;
   }
 
@@ -169,7 +143,7 @@ class SheetReader {
   private beginRow(place: string | undefined): void {
     const number = place === undefined ? this.row.number + 1 : Number(place);
     if (!(number > this.row.number && number <= LAST_ROW)) throw new UnreadableFile('has rows out of their order');
-    this.row = { number, columns: [], texts: [], shared: [] };
+    this.row = { number, columns: [], texts: [] };
     this.size = 0;
     this.column = -1;
   }
@@ -209,7 +183,7 @@ class SheetReader {
     if (this.hasFormula && text === '' && this.type !== 'str') this.seen.unknownResults += 1;
     if (text === '') return;
     this.size += text.length;
-    if (this.type === 's') this.row.shared.push(this.row.columns.length);
+    if (this.size > LONGEST_TEXT) throw new UnreadableFile('has a row of several megabytes');
     this.row.columns.push(this.column);
     this.row.texts.push(text);
   }
@@ -219,7 +193,18 @@ class SheetReader {
     if (this.type === 'inlineStr' || this.type === 'str') return unescaped(text);
     const trimmed = text.trim();
     if (this.type === 'n') return numberText(trimmed, formats[this.style] ?? GENERAL, calendar);
+    if (this.type === 's') return this.sharedText(trimmed);
     return this.type === 'b' ? (TRUTHS.get(trimmed) ?? trimmed) : trimmed;
+  }
+
+  private sharedText(number: string): string {
+    const { strings } = this.context;
+    if (number === '') return '';
+    if (!strings) throw new UnreadableFile('refers to a shared text that it does not have');
+    const text = strings.get(/^\d+$/.test(number) ? Number(number) : -1);
+    this.shared += text.length;
+    if (this.shared > MOST_SHARED) throw new UnreadableFile('has rows of several megabytes');
+    return text;
   }
 }
 
