@@ -89,19 +89,19 @@ export const NOT_LISTED: Run['listed'] = { others: [], labels: null, types: null
 
 /** The fields that identify the file. If they are too large, types are omitted first, then labels, then names. */
 export function listedOf(fields: readonly ListedField[], request: ExportRequest): Run['listed'] {
+  const known = byName(fields);
   const columns = new Set(request.columns);
   const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
-  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
-  const labels = [...request.columns, ...others].map((name) => labelOf.get(name) ?? null);
-  const typeOf = new Map(fields.map(({ name, type }) => [name, type]));
-  const types = [...request.columns, ...others].map((name) => typeOf.get(name) ?? null);
-  const fits = (listed: Run['listed']) => bytesOf(request) + bytesOf(listed) <= LARGEST_CARRIED;
+  const all = [...request.columns, ...others];
+  const labels = all.map((name) => known.get(name)?.label ?? null);
+  const types = all.map((name) => known.get(name)?.type ?? null);
   const choices = [
     { others, labels, types, complete: true },
     { others, labels, types: null, complete: true },
     { others, labels: null, types: null, complete: true },
   ];
-  return choices.find(fits) ?? { ...NOT_LISTED, complete: others.length === 0 };
+  const most = LARGEST_CARRIED - bytesOf(request);
+  return choices.find((listed) => bytesOf(listed) <= most) ?? { ...NOT_LISTED, complete: others.length === 0 };
 }
 
 /** The bytes of a value in a state. */
@@ -109,25 +109,20 @@ export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** The most characters of a drift. The drift is part of the state of a run. */
-const LARGEST_DRIFT = 8_000;
+/** The most changes of a kind that a drift names. The drift is part of the state of a run, which AWS limits. */
+const MOST_CARRIED = 50;
 
-/** Names as many changes as fit into the state, the most important first, and counts the others. */
+/** Names the first changes of each kind whose columns have plain names, and counts the others. */
 export function driftOf(changes: Changes, since: Since): Drift {
-  let left = LARGEST_DRIFT;
-  let unnamed = 0;
-  const fits = (change: string | { name: string }) => {
-    const size = Buffer.byteLength(JSON.stringify(change)) + 1;
-    const named = isPlainName(typeof change === 'string' ? change : change.name) && size <= left;
-    if (named) left -= size;
-    else unnamed += 1;
-    return named;
-  };
-  const removed = changes.removed.filter(fits);
-  const retyped = changes.retyped.filter(fits);
-  const added = changes.added.filter(fits);
-  const relabelled = changes.relabelled.filter(fits);
-  return { since, added, removed, retyped, relabelled, unnamed };
+  const named = <T extends string | { name: string }>(all: readonly T[]): T[] =>
+    all.filter((one) => isPlainName(typeof one === 'string' ? one : one.name)).slice(0, MOST_CARRIED);
+  const { added, removed, retyped, relabelled } = changes;
+  const kept = { added: named(added), removed: named(removed), retyped: named(retyped), relabelled: named(relabelled) };
+  return { since, ...kept, unnamed: countAll(changes) - countAll(kept) };
+}
+
+function countAll({ added, removed, retyped, relabelled }: Changes): number {
+  return added.length + removed.length + retyped.length + relabelled.length;
 }
 
 /** The kinds of changes that a policy can judge. A new label is only stored in the manifest. */

@@ -362,8 +362,8 @@ describe('the columns that the CRM lists, against those of the last published ex
     const { drift, schemaChanges, warnings } = compare([id, name, phone, ...many]);
 
     expect(schemaChanges).toBe(3000);
-    expect(drift?.added.length).toBeGreaterThan(100);
-    expect((drift?.added.length ?? 0) + (drift?.unnamed ?? 0)).toBe(3000);
+    expect(drift?.added).toHaveLength(50);
+    expect(drift?.unnamed).toBe(2950);
     expect(warnings[0]).toMatch(/"column9" and 2990 more\.$/);
   });
 
