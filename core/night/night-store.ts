@@ -109,44 +109,10 @@ type Waited = ReadonlyMap<Entity, number | null>;
 /** What the bucket holds for an entity and a date. */
 type Found = Pick<Marked, 'file' | 'table' | 'feed'>;
 
-const NOTHING: Found = { file: null, table: null, feed: null };
-
 /** A run that ended in an error. */
 export interface Failure {
   entity: Entity;
   error: string;
-}
-
-interface Looked {
-  date: string;
-  /** The stored night of the date. */
-  standing: Night | undefined;
-  waited: Waited;
-  /** Entities whose tables are no longer written: the night does not wait for them. */
-  withoutTables: readonly Entity[];
-  found: ReadonlyMap<Entity, Found>;
-  failure: Failure | undefined;
-}
-
-/** The night to write; `undefined` if it is stored already, or if there is neither a file nor a failed run. */
-function nextNight(looked: Looked): Night | undefined {
-  const { date, standing, waited } = looked;
-  // Entities that only a later release knows stay as they are: this release cannot check them.
-  const entities: Night['entities'] = { ...standing?.entities };
-  for (const [entity, version] of waited) entities[entity] = markedOf(entity, version, looked);
-  const complete = lackingIn({ entities }).length === 0;
-  const nothing = Object.values(entities).every(({ file, error }) => file === null && error === null);
-  if (!standing && nothing) return undefined;
-  if (standing?.complete === complete && isDeepStrictEqual(entities, standing.entities)) return undefined;
-  return { schemaVersion: LAYOUT, date, revision: (standing?.revision ?? 0) + 1, complete, entities };
-}
-
-function markedOf(entity: Entity, version: number | null, { standing, withoutTables, found, failure }: Looked): Marked {
-  const { file, table, feed } = found.get(entity) ?? NOTHING;
-  const tableVersion = table === null && withoutTables.includes(entity) ? null : version;
-  const whole = file !== null && (tableVersion === null || table !== null);
-  const known = failure?.entity === entity ? failure.error : (standing?.entities[entity]?.error ?? null);
-  return { file, tableVersion, table, feed, error: whole ? null : known };
 }
 
 /** The storage of a night. Each method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`. */
@@ -177,20 +143,43 @@ const ROUNDS = 20;
  */
 export async function recordNight(store: NightStore, failure?: Failure): Promise<Night | undefined> {
   const { date } = store;
-  const withoutTables = ENTITIES.filter((entity) => !store.writesTables(entity));
   for (let round = 0; round < ROUNDS; round += 1) {
     const { night: standing, etag } = await store.read();
     const waited = standing ? waitedBy(standing) : store.expected();
     const found = await eachOf([...waited], async ([entity, version]) => {
-      return [entity, await store.look(entity, version, standing?.entities[entity])] as const;
+      return [entity, await markedOf(store, [entity, version], standing, failure)] as const;
     });
-    const next = nextNight({ date, standing, waited, withoutTables, found: new Map(found), failure });
-    if (next && !(await store.write(next, etag))) continue;
-    const night = next ?? standing;
-    if (!night?.complete || (await store.tell(night))) return night;
+    // Entities that only a later release knows stay as they are: this release cannot check them.
+    const entities: Night['entities'] = { ...standing?.entities, ...Object.fromEntries(found) };
+    if (!standing && found.every(([, { file, error }]) => file === null && error === null)) return undefined;
+    const night = nightOf(date, entities, standing);
+    if (night !== standing && !(await store.write(night, etag))) continue;
+    if (!night.complete || (await store.tell(night))) return night;
   }
   const what = `The object ${nightKey(date)} was written by others ${ROUNDS} times in a row.`;
   throw new RunError('StorageUnavailable', what);
+}
+
+/** The stored night if it says the same, else its next revision. */
+function nightOf(date: string, entities: Night['entities'], standing: Night | undefined): Night {
+  const complete = lackingIn({ entities }).length === 0;
+  if (standing?.complete === complete && isDeepStrictEqual(entities, standing.entities)) return standing;
+  return { schemaVersion: LAYOUT, date, revision: (standing?.revision ?? 0) + 1, complete, entities };
+}
+
+async function markedOf(
+  store: NightStore,
+  [entity, version]: [Entity, number | null],
+  standing: Night | undefined,
+  failure: Failure | undefined,
+): Promise<Marked> {
+  const known = standing?.entities[entity];
+  const { file, table, feed } = await store.look(entity, version, known);
+  // The night does not wait for tables that are no longer written.
+  const tableVersion = table === null && !store.writesTables(entity) ? null : version;
+  const isWhole = file !== null && (tableVersion === null || table !== null);
+  const error = failure?.entity === entity ? failure.error : (known?.error ?? null);
+  return { file, tableVersion, table, feed, error: isWhole ? null : error };
 }
 
 /** The entities of a night, as its first record names them. */
