@@ -20,8 +20,6 @@ export interface Job {
   bucket: string;
   key: string;
   connections: { initial: number; most: number };
-  /** Whether to load all modules that the function has loaded when it moves a file. */
-  loaded: boolean;
 }
 
 /** The default memory of DownloadFile. */
@@ -75,12 +73,16 @@ function environment(servers: Servers): Record<string, string> {
   return { PATH: `${process.env.PATH}:/usr/sbin`, HOME: servers.dir, LC_ALL: 'C', ...KEYS };
 }
 
-/** The lower bound and the three programs of the targets, each with its defaults. */
-export function peers(servers: Servers, source: string, file: string, libStorage: string): Client[] {
+/** The lower bound and the three programs of the targets, each with its defaults. @param libStorage the bundle */
+export function peers(servers: Servers, source: string, libStorage: string): Client[] {
   const { certificate, sink } = servers;
   const env = environment(servers);
-  const get = `curl -sSf --cacert ${certificate} ${source}/bench/${file}`;
-  const aws = `${awsCommand()} s3 cp - s3://bench/${file} --endpoint-url ${sink}`;
+  const key = source.split('/').at(-1);
+  const get = `curl -sSf --cacert ${certificate} ${source}`;
+  const put = `curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${key}`;
+  const aws = `${awsCommand()} s3 cp - s3://bench/${key} --endpoint-url ${sink}`;
+  const awsEnv = { AWS_CA_BUNDLE: certificate, AWS_DEFAULT_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' };
+  const copy = `rclone copyurl ${source} sink:bench/${key} --ca-cert ${certificate}`;
   const remote = {
     RCLONE_CONFIG: '',
     RCLONE_CONFIG_SINK_TYPE: 's3',
@@ -90,34 +92,29 @@ export function peers(servers: Servers, source: string, file: string, libStorage
     RCLONE_CONFIG_SINK_SECRET_ACCESS_KEY: 'bench',
     RCLONE_CONFIG_SINK_REGION: 'us-east-1',
   };
-  const awsEnv = { AWS_CA_BUNDLE: certificate, AWS_DEFAULT_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' };
-  const put = `curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${file}`;
-  const copy = `rclone copyurl ${source}/bench/${file} sink:bench/${file} --ca-cert ${certificate}`;
-  const job = jobOf(servers, source, file, { connections: { initial: 1, most: 1 } });
   return [
     { name: 'curl | curl -T -', script: `${get} | ${put}`, env },
     { name: 'curl | aws s3 cp -', script: `${get} | ${aws}`, env: { ...env, ...awsEnv } },
     { name: 'rclone copyurl', script: copy, env: { ...env, ...remote } },
-    nodeClient('lib-storage Upload', libStorage, servers, job),
+    nodeClient('lib-storage Upload', libStorage, servers, { source, connections: { initial: 1, most: 1 } }),
   ];
 }
 
-/** The engine from its bundle, with the options of its function. */
-export function engine(servers: Servers, source: string, file: string, bundle: string, how: Partial<Job> = {}): Client {
-  const job = jobOf(servers, source, file, how);
-  const { initial, most } = job.connections;
-  const name = `engine n=${initial}${most > initial ? `-${most}` : ''}${job.loaded ? '' : ', alone'}`;
-  const client = nodeClient(name, bundle, servers, job);
+/** The engine from its bundle, with the options of its function and by default its number of connections. */
+export function engine(
+  servers: Servers,
+  source: string,
+  bundle: string,
+  connections = { initial: 4, most: 8 },
+): Client {
+  const { initial, most } = connections;
+  const name = `engine n=${initial}${most > initial ? `-${most}` : ''}`;
+  const client = nodeClient(name, bundle, servers, { source, connections });
   return { ...client, env: { ...client.env, ...streaming(MEMORY_MB) } };
 }
 
-function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job>): Job {
-  const connections = { initial: 4, most: 8 };
-  const place = { source: `${source}/bench/${file}`, store: sink, bucket: 'bench', key: file };
-  return { ...place, connections, loaded: true, ...how };
-}
-
-function nodeClient(name: string, bundle: string, servers: Servers, job: Job): Client {
+function nodeClient(name: string, bundle: string, servers: Servers, how: Pick<Job, 'source' | 'connections'>): Client {
+  const job: Job = { ...how, store: servers.sink, bucket: 'bench', key: how.source.split('/').at(-1) ?? '' };
   const env = { ...environment(servers), NODE_EXTRA_CA_CERTS: servers.certificate, [JOB]: JSON.stringify(job) };
   return { name, script: `'${process.execPath}' '${bundle}'`, env };
 }

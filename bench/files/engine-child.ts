@@ -6,7 +6,8 @@ import type { Job } from './clients.ts';
 /** Runs one transfer of the engine in its own process. Like the state machine, it continues an unfinished upload. */
 
 const job = givenJob<Job>();
-if (job.loaded) await import('../../lambdas/download-file/handler.ts');
+// The function has loaded all these modules when it moves a file.
+await import('../../lambdas/download-file/handler.ts');
 
 const options = {
   address: async () => job.source,

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { runningProcesses } from '../../local/processes/process-table.ts';
 import { median } from '../kit.ts';
 import type { Client } from './clients.ts';
-import type { Call, Servers } from './servers.ts';
+import type { Servers } from './servers.ts';
 
 /** The client's core. */
 const CLIENT_CORE = '0';
@@ -41,8 +41,6 @@ export interface Result {
   seconds: number;
   cpuSeconds: number;
   runs: number;
-  /** The requests to both ends in the last run. */
-  calls: { origin: Call[]; sink: Call[] };
 }
 
 /**
@@ -54,19 +52,18 @@ export async function interleaved(
   clients: Client[],
   { rounds, bytes, limit, print }: { rounds: number; bytes: number; limit?: Limit; print: (line: string) => void },
 ): Promise<Result[]> {
-  const all = clients.map((client) => ({ client, runs: [] as Measured[], calls: servers.calls() }));
+  const all = clients.map((client) => ({ client, runs: [] as Measured[] }));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const one of all) {
-      servers.calls();
-      one.runs.push(await measure(one.client, limit));
-      one.calls = servers.calls();
-      const { wall = 0, reported } = one.runs.at(-1) ?? {};
-      print(`${one.client.name}, ${round} of ${rounds}: ${(reported?.seconds ?? wall).toFixed(2)} s`);
-      const sent = one.calls.sink.filter(({ method }) => method === 'PUT').reduce((sum, call) => sum + call.bytes, 0);
-      if (sent < bytes) throw new Error(`${one.client.name} sent ${sent} of ${bytes} bytes.`);
+    for (const { client, runs } of all) {
+      servers.sentBytes();
+      const run = await measure(client, limit);
+      runs.push(run);
+      print(`${client.name}, ${round} of ${rounds}: ${(run.reported?.seconds ?? run.wall).toFixed(2)} s`);
+      const sent = servers.sentBytes();
+      if (sent < bytes) throw new Error(`${client.name} sent ${sent} of ${bytes} bytes.`);
     }
   }
-  return all.map(({ client, runs, calls }) => ({ name: client.name, calls, ...medians(runs) }));
+  return all.map(({ client, runs }) => ({ name: client.name, ...medians(runs) }));
 }
 
 function medians(runs: Measured[]) {
