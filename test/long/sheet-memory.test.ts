@@ -63,14 +63,17 @@ interface Hostile {
 const HOSTILE: Record<string, Hostile> = {
   'a cell of 1 GB': {
     sheet: () => sheet(['<row><c t="str"><v>', ...Array(1000).fill(megabyte), '</v></c></row>']),
-    read: /UnreadableFile: has a (row|part with a text) of several megabytes/,
+    read: /has a (row|part with a text) of several megabytes/,
   },
   'a shared text of 1 GB': {
     sheet: () => rows(() => '', 1),
     shared: () => shared(['<si><t>', ...Array(1000).fill(megabyte), '</t></si>']),
-    read: /UnreadableFile: has a (part with a )?text of several megabytes/,
+    read: /has a (part with a )?text of several megabytes/,
   },
-  'a tag of 1 GB': { sheet: () => sheet(['<row x="', ...Array(1000).fill(megabyte), '"/>']), read: /UnreadableFile/ },
+  'a tag of 1 GB': {
+    sheet: () => sheet(['<row x="', ...Array(1000).fill(megabyte), '"/>']),
+    read: /several megabytes/,
+  },
   'a million tags within each other': { sheet: () => sheet(times(1_000_000, () => '<x>')), read: /nested too deeply/ },
   'a comment of 1 GB': {
     sheet: () => sheet(['<!--', ...Array(1000).fill(megabyte), '-->']),
@@ -129,7 +132,7 @@ test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.in
       refused,
       maxRss,
     } = await readFile({
-      reader: 'sheet',
+      reader: 'publish',
       file: path,
       columns: hostile.columns ?? 2,
     });
@@ -141,11 +144,11 @@ test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.in
   },
 );
 
-test.each(SHEETS)('$what: read to its end within the memory of the function', async (draft) => {
+test.each(SHEETS)('$what: read to its end within the memory of the function', async ({ texts }) => {
   const path = place();
-  await writeSheet(draft, path, SIZE);
+  await writeSheet(texts, path, SIZE);
 
-  const { rows: counted, refused, maxRss } = await readFile({ reader: 'sheet', file: path, columns: SHEET_COLUMNS });
+  const { rows: counted, refused, maxRss } = await readFile({ reader: 'publish', file: path, columns: SHEET_COLUMNS });
 
   expect(refused).toBeNull();
   expect(counted).toBeGreaterThan(SIZE / 1500);
